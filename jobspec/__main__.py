@@ -1,0 +1,7 @@
+"""`python -m jobspec`."""
+
+import sys
+
+from jobspec.cli import main
+
+sys.exit(main())

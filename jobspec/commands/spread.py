@@ -1,0 +1,62 @@
+"""Spread work over processes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+
+from jobspec.diagnostics import JobspecError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+    R = TypeVar("R")
+
+
+def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
+    """`[work(item) for item in items]`, done by as many processes as there are processors, where the system can fork."""
+    share = min(os.cpu_count() or 1, 16)
+    if not hasattr(os, "fork"):
+        return [work(item) for item in items]
+    children = [_start(items[number::share], work) for number in range(1, share)]
+    try:
+        parts = [[work(item) for item in items[::share]]]
+    finally:
+        answers = [_answer(*child) for child in children]
+    for answer in answers:
+        if isinstance(answer, Exception):
+            raise answer
+        parts.append(answer)
+    return [parts[number % share][number // share] for number in range(len(items))]
+
+
+def _start(items: Sequence[T], work: Callable[[T], R]) -> tuple[int, int]:
+    """A forked child that works through its items, and the pipe on which it answers."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writing)
+        return pid, reading
+    try:
+        os.close(reading)
+        try:
+            answer: object = [work(item) for item in items]
+        except Exception as error:
+            answer = error
+        with os.fdopen(writing, "wb") as pipe:
+            pickle.dump(answer, pipe)
+    finally:
+        os._exit(0)
+
+
+def _answer(pid: int, reading: int) -> list[Any] | Exception:
+    with os.fdopen(reading, "rb") as pipe:
+        raw = pipe.read()
+    os.waitpid(pid, 0)
+    if not raw:
+        return JobspecError("a worker process ended before it was done")
+    answer: list[Any] | Exception = pickle.loads(raw)  # noqa: S301 (our own child wrote it)
+    return answer

@@ -1,0 +1,148 @@
+"""One problem in one place, and the names of all rules."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # `typing` costs a tenth of a cold start; a type checker believes this name
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Literal
+
+    Severity = Literal["error", "warning", "info"]
+
+#: A step of a path: the field of an object, the key of a map (`Key`), the index of a list.
+Path = tuple["str | int", ...]
+
+
+class JobspecError(Exception):
+    """jobspec could not run as asked: wrong arguments, a missing file, an unwritable folder. Exit code 2."""
+
+
+class Key(str):
+    """A path step that is the key of a map, not the name of a field; spelt `[key]`."""
+
+    __slots__ = ()
+
+
+class Mark:
+    """A place in a file; lines and columns count from 1, columns in code points; line 0 is the file as a whole."""
+
+    __slots__ = ("column", "end_column", "end_line", "file", "layer", "line")
+
+    def __init__(self, file: str, line: int = 0, column: int = 0, end_line: int = 0, end_column: int = 0, layer: str = "") -> None:
+        self.file = file
+        self.line = line
+        self.column = column
+        self.end_line = end_line or line
+        self.end_column = end_column or column
+        self.layer = layer
+        """Name of the overlay that the file holds; empty for a base."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+class Diagnostic:
+    """One problem: what is wrong, where, and what would be right."""
+
+    __slots__ = ("document", "field", "hint", "mark", "message", "rule", "severity")
+
+    def __init__(
+        self,
+        rule: str,
+        message: str,
+        mark: Mark,
+        *,
+        field: str = "",
+        document: int | None = None,
+        severity: Severity = "error",
+        hint: str = "",
+    ) -> None:
+        assert rule in RULES, f"{rule} is not in the catalogue"
+        self.rule = rule
+        self.message = message
+        self.mark = mark
+        self.field = field
+        self.document = document
+        """Index of the document in its file, from 0; None where the file as a whole is meant."""
+        self.severity = severity
+        self.hint = hint
+
+    def as_dict(self) -> dict[str, Any]:
+        """The diagnostic as the JSON report has it."""
+        mark = self.mark
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "message": self.message,
+            "field": self.field,
+            "file": mark.file,
+            "document": self.document,
+            "line": mark.line,
+            "column": mark.column,
+            "endLine": mark.end_line,
+            "endColumn": mark.end_column,
+            "layer": mark.layer,
+            "hint": self.hint,
+        }
+
+    def __repr__(self) -> str:
+        return f"<{self.rule} {self.mark} {self.message!r}>"
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Sorted by place."""
+    return sorted(diagnostics, key=lambda d: (d.mark.file, d.mark.line, d.mark.column, d.field, d.rule))
+
+
+def spell(path: Path) -> str:
+    """The path as the API server spells it: `spec.pytorchReplicaSpecs[Worker].template.spec.containers[0].image`."""
+    text = ""
+    for step in path:
+        if isinstance(step, (int, Key)):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+#: Every rule by its name: the id in reports, the key to ignore it, the argument of `jobspec explain`.
+RULES = {
+    # decoding
+    "too-large": "The file is over 3 MiB, the most that an API server takes in one request.",
+    "not-utf8": "The file is not UTF-8 text. Save it as UTF-8.",
+    "yaml-syntax": "The text is not YAML, so the API server cannot decode it.",
+    "wrong-indentation": "A key stands beside the field that it belongs into: the indentation was lost, often by copying.",
+    "too-deep": "Values are nested more than 128 levels deep; no manifest is.",
+    "excessive-aliasing": "Aliases (`*name`) multiply into far more values than the text holds; the API server refuses such a document.",
+    "recursive-alias": "An alias stands inside the value that it names, so the value would contain itself.",
+    "unknown-tag": "A YAML tag (`!!name`) asks for a type that Kubernetes does not have. Write the plain value.",
+    "unsupported-value": "JSON, which Kubernetes speaks, cannot hold the value: infinity, not-a-number, a key that is null or no scalar.",
+    "duplicate-key": "A key stands twice in one mapping. Other tools keep one and drop the other without a word; the API server refuses it.",
+    "not-a-manifest": "A manifest is a mapping with string `apiVersion` and `kind`; this document is something else.",
+    # what kind it is
+    "unknown-kind": "jobspec has no schema for this apiVersion and kind, so it cannot say what a server would.",
+    # structure
+    "unknown-field": "The field does not exist at this place. Without strict validation a server drops it silently.",
+    "wrong-type": "The value has another type than the field.",
+    "missing-field": "A required field is absent.",
+    "out-of-range": "The number lies outside of what the field can hold.",
+    "wrong-format": "The text does not have the form that the field needs.",
+    "duplicate-item": "Two items of the list have the same key.",
+    "unsupported-choice": "The value is not one of those that the field takes.",
+    # metadata
+    "missing-name": "An object needs `metadata.name` or `metadata.generateName`.",
+    "invalid-name": "The name is not one that Kubernetes takes.",
+    "invalid-metadata": "A label, annotation, owner or finalizer in `metadata` is not one that Kubernetes takes.",
+    # overlays
+    "no-workload": "There is no training job in the given files to lay the overlay on.",
+    "invalid-overlay": "The overlay contradicts itself or uses something that it does not declare.",
+    "unknown-parameter": "The overlay has no parameter of this name.",
+    "missing-parameter": "The overlay needs a value for this parameter.",
+    "wrong-parameter": "The value does not fit the parameter's type or limits.",
+    "overlay-conflict": "Two overlays cannot both have their way: they set one field differently, or exclude each other.",
+    "missing-container": "The overlay changes a container that the job does not have.",
+    "missing-role": "The overlay is for roles of which the job has none.",
+    "shell-command": "The program runs inside a shell's command string, where flags cannot be found or added safely.",
+    "list-replaced": "The overlay replaces a list of the base as a whole, since its items cannot be told apart.",
+    "duplicate-resource": "Two documents are the same object: same kind, namespace and name.",
+}

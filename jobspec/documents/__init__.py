@@ -1,0 +1,1 @@
+"""YAML text to documents and back, with Kubernetes' own YAML semantics."""

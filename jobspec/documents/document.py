@@ -1,0 +1,106 @@
+"""A document: plain data, and a tree of marks that says where each value was written."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic, Mark, spell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from jobspec.diagnostics import Path, Severity
+
+
+class Marks:
+    """The place of a value and, in a tree of the data's shape, of all values inside it."""
+
+    __slots__ = ("children", "key", "mark")
+
+    def __init__(
+        self,
+        mark: Mark,
+        key: Mark | None = None,
+        children: dict[str, Marks] | list[Marks] | None = None,
+    ) -> None:
+        self.mark = mark
+        """The value itself."""
+        self.key = key
+        """The key that it stands under, None in a list."""
+        self.children = children
+
+    def nearest(self, path: Path) -> Marks:
+        """The marks of the value at *path*, or of the innermost value around it that exists."""
+        here = self
+        for step in path:
+            child = here.child(step)
+            if child is None:
+                break
+            here = child
+        return here
+
+    def child(self, step: str | int) -> Marks | None:
+        """The marks of the value at a key or an index, None where there is none."""
+        if isinstance(self.children, dict):
+            return self.children.get(str(step))
+        if isinstance(self.children, list) and isinstance(step, int) and step < len(self.children):
+            return self.children[step]
+        return None
+
+    def place(self) -> Mark:
+        """Where to point for the value as a whole: at a scalar itself, at the key of a mapping or list."""
+        return self.mark if self.children is None or self.key is None else self.key
+
+
+class Document:
+    """One YAML document of a file."""
+
+    __slots__ = ("_marks", "data", "file", "index")
+
+    def __init__(self, data: Any, marks: Marks | Callable[[], Marks], *, file: str, index: int = 0) -> None:
+        self.data = data
+        """Mappings, lists and scalars as JSON has them; never changed once made."""
+        self._marks = marks
+        self.file = file
+        self.index = index
+        """Counts the documents of the file from 0, empty ones left out."""
+
+    @property
+    def marks(self) -> Marks:
+        """The tree of marks, made when first asked for."""
+        if not isinstance(self._marks, Marks):
+            self._marks = self._marks()
+        return self._marks
+
+    @property
+    def api_version(self) -> str:
+        """`apiVersion`, empty where there is none."""
+        return _text(self.data, "apiVersion")
+
+    @property
+    def kind(self) -> str:
+        """`kind`, empty where there is none."""
+        return _text(self.data, "kind")
+
+    @property
+    def name(self) -> str:
+        """`metadata.name`, empty where there is none."""
+        return _text(self.data.get("metadata") if isinstance(self.data, dict) else None, "name")
+
+    @property
+    def namespace(self) -> str:
+        """`metadata.namespace`, empty where there is none."""
+        return _text(self.data.get("metadata") if isinstance(self.data, dict) else None, "namespace")
+
+    def problem(
+        self, rule: str, message: str, path: Path = (), *, at_key: bool = False, hint: str = "", severity: Severity = "error"
+    ) -> Diagnostic:
+        """A diagnostic about the value at *path*, or about its key."""
+        marks = self.marks.nearest(path)
+        mark = marks.key if at_key and marks.key else marks.place()
+        return Diagnostic(rule, message, mark, field=spell(path), document=self.index, hint=hint, severity=severity)
+
+
+def _text(data: Any, key: str) -> str:
+    value = data.get(key) if isinstance(data, dict) else None
+    return value if isinstance(value, str) else ""

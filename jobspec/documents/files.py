@@ -1,0 +1,82 @@
+"""Files, folders and standard input to text."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+STDIN = "<stdin>"
+MAX_BYTES = 3 * 1024 * 1024  # the API server's limit for the body of a request
+_ENDINGS = (".yaml", ".yml", ".json")
+
+
+class Found:
+    """A file to read, and whether the user named it or it was met in a folder."""
+
+    __slots__ = ("named", "path")
+
+    def __init__(self, path: str, *, named: bool) -> None:
+        self.path = path
+        self.named = named
+
+
+def find(paths: Iterable[str]) -> list[Found]:
+    """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
+
+    Raises JobspecError naming every path that does not exist and every folder without a manifest.
+    """
+    found = []
+    wrong = []
+    for path in paths:
+        if path == "-":
+            found.append(Found(STDIN, named=True))
+        elif os.path.isdir(path):
+            inside = list(_walk(path))
+            found += inside
+            if not inside:
+                wrong.append(f"{path}: no *.yaml, *.yml or *.json file in this folder")
+        elif os.path.exists(path):
+            found.append(Found(path, named=True))
+        else:
+            wrong.append(f"{path}: no such file or folder")
+    if wrong:
+        raise JobspecError("\n".join(wrong))
+    return found
+
+
+def _walk(folder: str) -> Iterator[Found]:
+    for here, folders, names in os.walk(folder, onerror=_unreadable):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if name.endswith(_ENDINGS) and not name.startswith("."):
+                yield Found(os.path.join(here, name), named=False)
+
+
+def _unreadable(error: OSError) -> None:
+    raise JobspecError(f"{error.filename}: {error.strerror}")
+
+
+def text_of(path: str, *, layer: str = "") -> str | Diagnostic:
+    """A file's text, or why it cannot be a manifest: over 3 MiB, not UTF-8. Raises JobspecError where it cannot be read."""
+    try:
+        if path == STDIN:
+            raw = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with open(path, "rb") as file:
+                raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise JobspecError(f"{path}: {error.strerror}") from None
+    if len(raw) > MAX_BYTES:
+        return Diagnostic("too-large", "the file is over 3 MiB, the most that an API server takes", Mark(path, layer=layer))
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode()
+        mark = Mark(path, before.count("\n") + 1, len(before) - before.rfind("\n"), layer=layer)
+        return Diagnostic("not-utf8", f"the byte 0x{raw[error.start]:02x} is not UTF-8", mark, hint="save the file as UTF-8")

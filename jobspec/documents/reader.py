@@ -1,0 +1,295 @@
+"""YAML text to documents, decoded as a Kubernetes API server decodes it.
+
+The rules are those of sigs.k8s.io/yaml (strict) over go.yaml.in/yaml v2.4.4, `decode.go`; libyaml, which both they and
+PyYAML's parser descend from, does the parsing.
+"""
+
+from __future__ import annotations
+
+from yaml import events
+from yaml._yaml import CParser
+from yaml.error import MarkedYAMLError, YAMLError
+
+from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents import scalars
+from jobspec.documents.document import Document, Marks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Raw = "events.ScalarEvent | _Node"
+
+MAX_DEPTH = 128  # the deepest place of any known schema is at 23
+
+
+class _Node:
+    """A mapping or list with the events of its children: what marks are made of when somebody asks."""
+
+    __slots__ = ("children", "event")
+
+    def __init__(self, event: Any, children: dict[str, tuple[Any, Any]] | list[Any]) -> None:
+        self.event = event
+        self.children = children
+
+
+class _Failure(Exception):
+    """The document cannot be decoded."""
+
+    def __init__(self, rule: str, message: str, mark: Any, hint: str = "") -> None:
+        self.rule = rule
+        self.message = message
+        self.mark = mark
+        self.hint = hint
+
+
+def read(text: str, *, file: str, layer: str = "") -> tuple[list[Document], list[Diagnostic]]:
+    """The documents of a file's *text* and the problems of its YAML; a document that cannot be decoded is left out."""
+    documents: list[Document] = []
+    problems: list[Diagnostic] = []
+    index = 0
+    for chunk, first_line in _chunks(text.removeprefix("\ufeff")):
+        places = _Places(file, layer, first_line)
+        try:
+            builder = _Builder(chunk, places)
+            for data, node in builder.documents():
+                problems += builder.take_problems(index)
+                if data is not None:
+                    documents.append(Document(data, places.later(node), file=file, index=index))
+                    index += 1
+        except _Failure as failure:
+            problems.append(Diagnostic(failure.rule, failure.message, places.mark(failure.mark), document=index, hint=failure.hint))
+            index += 1
+        except YAMLError as error:
+            problems.append(_syntax(error, chunk, places, index))
+            index += 1
+    return documents, problems
+
+
+def _chunks(text: str) -> Iterator[tuple[str, int]]:
+    """The text cut before each `---`, so that a broken document leaves the others readable; with the first line of each piece."""
+    if "\n---" not in text:
+        yield text, 0
+        return
+    start = line = 0
+    while (end := _next_document(text, start)) >= 0:
+        yield text[start:end], line
+        line += text.count("\n", start, end)
+        start = end
+    yield text[start:], line
+
+
+def _next_document(text: str, start: int) -> int:
+    at = start
+    while (at := text.find("\n---", at)) >= 0:
+        at += 1
+        directives = text[start:at].startswith("%")
+        if (len(text) == at + 3 or text[at + 3] in " \t\r\n") and not directives:
+            return at
+    return -1
+
+
+class _Places:
+    """Turns the parser's marks into ours."""
+
+    def __init__(self, file: str, layer: str, first_line: int) -> None:
+        self.file = file
+        self.layer = layer
+        self.first_line = first_line
+
+    def mark(self, start: Any, end: Any = None) -> Mark:
+        end = end or start
+        first = self.first_line + 1
+        return Mark(self.file, start.line + first, start.column + 1, end.line + first, end.column + 1, self.layer)
+
+    def later(self, node: Any) -> Any:
+        return lambda: self.marks(node, None)
+
+    def marks(self, node: Any, key: Any) -> Marks:
+        key_mark = key and self.mark(key.start_mark, key.end_mark)
+        if not isinstance(node, _Node):
+            return Marks(self.mark(node.start_mark, node.end_mark), key_mark)
+        mark = self.mark(node.event.start_mark)
+        if isinstance(node.children, dict):
+            return Marks(mark, key_mark, {name: self.marks(child, key) for name, (key, child) in node.children.items()})
+        return Marks(mark, key_mark, [self.marks(child, None) for child in node.children])
+
+
+class _Builder:
+    """Builds the data of each document of a stream from the parser's events."""
+
+    def __init__(self, text: str, places: _Places) -> None:
+        self.next = CParser(text).get_event
+        self.places = places
+        self.problems: list[tuple[str, str, Any]] = []
+
+    def take_problems(self, index: int) -> list[Diagnostic]:
+        taken = [Diagnostic(rule, message, self.places.mark(mark), document=index) for rule, message, mark in self.problems]
+        self.problems = []
+        return taken
+
+    def documents(self) -> Iterator[tuple[Any, Any]]:
+        while type(event := self.next()) is not events.StreamEndEvent:
+            if type(event) is events.DocumentStartEvent:
+                self.anchors: dict[str, tuple[Any, Any, int] | None] = {}
+                self.decoded = 1
+                self.aliased = 0
+                yield self.value(self.next(), 0)
+
+    def value(self, event: Any, depth: int) -> tuple[Any, Any]:
+        self.decoded += 1
+        kind = type(event)
+        if kind is events.ScalarEvent:
+            value = _scalar(event)
+            if event.anchor:
+                self.anchors[event.anchor] = value, event, 1
+            return value, event
+        if kind is events.AliasEvent:
+            return self.alias(event)
+        if depth == MAX_DEPTH:
+            raise _Failure("too-deep", f"more than {MAX_DEPTH} levels of nesting", event.start_mark)
+        _check_tag(event)
+        before = self.decoded
+        if event.anchor:
+            self.anchors[event.anchor] = None
+        value, node = self.mapping(event, depth) if kind is events.MappingStartEvent else self.sequence(event, depth)
+        if event.anchor:
+            self.anchors[event.anchor] = value, node, self.decoded - before + 1
+        return value, node
+
+    def sequence(self, start: Any, depth: int) -> tuple[list[Any], _Node]:
+        values = []
+        nodes = []
+        while type(event := self.next()) is not events.SequenceEndEvent:
+            value, node = self.value(event, depth + 1)
+            values.append(value)
+            nodes.append(node)
+        return values, _Node(start, nodes)
+
+    def mapping(self, start: Any, depth: int) -> tuple[dict[str, Any], _Node]:
+        data: dict[str, Any] = {}
+        nodes: dict[str, tuple[Any, Any]] = {}
+        while type(event := self.next()) is not events.MappingEndEvent:
+            if _is_merge(event):
+                self.merge(event, depth, data, nodes)
+                continue
+            key = self.key(event, depth)
+            value, node = self.value(self.next(), depth + 1)
+            self.put(key, event, value, node, data, nodes)
+        return data, _Node(start, nodes)
+
+    def put(self, key: str, event: Any, value: Any, node: Any, data: dict[str, Any], nodes: dict[str, tuple[Any, Any]]) -> None:
+        if key in data:
+            first = self.places.mark(nodes[key][0].start_mark)
+            self.problems.append(("duplicate-key", f"`{key}` stands twice in this mapping, first in line {first.line}", event.start_mark))
+        else:
+            data[key] = value
+            nodes[key] = event, node
+
+    def key(self, event: Any, depth: int) -> str:
+        value, _ = self.value(event, depth + 1)
+        key = None if isinstance(value, (dict, list)) else scalars.key_text(value)
+        if key is None:
+            what = "a mapping or list" if isinstance(value, (dict, list)) else f"`{event.value}`" if value is not None else "empty"
+            raise _Failure("unsupported-value", f"a key cannot be {what}", event.start_mark, "write the key as text, in quotes")
+        return key
+
+    def merge(self, key: Any, depth: int, data: dict[str, Any], nodes: dict[str, tuple[Any, Any]]) -> None:
+        """`<<`: the entries of other mappings. In strict decoding they, too, may set a key only once."""
+        value, node = self.value(self.next(), depth + 1)
+        values, parts = (value, node.children) if isinstance(value, list) else ([value], [node])
+        if not all(isinstance(value, dict) for value in values):
+            raise _Failure("yaml-syntax", "the merge key `<<` takes a mapping or a list of mappings", key.start_mark)
+        for value, part in zip(reversed(values), reversed(parts), strict=True):
+            for name, (_, child) in part.children.items():
+                self.put(name, key, value[name], child, data, nodes)
+
+    def alias(self, event: Any) -> tuple[Any, Any]:
+        if event.anchor not in self.anchors:
+            raise _Failure("yaml-syntax", f"no anchor `&{event.anchor}` stands before this alias", event.start_mark)
+        found = self.anchors[event.anchor]
+        if found is None:
+            raise _Failure("recursive-alias", f"the alias `*{event.anchor}` stands inside the value that it names", event.start_mark)
+        value, node, weight = found
+        self.decoded += weight
+        self.aliased += weight
+        if self.aliased > 100 and self.decoded > 1000 and self.aliased > self.decoded * _allowed_alias_ratio(self.decoded):
+            raise _Failure("excessive-aliasing", f"the aliases stand for more than {self.aliased:,} values", event.start_mark)
+        return value, node
+
+
+def _allowed_alias_ratio(decoded: int) -> float:
+    """The share of values that may come from aliases, as in go-yaml's `allowedAliasRatio`."""
+    low, high = 400_000, 4_000_000
+    return 0.99 - 0.89 * (min(max(decoded, low), high) - low) / (high - low)
+
+
+def _is_merge(event: Any) -> bool:
+    return type(event) is events.ScalarEvent and event.value == "<<" and (event.implicit[0] or event.tag == "tag:yaml.org,2002:merge")
+
+
+def _scalar(event: Any) -> Any:
+    if event.tag is None:
+        value = scalars.resolve(event.value) if event.implicit[0] else event.value
+    else:
+        _check_tag(event)
+        try:
+            value = scalars.resolve_tagged(event.value, event.tag)
+        except ValueError as error:
+            raise _Failure("unknown-tag", f"{error}", event.start_mark, "leave the tag out") from None
+    if type(value) is float and value - value != 0:
+        raise _Failure("unsupported-value", f"`{event.value}` has no JSON form", event.start_mark, "write it in quotes if text is meant")
+    return value
+
+
+def _check_tag(event: Any) -> None:
+    """Kubernetes ignores an application's own tags (`!x`); a type of YAML's namespace that it does not know is refused here."""
+    tag = event.tag
+    if tag and tag.startswith("tag:yaml.org,2002:") and tag not in scalars.TAGS:
+        name = tag.rpartition("2002:")[2]
+        raise _Failure("unknown-tag", f"Kubernetes has no YAML type `!!{name}`", event.start_mark, "write the plain value")
+
+
+_SENTENCES = {
+    "found character '\\t' that cannot start any token": ("a tab stands where YAML wants spaces", "indent with spaces"),
+    "found character that cannot start any token": ("a character that cannot begin a value", "put the value in quotes"),
+    "mapping values are not allowed in this context": (
+        "a `:` follows where no key can stand: the line is indented too far, or a value with `: ` in it needs quotes",
+        "",
+    ),
+    "did not find expected '-' indicator": (
+        "this line ends the list above it, but stands as deep as the list's items",
+        "check the indentation",
+    ),
+    "did not find expected key": (
+        "this line is indented unlike the lines above it",
+        "check the indentation, and quotes that are still open",
+    ),
+    "could not find expected ':'": ("a key without `:`", "write `key: value`"),
+    "found unexpected end of stream": ("the file ends inside quotes", "close the quotes"),
+    "did not find expected ',' or ']'": ("a `[` list goes on without `,` or `]`", ""),
+    "did not find expected ',' or '}'": ("a `{` mapping goes on without `,` or `}`", ""),
+    "did not find expected node content": ("a value is missing here", ""),
+    "found unknown escape character": ("an unknown escape after `\\`", "use single quotes, in which `\\` is only itself"),
+    "control characters are not allowed": ("a control character that YAML does not allow", "remove it, or write it as an escape"),
+}
+
+
+def _syntax(error: YAMLError, text: str, places: _Places, index: int) -> Diagnostic:
+    if isinstance(error, MarkedYAMLError):
+        problem = str(error.problem)
+        mark = places.mark(error.problem_mark or error.context_mark)
+    else:
+        problem = str(getattr(error, "reason", error))
+        before = text.encode()[: getattr(error, "position", 0)].decode(errors="ignore")
+        mark = Mark(places.file, before.count("\n") + places.first_line + 1, len(before) - before.rfind("\n"), layer=places.layer)
+    if problem == "found character that cannot start any token" and _at(text, mark.line - places.first_line, mark.column) == "\t":
+        problem = "found character '\\t' that cannot start any token"
+    message, hint = _SENTENCES.get(problem, (problem, ""))
+    return Diagnostic("yaml-syntax", message, mark, document=index, hint=hint)
+
+
+def _at(text: str, line: int, column: int) -> str:
+    lines = text.splitlines()
+    return lines[line - 1][column - 1 : column] if line <= len(lines) else ""

@@ -1,0 +1,76 @@
+"""Documents to YAML text that every reader understands the same way."""
+
+from __future__ import annotations
+
+import io
+
+from yaml import events
+from yaml._yaml import CEmitter
+
+from jobspec.documents.scalars import is_plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+_WIDTH = 2**30  # never fold a line
+_BLOCK = frozenset("\n") | frozenset(map(chr, range(0x20, 0x7F)))
+
+
+def write(documents: Iterable[Any]) -> str:
+    """Each document's data as block YAML, with `---` between documents, in the order in which mappings hold their keys.
+
+    Every scalar reads back as the same type and value under the YAML 1.1 rules of Kubernetes and under YAML 1.2.
+    """
+    stream = io.StringIO()
+    emitter = CEmitter(stream, width=_WIDTH, allow_unicode=True)
+    emitter.emit(events.StreamStartEvent())
+    for number, data in enumerate(documents):
+        emitter.emit(events.DocumentStartEvent(explicit=number > 0))
+        for event in _value(data):
+            emitter.emit(event)
+        emitter.emit(events.DocumentEndEvent(explicit=False))
+    emitter.emit(events.StreamEndEvent())
+    return stream.getvalue()
+
+
+def _value(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield events.MappingStartEvent(None, None, True, flow_style=not value)
+        for key, child in value.items():
+            yield _text(key, as_key=True)
+            yield from _value(child)
+        yield events.MappingEndEvent()
+    elif isinstance(value, list):
+        yield events.SequenceStartEvent(None, None, True, flow_style=not value)
+        for child in value:
+            yield from _value(child)
+        yield events.SequenceEndEvent()
+    elif isinstance(value, str):
+        yield _text(value)
+    else:
+        yield events.ScalarEvent(None, None, (True, False), _plain(value))
+
+
+def _plain(value: float | None) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = repr(value)
+    return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")  # `1e+22` is text to YAML 1.1 at large
+
+
+def _text(text: str, *, as_key: bool = False) -> Any:
+    if is_plain(text):
+        return events.ScalarEvent(None, None, (True, False), text)
+    style = "|" if not as_key and _is_block(text) else '"'
+    return events.ScalarEvent(None, None, (False, True), text, style=style)
+
+
+def _is_block(text: str) -> bool:
+    """Whether several lines may stand as they are below a `|`."""
+    if "\n" not in text or text[0] in " \n" or not _BLOCK.issuperset(text):
+        return False
+    return not any(line.endswith(" ") for line in text.split("\n")) and bool(text.strip())

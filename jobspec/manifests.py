@@ -1,0 +1,91 @@
+"""One file on the whole way: read, overlay, check."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.document import Document
+from jobspec.documents.files import text_of
+from jobspec.documents.reader import read
+from jobspec.reports import FileReport
+from jobspec.validation.verdict import verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from jobspec.documents.files import Found
+    from jobspec.overlays.layer import Layer
+    from jobspec.targets import Target
+
+
+class Checked:
+    """A file's documents, with overlays laid, and the report on them."""
+
+    __slots__ = ("documents", "report")
+
+    def __init__(self, report: FileReport, documents: list[Document]) -> None:
+        self.report = report
+        self.documents = documents
+
+
+def check(found: Found, target: Target, layers: Sequence[Layer] = (), *, skip_unknown: bool = False) -> Checked:
+    """Read a file, lay overlays on its jobs, and judge what comes out.
+
+    Overlays are laid only on a file that is valid by itself; its own problems are told first.
+    """
+    documents, problems = load(found, target)
+    skip = skip_unknown or not found.named
+    checked = _judge(found.path, documents, problems, target, skip=skip)
+    if not layers or not checked.report.valid:
+        return checked
+    from jobspec.overlays import lay as overlays
+
+    variant, problems = overlays.lay(overlays.start(documents), layers, target)
+    if any(problem.severity == "error" for problem in problems):
+        return Checked(FileReport(found.path, checked.report.documents, problems), documents)
+    return _judge(found.path, variant.documents(), problems, target, skip=skip)
+
+
+def load(found: Found, target: Target) -> tuple[list[Document], list[Diagnostic]]:
+    """The documents of a file, a `v1` List's items in its place, and the problems of its YAML."""
+    text = text_of(found.path)
+    if isinstance(text, Diagnostic):
+        return [], [text]
+    documents, problems = read(text, file=found.path)
+    if problems:
+        from jobspec.validation.indentation import lost_indentation
+
+        lost = lost_indentation(text, target, file=found.path)
+        if lost:
+            return [], [lost]
+    return [each for document in documents for each in expand(document)], problems
+
+
+def expand(document: Document) -> list[Document]:
+    """The items of a `v1` List as documents of their own; any other document is itself."""
+    items = document.data.get("items") if isinstance(document.data, dict) else None
+    if document.kind != "List" or document.api_version != "v1" or not isinstance(items, list):
+        return [document]
+
+    def marks(number: int) -> Any:
+        return lambda: document.marks.nearest(("items", number))
+
+    return [Document(item, marks(number), file=document.file, index=document.index) for number, item in enumerate(items)]
+
+
+def _judge(path: str, documents: list[Document], problems: list[Diagnostic], target: Target, *, skip: bool) -> Checked:
+    diagnostics = list(problems)
+    rows: dict[int, list[dict[str, Any]]] = {}
+    broken = {problem.document for problem in problems if problem.severity == "error" and not problem.mark.layer}
+    for document in documents:
+        status, found = verdict(document, target, skip_unknown=skip)
+        diagnostics += found
+        status = "invalid" if document.index in broken else status
+        row = {"index": document.index, "apiVersion": document.api_version, "kind": document.kind, "name": document.name, "status": status}
+        rows.setdefault(document.index, []).append(row)
+    for index in broken - rows.keys():
+        if index is not None:
+            rows[index] = [{"index": index, "apiVersion": "", "kind": "", "name": "", "status": "invalid"}]
+    ordered = [row for index in sorted(rows) for row in rows[index]]
+    return Checked(FileReport(path, ordered, diagnostics), documents)

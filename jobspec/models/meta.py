@@ -1,0 +1,79 @@
+"""Metadata of objects and of embedded templates, and the selection of objects by label."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from jobspec.models.base import AtomicList, Int64, Keyed, Model, SetList, Time
+
+
+class OwnerReference(Model):
+    """An object that this one belongs to and disappears with."""
+
+    ATOMIC = True
+
+    api_version: str = Field(description="API version of the owner, such as `kubeflow.org/v1`")
+    kind: str = Field(description="kind of the owner")
+    name: str = Field(description="name of the owner, in the same namespace or cluster-scoped")
+    uid: str = Field(description="UID of the owner; garbage collection believes it, not the name")
+    controller: bool | None = Field(None, description="the owner manages this object; at most one owner may say so")
+    block_owner_deletion: bool | None = Field(None, description="foreground deletion of the owner waits until this object is gone")
+
+
+class ManagedFieldsEntry(Model):
+    """The fields that one manager set, kept by the server for server-side apply."""
+
+    manager: str | None = Field(None, description="who set the fields, such as `kubectl` or a controller's name")
+    operation: str | None = Field(None, description="how they were set: `Apply` or `Update`")
+    api_version: str | None = Field(None, description="API version of the object that the field names belong to")
+    time: Time | None = Field(None, description="when the manager last added or changed one of them")
+    fields_type: str | None = Field(None, description="format of the field set; `FieldsV1` is the only one")
+    fields_v1: dict[str, Any] | None = Field(None, description="the field set, nested keys such as `f:spec` and `k:{...}`")
+    subresource: str | None = Field(None, description="subresource that was written, such as `status`; empty for the object itself")
+
+
+class ObjectMeta(Model):
+    """What every object says about itself; the part from `creationTimestamp` on is the server's."""
+
+    name: str | None = Field(None, description="name, unique for the kind in its namespace; it cannot change")
+    generate_name: str | None = Field(None, description="prefix to which the server adds five characters when there is no `name`")
+    namespace: str | None = Field(None, description="namespace of the object; the client's current one where it is left out")
+    labels: dict[str, str] | None = Field(None, description="keys and values to select the object by; a value has at most 63 characters")
+    annotations: dict[str, str] | None = Field(None, description="keys and free text for tools and people, 256 KiB in all")
+    finalizers: SetList[str] | None = Field(None, description="tasks before the end: a deleted object stays until this is empty")
+    owner_references: Annotated[list[OwnerReference] | None, Keyed("uid")] = Field(None, description="owners; it goes once all are gone")
+    creation_timestamp: Time | None = Field(None, description="when the server stored the object first; set by the server")
+    deletion_timestamp: Time | None = Field(None, description="when it goes away, once deletion was asked for; set by the server")
+    deletion_grace_period_seconds: Int64 | None = Field(None, description="seconds it gets to end after the deletion; set by the server")
+    generation: Int64 | None = Field(None, description="counts the changes of the wished state; set by the server")
+    resource_version: str | None = Field(None, description="version of the stored object; an update that carries an old one is refused")
+    self_link: str | None = Field(None, description="deprecated: the server does not fill it in any more")
+    uid: str | None = Field(None, description="identity of this very object, never reused; set by the server")
+    managed_fields: AtomicList[ManagedFieldsEntry] | None = Field(None, description="who set which fields; kept by the server")
+
+
+class EmbeddedMeta(Model):
+    """The metadata that a template inside of another object may carry."""
+
+    name: str | None = Field(None, description="of no use: what is made from the template gets a name of its own")
+    namespace: str | None = Field(None, description="of no use: it is made in the namespace of the object around it")
+    labels: dict[str, str] | None = Field(None, description="labels of what is made from the template")
+    annotations: dict[str, str] | None = Field(None, description="annotations of what is made from the template")
+    finalizers: list[str] | None = Field(None, description="finalizers of what is made from the template")
+
+
+class LabelSelectorRequirement(Model):
+    """A condition on one label."""
+
+    key: str = Field(description="key of the label")
+    operator: str = Field(description="`In`, `NotIn`, `Exists` or `DoesNotExist`")
+    values: AtomicList[str] | None = Field(None, description="the values for `In` and `NotIn`; none for the other operators")
+
+
+class LabelSelector(Model):
+    """Objects by their labels: all conditions hold; the empty selector takes every object."""
+
+    ATOMIC = True
+
+    match_labels: dict[str, str] | None = Field(None, description="labels that the object has, with just these values")
+    match_expressions: AtomicList[LabelSelectorRequirement] | None = Field(None, description="further conditions on labels")

@@ -1,0 +1,1 @@
+"""The pod template that every kind of job embeds."""

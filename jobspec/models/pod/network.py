@@ -1,0 +1,27 @@
+"""Names: how a pod resolves them, and what it adds of its own."""
+
+from pydantic import Field
+
+from jobspec.models.base import AtomicList, Model
+
+
+class HostAlias(Model):
+    """A line of the pod's `/etc/hosts`."""
+
+    ip: str = Field(description="the IP address")
+    hostnames: AtomicList[str] | None = Field(None, description="names that stand for it")
+
+
+class PodDNSConfigOption(Model):
+    """An option of the resolver."""
+
+    name: str | None = Field(None, description="name of the option, such as `ndots`; needed")
+    value: str | None = Field(None, description="its value, where it takes one")
+
+
+class PodDNSConfig(Model):
+    """Settings of `/etc/resolv.conf`, added to those of `dnsPolicy`."""
+
+    nameservers: AtomicList[str] | None = Field(None, description="addresses of name servers, at most 3; needed with policy `None`")
+    searches: AtomicList[str] | None = Field(None, description="domains to try for short names, at most 32")
+    options: AtomicList[PodDNSConfigOption] | None = Field(None, description="options of the resolver")

@@ -1,0 +1,37 @@
+"""What containers and pods may consume."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from jobspec.models.base import Keyed, Model, Quantity
+
+
+class ResourceClaim(Model):
+    """A use of one of the pod's `resourceClaims`."""
+
+    name: str = Field(description="name of the entry in the pod's `resourceClaims`")
+    request: str | None = Field(None, description="one request of the claim; without it, everything that the claim got")
+
+
+class ResourceRequirements(Model):
+    """What is reserved for a container, and what it may use at most."""
+
+    limits: dict[str, Quantity] | None = Field(None, description="most it may use, by resource: `cpu`, `memory`, `nvidia.com/gpu`")
+    requests: dict[str, Quantity] | None = Field(None, description="what the scheduler reserves, by resource; the limit by default")
+    claims: Annotated[list[ResourceClaim] | None, Keyed("name")] = Field(None, description="devices by dynamic resource allocation")
+
+
+class ContainerResizePolicy(Model):
+    """What a change of one resource means to the running container."""
+
+    resource_name: str = Field(description="the resource: `cpu` or `memory`")
+    restart_policy: str = Field(description="`NotRequired` to resize in place, or `RestartContainer`")
+
+
+class PodResourceClaim(Model):
+    """A ResourceClaim that has to be allocated before the pod starts; one of the two sources."""
+
+    name: str = Field(description="name by which containers refer to it")
+    resource_claim_name: str | None = Field(None, description="an existing ResourceClaim in the pod's namespace")
+    resource_claim_template_name: str | None = Field(None, description="a template, from which the pod gets a claim of its own")

@@ -1,0 +1,133 @@
+"""PyTorchJob (`kubeflow.org/v1`): a distributed training, run by the training operator."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from jobspec.models.autoscaling import MetricSpec
+from jobspec.models.base import Column, Int32, Int64, Merge, Model, Quantity, Resource, Rule, Scale, Time
+from jobspec.models.meta import LabelSelector, ObjectMeta
+from jobspec.models.pod.template import PodTemplateSpec
+
+
+class SchedulingPolicy(Model):
+    """How the pods are scheduled as a gang, where the operator has a gang scheduler."""
+
+    min_available: Int32 | None = Field(None, description="fewest pods to start together, the sum of all replicas by default")
+    queue: Annotated[str | None, Rule("self == oldSelf", "spec.runPolicy.schedulingPolicy.queue is immutable")] = Field(
+        None, description="queue of Volcano, `default` by default; it cannot change"
+    )
+    min_resources: dict[str, Quantity] | None = Field(None, description="resources to start together, computed from the pods by default")
+    priority_class: str | None = Field(None, description="PriorityClass of the gang; only Volcano looks at it")
+    schedule_timeout_seconds: Int32 | None = Field(None, description="seconds to wait for the gang; only scheduler-plugins looks at it")
+
+
+class RunPolicy(Model):
+    """How long a job runs, how often it fails, and what is left of it."""
+
+    suspend: bool = Field(False, description="delete the pods and wait; the start time begins anew when it goes on")
+    managed_by: str | None = Field(None, description="controller: `kubeflow.org/training-operator` or `kueue.x-k8s.io/multikueue`")
+    clean_pod_policy: str | None = Field(None, description="pods to delete when the job is over: `None` (default), `Running` or `All`")
+    ttl_seconds_after_finished: Int32 | None = Field(None, description="seconds after the end until the job is deleted; never by default")
+    active_deadline_seconds: Int64 | None = Field(None, description="seconds after the start until the job fails; never by default")
+    backoff_limit: Int32 | None = Field(None, description="restarts of containers in running pods until the job fails; no limit by default")
+    scheduling_policy: SchedulingPolicy | None = Field(None, description="settings of gang scheduling")
+
+
+class RDZVConf(Model):
+    """A setting of the rendezvous backend."""
+
+    key: str | None = Field(None, description="name of the setting, such as `last_call_timeout`")
+    value: str | None = Field(None, description="its value, as text")
+
+
+class ElasticPolicy(Model):
+    """An elastic training: the number of workers may change, and they meet by rendezvous."""
+
+    min_replicas: Int32 | None = Field(None, description="fewest workers, `maxReplicas` by default; without both, the workers' `replicas`")
+    max_replicas: Int32 | None = Field(None, description="most workers, `minReplicas` by default; without both, the workers' `replicas`")
+    max_restarts: Int32 | None = Field(None, description="restarts of the worker group that torchrun allows; its own default otherwise")
+    rdzv_backend: str | None = Field(None, description="where workers meet: `c10d` (default), `etcd` or `etcd-v2`; not checked")
+    rdzv_host: str | None = Field(None, description="host of the rendezvous, the first worker by default")
+    rdzv_port: Int32 | None = Field(None, description="port of the rendezvous, the worker's `pytorchjob-port` by default")
+    rdzv_id: str | None = Field(None, description="name of the rendezvous, the same for all workers, as `PET_RDZV_ID`")
+    rdzv_conf: list[RDZVConf] | None = Field(None, description="settings of the backend; never an empty list: the operator fails on it")
+    standalone: bool | None = Field(None, description="one node with a rendezvous of its own, as `PET_STANDALONE`")
+    n_proc_per_node: Int32 | None = Field(None, description="deprecated: the number of processes; use `spec.nprocPerNode`, never both")
+    metrics: list[MetricSpec] | None = Field(None, description="metrics to scale the workers by; given, the operator makes an autoscaler")
+
+
+class ReplicaSpec(Model):
+    """The replicas of one role."""
+
+    replicas: Int32 | None = Field(None, description="number of pods, 1 by default; the Master needs it to be written, as 1")
+    restart_policy: str | None = Field(None, description="`Always`, `OnFailure` (default), `Never` or `ExitCode` (again from code 128 on)")
+    template: PodTemplateSpec | None = Field(None, description="the pods, with a container `pytorch`; their `restartPolicy` is overwritten")
+
+
+class PyTorchJobSpec(Model):
+    """What to train with."""
+
+    run_policy: RunPolicy | None = Field(None, description="how long it runs, how often it fails, and what is left of it")
+    nproc_per_node: str | None = Field(None, description="processes per pod: a number in quotes, `auto` (default), `cpu` or `gpu`")
+    elastic_policy: ElasticPolicy | None = Field(None, description="makes the training elastic; it needs a Worker")
+    pytorch_replica_specs: dict[str, ReplicaSpec] = Field(description="the replicas by role: `Master` (one pod), `Worker`, or both")
+
+
+class JobCondition(Model):
+    """A state that the job is or was in."""
+
+    type: str = Field(description="`Created`, `Running`, `Restarting`, `Succeeded`, `Suspended` or `Failed`")
+    status: str = Field(description="`True`, `False` or `Unknown`")
+    reason: str | None = Field(None, description="why, as a word, such as `PyTorchJobRunning`")
+    message: str | None = Field(None, description="why, as a sentence")
+    last_update_time: Time | None = Field(None, description="when it was last written")
+    last_transition_time: Time | None = Field(None, description="when `status` last changed")
+
+
+class ReplicaStatus(Model):
+    """How the pods of one role fare."""
+
+    active: Int32 | None = Field(None, description="pods that run and are not being deleted")
+    succeeded: Int32 | None = Field(None, description="pods that ended well")
+    failed: Int32 | None = Field(None, description="pods that failed, or run while being deleted")
+    selector: str | None = Field(None, description="the pods as a label selector in text form; the scale subresource reads it")
+    label_selector: LabelSelector | None = Field(None, description="deprecated: the pods by label; `selector` took its place")
+
+
+class JobStatus(Model):
+    """How the job fares; written by the operator."""
+
+    conditions: Annotated[list[JobCondition] | None, Merge("type")] = Field(None, description="states of the job, the newest last")
+    replica_statuses: dict[str, ReplicaStatus] | None = Field(None, description="numbers of pods, by role")
+    start_time: Time | None = Field(None, description="when the operator took the job up, or resumed it")
+    completion_time: Time | None = Field(None, description="when the job ended")
+    last_reconcile_time: Time | None = Field(None, description="when the operator last looked at the job")
+
+
+class PyTorchJob(Model):
+    """A distributed training with PyTorch: a Master and Workers, or Workers alone."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="kubeflow.org",
+        version="v1",
+        kind="PyTorchJob",
+        plural="pytorchjobs",
+        component="training-operator",
+        status=True,
+        scale=Scale(
+            replicas=".spec.pytorchReplicaSpecs.Worker.replicas",
+            status_replicas=".status.replicaStatuses.Worker.active",
+            selector=".status.replicaStatuses.Worker.selector",
+        ),
+        columns=(
+            Column("State", "string", ".status.conditions[-1:].type"),
+            Column("Age", "date", ".metadata.creationTimestamp"),
+        ),
+    )
+
+    api_version: Literal["kubeflow.org/v1"] = Field("kubeflow.org/v1", description="version of the API: `kubeflow.org/v1`")
+    kind: Literal["PyTorchJob"] = Field("PyTorchJob", description="kind of the object: `PyTorchJob`")
+    metadata: ObjectMeta | None = Field(None, description="name, labels and so on; pods and services need a name up to 54 characters")
+    spec: PyTorchJobSpec | None = Field(None, description="what to train with")
+    status: JobStatus | None = Field(None, description="how the job fares; written by the operator")

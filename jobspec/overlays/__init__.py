@@ -1,0 +1,1 @@
+"""Overlays: named, typed layers that turn one plain job into its variants."""

@@ -1,0 +1,112 @@
+"""Shapes: the structural schema of a kind as checks and overlays walk it, loaded from its compiled file.
+
+A compiled file is one JSON object: `apiVersion`, `kind`, `component`, `release`, and `shapes`, a table in which each
+distinct shape stands once and names others by their index; the kind's own is the first.
+"""
+
+from __future__ import annotations
+
+import json
+
+from jobspec import data
+from jobspec.targets import KINDS, schema_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.targets import Target
+
+
+class Shape:
+    """What the server accepts at one place. *type* is an OpenAPI type, `int-or-string` or `any`."""
+
+    __slots__ = (
+        "default",
+        "enum",
+        "fields",
+        "format",
+        "items",
+        "keys",
+        "maximum",
+        "merge",
+        "meta",
+        "minimum",
+        "name",
+        "pattern",
+        "replicas",
+        "required",
+        "type",
+        "unique",
+        "values",
+    )
+
+    def __init__(self, raw: dict[str, Any]) -> None:
+        self.type: str = raw["type"]
+        self.name: str = raw.get("name", "")
+        """The Go name of the type, for messages; empty where there is none."""
+        self.fields: dict[str, Shape] | None = raw.get("fields")
+        """Of an object: its fields in the order that people write them."""
+        self.values: Shape | None = raw.get("values")
+        """Of a map: the shape of each value. An object with neither takes any content."""
+        self.items: Shape | None = raw.get("items")
+        self.required: list[str] = raw.get("required", [])
+        self.format: str = raw.get("format", "")
+        self.pattern: str = raw.get("pattern", "")
+        self.enum: list[Any] = raw.get("enum", [])
+        self.minimum: int | None = raw.get("minimum")
+        self.maximum: int | None = raw.get("maximum")
+        self.default: Any = raw.get("default")
+        self.keys: list[str] = raw.get("keys", [])
+        """The list-map keys that the server enforces."""
+        self.unique: bool = raw.get("unique", False)
+        """A set: no item twice."""
+        self.merge: list[str] = raw.get("merge", [])
+        """The keys that overlays merge the list's items by."""
+        self.meta: bool = raw.get("meta", False)
+        """The object's own metadata, which has rules of its own."""
+        self.replicas: list[str] = raw.get("replicas", [])
+        """Of a kind with the scale subresource: the path of its number of replicas."""
+
+    def at(self, path: Path) -> Shape | None:
+        """The shape of the value at *path*, None where the schema knows no such place."""
+        shape: Shape | None = self
+        for step in path:
+            if shape is None:
+                return None
+            if isinstance(step, int):
+                shape = shape.items
+            elif shape.fields is not None:
+                shape = shape.fields.get(step)
+            else:
+                shape = shape.values
+        return shape
+
+
+_loaded: dict[str, Shape] = {}
+
+
+def load(api_version: str, kind: str, target: Target) -> Shape | None:
+    """The shape of a kind at *target*; None for a kind that jobspec has no schema of."""
+    component = KINDS.get((api_version, kind))
+    if component is None:
+        return None
+    name = schema_path(component, target[component], api_version, kind)
+    if name not in _loaded:
+        with open(data.path("schemas", "compiled", *name.split("/")), encoding="utf-8") as file:
+            _loaded[name] = link(json.load(file)["shapes"])
+    return _loaded[name]
+
+
+def link(table: list[dict[str, Any]]) -> Shape:
+    """The first shape of a compiled table, its references followed."""
+    shapes = [Shape(raw) for raw in table]
+    for shape, raw in zip(shapes, table, strict=True):
+        if "fields" in raw:
+            shape.fields = {name: shapes[index] for name, index in raw["fields"].items()}
+        if "values" in raw:
+            shape.values = shapes[raw["values"]]
+        if "items" in raw:
+            shape.items = shapes[raw["items"]]
+    return shapes[0]

@@ -1,0 +1,142 @@
+"""What every API server checks about an object's own metadata, whatever its kind.
+
+Follows `ValidateObjectMeta` of k8s.io/apimachinery and the name rules of its `validation` package.
+"""
+
+from __future__ import annotations
+
+from jobspec.validation.builtin import LOOSE_NAMES
+from jobspec.validation.structural import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+_LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_WORD = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_MAX_ANNOTATIONS = 256 * 1024
+
+
+def problems(metadata: dict[str, Any], *, kind: str) -> Iterator[Problem]:
+    """What is wrong with names, labels, annotations, finalizers and owners; values of a wrong type are passed by."""
+    name, prefix = metadata.get("name") or "", metadata.get("generateName") or ""
+    at: Path = ("metadata",)
+    if not name and not prefix:
+        yield Problem("missing-name", at, "the object has neither `metadata.name` nor `metadata.generateName`", at_key=True)
+    bad_name = bad_path_segment if kind in LOOSE_NAMES else bad_subdomain
+    if isinstance(name, str) and name and (why := bad_name(name)):
+        yield Problem("invalid-name", (*at, "name"), f"`{name}` is no name for an object: {why}", _name_hint(name))
+    if isinstance(prefix, str) and prefix and (why := bad_name(_masked(prefix))):
+        yield Problem("invalid-name", (*at, "generateName"), f"`{prefix}` cannot begin a name: {why}")
+    namespace = metadata.get("namespace")
+    if isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):
+        yield Problem("invalid-name", (*at, "namespace"), f"`{namespace}` is no name for a namespace: {why}")
+    yield from _labels(metadata.get("labels"), at)
+    yield from _annotations(metadata.get("annotations"), at)
+    yield from _finalizers(metadata.get("finalizers"), at)
+    yield from _owners(metadata.get("ownerReferences"), at)
+
+
+def _masked(prefix: str) -> str:
+    """A name's prefix may end with a dash, which the server masks before it looks."""
+    return prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+
+
+def _labels(labels: Any, at: Path) -> Iterator[Problem]:
+    for key, value in labels.items() if isinstance(labels, dict) else ():
+        path = (*at, "labels", key)
+        if why := bad_qualified_name(key):
+            yield Problem("invalid-metadata", path, f"`{key}` is no label key: {why}", at_key=True)
+        if isinstance(value, str) and (why := bad_label_value(value)):
+            yield Problem("invalid-metadata", path, f'"{value}" is no label value: {why}')
+
+
+def _annotations(annotations: Any, at: Path) -> Iterator[Problem]:
+    if not isinstance(annotations, dict):
+        return
+    size = 0
+    for key, value in annotations.items():
+        size += len(key.encode()) + (len(value.encode()) if isinstance(value, str) else 0)
+        if why := bad_qualified_name(key.lower()):
+            yield Problem("invalid-metadata", (*at, "annotations", key), f"`{key}` is no annotation key: {why}", at_key=True)
+    if size > _MAX_ANNOTATIONS:
+        yield Problem(
+            "invalid-metadata", (*at, "annotations"), f"the annotations hold {size:,} bytes, more than the {_MAX_ANNOTATIONS:,} allowed"
+        )
+
+
+def _finalizers(finalizers: Any, at: Path) -> Iterator[Problem]:
+    for index, name in enumerate(finalizers if isinstance(finalizers, list) else ()):
+        if isinstance(name, str) and (why := bad_qualified_name(name)):
+            yield Problem("invalid-metadata", (*at, "finalizers", index), f'"{name}" is no finalizer: {why}')
+
+
+def _owners(owners: Any, at: Path) -> Iterator[Problem]:
+    controllers = 0
+    for index, owner in enumerate(owners if isinstance(owners, list) else ()):
+        if not isinstance(owner, dict):
+            continue
+        path = (*at, "ownerReferences", index)
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if owner.get(field) == "":
+                yield Problem("invalid-metadata", (*path, field), f"the owner's `{field}` is empty")
+        controllers += owner.get("controller") is True
+        if controllers > 1 and owner.get("controller") is True:
+            yield Problem("invalid-metadata", (*path, "controller"), "only one owner can be the controller")
+
+
+def bad_path_segment(name: str) -> str:
+    """Why *name* cannot be a segment of a URL's path, empty where it can."""
+    if name in (".", "..") or "/" in name or "%" in name:
+        return "it cannot be `.` or `..`, and cannot hold `/` or `%`"
+    return ""
+
+
+def bad_subdomain(name: str) -> str:
+    """Why *name* is not a DNS subdomain (RFC 1123), empty where it is one."""
+    if len(name) > 253:
+        return f"it has {len(name)} characters, more than 253"
+    for part in name.split("."):
+        if not part or not _LOWER.issuperset(part.replace("-", "")) or part[0] == "-" or part[-1] == "-":
+            return "names are of lower-case letters, digits, `-` and `.`, and begin and end with a letter or digit"
+    return ""
+
+
+def bad_label_name(name: str) -> str:
+    """Why *name* is not a DNS label (RFC 1123), empty where it is one."""
+    if len(name) > 63:
+        return f"it has {len(name)} characters, more than 63"
+    if not name or not _LOWER.issuperset(name.replace("-", "")) or name[0] == "-" or name[-1] == "-":
+        return "it has to be of lower-case letters, digits and `-`, and begin and end with a letter or digit"
+    return ""
+
+
+def bad_qualified_name(name: str) -> str:
+    """Why *name* is not a qualified name (`example.com/name`), empty where it is one."""
+    prefix, slash, rest = name.rpartition("/")
+    if slash and (not prefix or "/" in prefix or bad_subdomain(prefix)):
+        return "the part before `/` has to be a DNS subdomain"
+    if not rest:
+        return "the name is empty"
+    return _bad_word(rest)
+
+
+def bad_label_value(value: str) -> str:
+    """Why *value* cannot be the value of a label, empty where it can."""
+    return _bad_word(value) if value else ""
+
+
+def _bad_word(text: str) -> str:
+    if len(text) > 63:
+        return f"it has {len(text)} characters, more than 63"
+    if not (text[0] in _WORD and text[-1] in _WORD and _WORD.issuperset(text.replace("-", "").replace("_", "").replace(".", ""))):
+        return "it has to be of letters, digits, `-`, `_` and `.`, and begin and end with a letter or digit"
+    return ""
+
+
+def _name_hint(name: str) -> str:
+    lower = name.lower().replace("_", "-").strip("-.")
+    return f"write `{lower}`" if lower != name and not bad_subdomain(lower) else ""
