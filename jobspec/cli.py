@@ -9,7 +9,7 @@ from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser, HelpFormatter, Namespace, _SubParsersAction
     from collections.abc import Sequence
 
     from jobspec.commands.inputs import Inputs
@@ -83,28 +83,44 @@ def _close_stdout() -> None:
 
 
 def _parser() -> ArgumentParser:
-    from argparse import ArgumentParser, RawDescriptionHelpFormatter
+    from argparse import ArgumentParser
 
     parser = ArgumentParser(
         prog="jobspec",
         description="Configure and check Kubernetes training jobs: layered overlays, and an API server's verdict offline.",
         epilog=_EXIT_CODES,
-        formatter_class=RawDescriptionHelpFormatter,
+        formatter_class=_formatter,
     )
     parser.add_argument("--version", action="version", version=f"jobspec {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    validate = commands.add_parser("validate", help="say what an API server would say to manifests")
-    _add_inputs(validate)
-    render = commands.add_parser("render", help="lay overlays on jobs, check the result and write it")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", prog="jobspec")
+    _add_inputs(_add(commands, "validate", "say what an API server would say to manifests"))
+    render = _add(commands, "render", "lay overlays on jobs, check the result and write it")
     _add_inputs(render)
     render.add_argument("--to", metavar="DIR", help="write one file for each resource into DIR, instead of a stream to standard output")
-    explain = commands.add_parser("explain", help="say what a rule is about")
+    explain = _add(commands, "explain", "say what a rule is about")
     explain.add_argument("rule", metavar="RULE", help="the name in brackets behind a message")
-    schema = commands.add_parser("schema", help="the schemas that follow from the models")
-    actions = schema.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("check", help="fail where a schema is not what the models give")
-    actions.add_parser("export", help="write all schemas").add_argument("folder", metavar="DIR", help="where to")
+    schema = _add(commands, "schema", "write or check the schemas that follow from the models")
+    actions = schema.add_subparsers(dest="action", required=True, metavar="ACTION", prog="jobspec schema")
+    _add(actions, "check", "fail where a schema is not what the models give")
+    _add(actions, "export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
     return parser
+
+
+def _add(commands: _SubParsersAction[ArgumentParser], name: str, what: str) -> ArgumentParser:
+    description = f"{what[0].upper()}{what[1:]}."
+    return commands.add_parser(name, help=what, description=description, formatter_class=_formatter)
+
+
+def _formatter(prog: str) -> HelpFormatter:
+    """A formatter with a width of ours; to find one, argparse's own loads three compression libraries on every start."""
+    import os
+    from argparse import RawDescriptionHelpFormatter
+
+    try:
+        width = os.get_terminal_size().columns
+    except OSError:
+        width = 100
+    return RawDescriptionHelpFormatter(prog, width=width - 2)
 
 
 def _add_inputs(command: ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.reports import FileReport
 
 TYPE_CHECKING = False
@@ -33,6 +34,18 @@ class Inputs:
         self.targets = targets
         self.output = output
         self.skip_unknown = skip_unknown
+
+
+def require_workload(layers: Sequence[Layer], reports: Sequence[FileReport]) -> None:
+    """Add an error to the first report where overlays were to be laid and no file holds a training job."""
+    if not layers or not all(report.valid for report in reports):
+        return
+    from jobspec.workloads import KINDS
+
+    if not any((row["apiVersion"], row["kind"]) in KINDS for report in reports for row in report.documents):
+        message = f"there is no training job to lay `{layers[0].name}` on"
+        hint = f"the kinds are {', '.join(kind for _, kind in KINDS)}"
+        reports[0].diagnostics.append(Diagnostic("no-workload", message, Mark(reports[0].path), hint=hint))
 
 
 def load_layers(inputs: Inputs, target: Target) -> tuple[list[Layer], list[FileReport]]:

@@ -6,14 +6,12 @@ import sys
 
 from jobspec import shapes, trees
 from jobspec.arrange import arrange
-from jobspec.commands.inputs import Inputs, load_layers
-from jobspec.diagnostics import JobspecError
+from jobspec.commands.inputs import Inputs, load_layers, require_workload
 from jobspec.documents.files import find
 from jobspec.documents.writer import write
 from jobspec.manifests import check
 from jobspec.reports import REPORTS
 from jobspec.targets import choose
-from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +30,7 @@ def run(inputs: Inputs, *, to: str | None) -> int:
     checked = [] if broken else [check(each, target, layers, skip_unknown=inputs.skip_unknown) for each in found]
     reports = broken or [each.report for each in checked]
     documents = [document for each in checked for document in each.documents]
-    if layers and not broken and not any(map(is_workload, documents)) and all(report.valid for report in reports):
-        raise JobspecError(f"nothing to lay `{layers[0].name}` on: the files hold no training job")
+    require_workload(layers, reports)
     _tell_duplicates(documents, reports)
     if not all(report.valid for report in reports):
         _report(reports, target, inputs.output, sys.stderr if inputs.output == "text" or to is None else sys.stdout)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from jobspec.commands.inputs import Inputs, load_layers
+from jobspec.commands.inputs import Inputs, load_layers, require_workload
 from jobspec.documents.files import find
 from jobspec.manifests import check
 from jobspec.reports import REPORTS
@@ -34,5 +34,6 @@ def run(inputs: Inputs) -> int:
         reports = spread(found, report)
     elif not reports:
         reports = [report(each) for each in found]
+    require_workload(layers, reports)
     sys.stdout.write(REPORTS[inputs.output](reports, target))
     return 0 if all(each.valid for each in reports) else 1

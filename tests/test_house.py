@@ -1,0 +1,181 @@
+"""How the house is built: imports go one way, and nothing heavy stands at the door."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobspec.diagnostics import RULES
+from tests.reference import ROOT
+
+PACKAGE = ROOT / "jobspec"
+
+#: Lower may not import higher. A folder stands for all its modules; within one they are ordered by `WITHIN`.
+ORDER = [
+    "jobspec",
+    "jobspec.diagnostics",
+    "jobspec.targets",
+    "jobspec.data",
+    "jobspec.models",
+    "jobspec.schemas",
+    "jobspec.shapes",
+    "jobspec.documents",
+    "jobspec.validation",
+    "jobspec.workloads",
+    "jobspec.overlays",
+    "jobspec.reports",
+    "jobspec.manifests",
+    "jobspec.arrange",
+    "jobspec.trees",
+    "jobspec.commands",
+    "jobspec.cli",
+    "jobspec.__main__",
+]
+WITHIN = {
+    "jobspec.documents": ["", "scalars", "libyaml", "document", "reader", "writer", "files"],
+    "jobspec.validation": ["", "formats", "wording", "structural", "builtin", "metadata", "verdict", "indentation"],
+    "jobspec.overlays": ["", "tree", "parameters", "merge", "flags", "settings", "layer", "lay"],
+    "jobspec.commands": ["", "inputs", "spread", "validate", "render", "explain", "schema"],
+}
+
+
+def _modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"), path
+
+
+def _imports(path: Path) -> Iterator[str]:
+    names = {name for name, _ in _modules()}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in names else node.module
+
+
+def _rank(module: str) -> tuple[int, int]:
+    place = max((each for each in ORDER if module == each or (each != "jobspec" and module.startswith(each + "."))), key=len)
+    order = WITHIN.get(place)
+    return ORDER.index(place), order.index(module[len(place) + 1 :]) if order else 0
+
+
+def test_imports_go_one_way() -> None:
+    upwards = [
+        f"{module} imports {imported}"
+        for module, path in _modules()
+        for imported in _imports(path)
+        if imported.startswith("jobspec") and _rank(imported) > _rank(module)
+    ]
+    assert upwards == []
+
+
+def test_modules_of_the_models_do_not_import_each_other_in_circles() -> None:
+    edges = {module: {each for each in _imports(path) if each.startswith("jobspec.models.")} for module, path in _modules()}
+    left = {module: needs for module, needs in edges.items() if module.startswith("jobspec.models.")}
+    while free := [module for module, needs in left.items() if not needs & left.keys() - {module}]:
+        for module in free:
+            del left[module]
+    assert not left
+
+
+def test_only_commands_print_read_the_environment_or_exit() -> None:
+    allowed = ("jobspec.cli", "jobspec.commands", "jobspec.__main__")
+    touching = {"print", "sys.exit", "os.environ", "os.getenv", "sys.stdout", "sys.stderr"}
+    found = [
+        f"{module}: {ast.unparse(node)}"
+        for module, path in _modules()
+        if not module.startswith(allowed)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute | ast.Name) and ast.unparse(node) in touching
+    ]
+    assert found == []
+
+
+def test_every_rule_that_code_gives_is_in_the_catalogue_and_the_other_way_round() -> None:
+    texts = {
+        node.value
+        for _, path in _modules()
+        if path != PACKAGE / "diagnostics.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert [rule for rule in RULES if rule not in texts] == []
+
+
+def _loaded(*arguments: str) -> set[str]:
+    """The modules that Python has loaded at the end of a run."""
+    code = "import sys, runpy\ntry: runpy.run_module('jobspec', run_name='__main__')\nfinally: print(*sys.modules, file=sys.__stderr__)"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    return set(done.stderr.split())
+
+
+def test_import_and_help_load_neither_yaml_nor_pydantic() -> None:
+    heavy = {"yaml", "pydantic", "torch", "json", "jobspec.documents.reader"}
+    done = subprocess.run([sys.executable, "-c", "import jobspec, sys; print(*sys.modules)"], capture_output=True, text=True, check=True)
+    assert not heavy & set(done.stdout.split())
+    assert not heavy & _loaded("--help")
+
+
+#: What a verdict on a valid PyTorchJob loads of jobspec. Each module more costs every commit of every user; add it only with a reason.
+VALIDATE_LOADS = {
+    "jobspec",
+    "jobspec.cli",
+    "jobspec.commands",
+    "jobspec.commands.inputs",
+    "jobspec.commands.validate",
+    "jobspec.data",
+    "jobspec.diagnostics",
+    "jobspec.documents",
+    "jobspec.documents.document",
+    "jobspec.documents.files",
+    "jobspec.documents.libyaml",
+    "jobspec.documents.reader",
+    "jobspec.documents.scalars",
+    "jobspec.manifests",
+    "jobspec.reports",
+    "jobspec.shapes",
+    "jobspec.targets",
+    "jobspec.validation",
+    "jobspec.validation.builtin",
+    "jobspec.validation.formats",
+    "jobspec.validation.metadata",
+    "jobspec.validation.structural",
+    "jobspec.validation.verdict",
+    "jobspec.validation.wording",
+}
+
+NEVER_AT_THE_DOOR = {
+    "typing",
+    "dataclasses",
+    "pathlib",
+    "logging",
+    "inspect",
+    "difflib",
+    "pydantic",
+    "jsonschema",
+    "ruamel",
+    "kubernetes",
+    "tempfile",
+    "shutil",
+    "subprocess",
+    "multiprocessing",
+    "concurrent",
+}
+
+
+def test_what_validate_loads() -> None:
+    loaded = _loaded("validate", str(ROOT / "tests" / "cases" / "guides" / "simple.yaml"))
+    bare = subprocess.run([sys.executable, "-c", "import sys, runpy; print(*sys.modules)"], capture_output=True, text=True, check=True)
+    assert {module for module in loaded if module.startswith("jobspec")} == VALIDATE_LOADS
+    assert not NEVER_AT_THE_DOOR & loaded - set(bare.stdout.split())
+
+
+@pytest.mark.parametrize("arguments", [("--overlay", "gpu-nccl"), ("--overlay", "cpu", "--overlay", "istio-off")])
+def test_render_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    loaded = _loaded("render", str(ROOT / "tests" / "cases" / "guides" / "simple.yaml"), *arguments)
+    assert not {"typing", "dataclasses", "pydantic", "jsonschema", "ruamel", "kubernetes"} & loaded
