@@ -1,3 +1,40 @@
-"""Declarative configuration and validation of Kubernetes training jobs."""
+"""Declarative configuration and offline validation of Kubernetes training jobs.
+
+The public names are loaded when they are first asked for; `import jobspec` itself loads nothing.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics import Diagnostic as Diagnostic
+    from jobspec.diagnostics import JobspecError as JobspecError
+    from jobspec.diagnostics import Mark as Mark
+    from jobspec.documents.document import Document as Document
+    from jobspec.documents.reader import read as read
+    from jobspec.documents.writer import write as write
+    from jobspec.manifests import check as check
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Diagnostic": "jobspec.diagnostics",
+    "Document": "jobspec.documents.document",
+    "JobspecError": "jobspec.diagnostics",
+    "Mark": "jobspec.diagnostics",
+    "check": "jobspec.manifests",
+    "read": "jobspec.documents.reader",
+    "write": "jobspec.documents.writer",
+}
+
+__all__ = ["Diagnostic", "Document", "JobspecError", "Mark", "check", "read", "write"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from jobspec import __version__
@@ -9,7 +10,7 @@ from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, HelpFormatter, Namespace, _SubParsersAction
+    from argparse import ArgumentParser, HelpFormatter, Namespace
     from collections.abc import Sequence
 
     from jobspec.commands.inputs import Inputs
@@ -25,9 +26,10 @@ exit codes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = _parser().parse_args(arguments)
+    gc.disable()  # a command lives for moments; looking for cycles costs it more than they hold
+    command, options = _parse(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _run(options)
+        return _RUN[command](options)
     except JobspecError as error:
         sys.stderr.write(f"jobspec: {error}\n")
         return 2
@@ -44,19 +46,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 3
 
 
-def _run(options: Namespace) -> int:
-    if options.command == "validate":
-        from jobspec.commands import validate
+def _close_stdout() -> None:
+    """Whoever read our output has gone; nothing more can be written, and Python must not try at its end."""
+    import os
 
-        return validate.run(_inputs(options))
-    if options.command == "render":
-        from jobspec.commands import render
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-        return render.run(_inputs(options), to=options.to)
-    if options.command == "explain":
-        from jobspec.commands import explain
 
-        return explain.run(options.rule)
+def _validate(options: Namespace) -> int:
+    from jobspec.commands import validate
+
+    return validate.run(_inputs(options))
+
+
+def _render(options: Namespace) -> int:
+    from jobspec.commands import render
+
+    return render.run(_inputs(options), to=options.to)
+
+
+def _explain(options: Namespace) -> int:
+    from jobspec.commands import explain
+
+    return explain.run(options.rule)
+
+
+def _schema(options: Namespace) -> int:
     from jobspec.commands import schema
 
     return schema.check() if options.action == "check" else schema.export(options.folder)
@@ -75,40 +90,34 @@ def _inputs(options: Namespace) -> Inputs:
     )
 
 
-def _close_stdout() -> None:
-    """Whoever read our output has gone; nothing more can be written, and Python must not try at its end."""
-    import os
+_RUN = {"validate": _validate, "render": _render, "explain": _explain, "schema": _schema}
+_HELP = {
+    "validate": "say what an API server would say to manifests",
+    "render": "lay overlays on jobs, check the result and write it",
+    "explain": "say what a rule is about",
+    "schema": "write or check the schemas that follow from the models",
+}
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+def _parse(arguments: Sequence[str]) -> tuple[str, Namespace]:
+    """The command and its options; only its own parser is made, since argparse takes as long for one as a verdict."""
+    command = arguments[0] if arguments else ""
+    if command in _RUN:
+        return command, _ARGUMENTS[command](_parser(f"jobspec {command}", _HELP[command])).parse_args(arguments[1:])
+    parser = _parser("jobspec", "configure and check Kubernetes training jobs: layered overlays, and an API server's verdict offline")
+    parser.epilog = "commands:\n" + "".join(f"  {name:10}{what}\n" for name, what in _HELP.items()) + f"\n{_EXIT_CODES}"
+    parser.add_argument("--version", action="version", version=f"jobspec {__version__}")
+    parser.add_argument(
+        "command", choices=list(_RUN), metavar="COMMAND", help="one of those below; `jobspec COMMAND --help` tells its options"
+    )
+    parser.parse_args(arguments)
+    raise AssertionError(arguments)  # without a known command, parse_args has ended the program
 
 
-def _parser() -> ArgumentParser:
+def _parser(prog: str, what: str) -> ArgumentParser:
     from argparse import ArgumentParser
 
-    parser = ArgumentParser(
-        prog="jobspec",
-        description="Configure and check Kubernetes training jobs: layered overlays, and an API server's verdict offline.",
-        epilog=_EXIT_CODES,
-        formatter_class=_formatter,
-    )
-    parser.add_argument("--version", action="version", version=f"jobspec {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", prog="jobspec")
-    _add_inputs(_add(commands, "validate", "say what an API server would say to manifests"))
-    render = _add(commands, "render", "lay overlays on jobs, check the result and write it")
-    _add_inputs(render)
-    render.add_argument("--to", metavar="DIR", help="write one file for each resource into DIR, instead of a stream to standard output")
-    explain = _add(commands, "explain", "say what a rule is about")
-    explain.add_argument("rule", metavar="RULE", help="the name in brackets behind a message")
-    schema = _add(commands, "schema", "write or check the schemas that follow from the models")
-    actions = schema.add_subparsers(dest="action", required=True, metavar="ACTION", prog="jobspec schema")
-    _add(actions, "check", "fail where a schema is not what the models give")
-    _add(actions, "export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
-    return parser
-
-
-def _add(commands: _SubParsersAction[ArgumentParser], name: str, what: str) -> ArgumentParser:
-    description = f"{what[0].upper()}{what[1:]}."
-    return commands.add_parser(name, help=what, description=description, formatter_class=_formatter)
+    return ArgumentParser(prog=prog, description=f"{what[0].upper()}{what[1:]}.", formatter_class=_formatter)
 
 
 def _formatter(prog: str) -> HelpFormatter:
@@ -123,8 +132,8 @@ def _formatter(prog: str) -> HelpFormatter:
     return RawDescriptionHelpFormatter(prog, width=width - 2)
 
 
-def _add_inputs(command: ArgumentParser) -> None:
-    add = command.add_argument
+def _validate_arguments(parser: ArgumentParser) -> ArgumentParser:
+    add = parser.add_argument
     add("paths", nargs="+", metavar="PATH", help="a file, a folder of *.yaml, *.yml and *.json files, or - for standard input")
     add(
         "--overlay",
@@ -134,12 +143,35 @@ def _add_inputs(command: ArgumentParser) -> None:
         help="lay this overlay on every job: a shipped name, or a path; repeatable",
     )
     add("--set", action="append", default=[], metavar="OVERLAY.NAME=VALUE", help="give a parameter of an overlay a value; repeatable")
-    add(
-        "--target",
-        action="append",
-        default=[],
-        metavar="OPERATOR=RELEASE",
-        help="the release to judge by, the newest by default; repeatable",
-    )
+    add("--target", action="append", default=[], metavar="OPERATOR=RELEASE", help="judge by this release, not by the newest; repeatable")
     add("--skip-unknown", action="store_true", help="pass by documents that are no manifest or of an unknown kind, and count them")
     add("-o", "--output", choices=("text", "json"), default="text", help="the format of the report")
+    return parser
+
+
+def _render_arguments(parser: ArgumentParser) -> ArgumentParser:
+    _validate_arguments(parser)
+    parser.add_argument("--to", metavar="DIR", help="write one file for each resource into DIR, instead of a stream to standard output")
+    return parser
+
+
+def _explain_arguments(parser: ArgumentParser) -> ArgumentParser:
+    parser.add_argument("rule", metavar="RULE", help="the name in brackets behind a message")
+    return parser
+
+
+def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", prog="jobspec schema")
+    check = "fail where a schema is not what the models give"
+    export = "write all schemas"
+    actions.add_parser("check", help=check, description=f"{check.capitalize()}.")
+    actions.add_parser("export", help=export, description=f"{export.capitalize()}.").add_argument("folder", metavar="DIR", help="where to")
+    return parser
+
+
+_ARGUMENTS = {
+    "validate": _validate_arguments,
+    "render": _render_arguments,
+    "explain": _explain_arguments,
+    "schema": _schema_arguments,
+}

@@ -179,3 +179,13 @@ def test_what_validate_loads() -> None:
 def test_render_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     loaded = _loaded("render", str(ROOT / "tests" / "cases" / "guides" / "simple.yaml"), *arguments)
     assert not {"typing", "dataclasses", "pydantic", "jsonschema", "ruamel", "kubernetes"} & loaded
+
+
+def test_public_names_are_there_when_asked_for() -> None:
+    import jobspec
+
+    assert sorted(jobspec._HOMES) == sorted(jobspec.__all__)
+    assert all(getattr(jobspec, name) for name in jobspec.__all__)
+    assert set(jobspec.__all__) <= set(dir(jobspec))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = jobspec.nothing
