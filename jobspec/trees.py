@@ -1,15 +1,12 @@
 """Write a folder whole or not at all.
 
-The new tree is built beside the old one and exchanged with it in one system call. Where the system has none, files are
-replaced one by one under a journal, which the next run completes.
+The new tree is built beside the old one and exchanged with it in one system call. Where that cannot be done, the tree
+beside the folder is a journal: files are replaced one by one, and the next run completes what one has begun.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
-import sys
 
 from jobspec.diagnostics import JobspecError
 
@@ -28,45 +25,57 @@ def replace(folder: str, files: Mapping[str, str]) -> list[str]:
     """
     folder = os.path.normpath(folder)
     try:
-        _clean_up(folder)
-        _refuse_foreign(folder)
-        _exchange(_build(folder, files), folder)
+        _refuse_other(folder)
+        beside = _Beside(folder)
+        os.makedirs(beside.parent, exist_ok=True)
+        parent = _hold(beside.parent)
+        try:
+            _complete_earlier(folder, beside)
+            _refuse_foreign(folder)
+            _build(folder, beside, files)
+            _exchange(folder, beside)
+        finally:
+            os.close(parent)
     except OSError as error:
         raise JobspecError(f"{folder}: cannot write: {error.strerror}") from None
     return [os.path.join(folder, name) for name in sorted(files)]
 
 
-def _names(folder: str) -> tuple[str, str, str]:
-    """Prefix of what is built beside the folder; the staged tree of an unfinished replacement; its journal."""
-    parent, name = os.path.split(os.path.abspath(folder))
-    prefix = os.path.join(parent, f".{name}.jobspec-")
-    return prefix, prefix + "staged", prefix + "journal"
+class _Beside:
+    """The two trees that can stand beside a folder while it is replaced."""
+
+    __slots__ = ("journal", "new", "parent")
+
+    def __init__(self, folder: str) -> None:
+        self.parent, name = os.path.split(os.path.abspath(folder))
+        self.new = os.path.join(self.parent, f".{name}.jobspec-new")
+        """The tree as it grows, and the old one as it goes; nothing is lost with it."""
+        self.journal = os.path.join(self.parent, f".{name}.jobspec-journal")
+        """A whole tree that is on its way into the folder, file by file."""
 
 
-def _build(folder: str, files: Mapping[str, str]) -> str:
-    prefix, _, _ = _names(folder)
-    os.makedirs(os.path.dirname(prefix), exist_ok=True)
-    new = f"{prefix}{os.getpid()}-{secrets.token_hex(4)}"
-    os.mkdir(new)
-    try:
-        for name, text in files.items():
-            with open(os.path.join(new, name), "w", encoding="utf-8", newline="\n") as file:
-                file.write(f"{HEADER}\n{text}")
-                file.flush()
-                os.fsync(file.fileno())
-    except BaseException:
-        shutil.rmtree(new, ignore_errors=True)
-        raise
-    return new
+def _hold(folder: str) -> int:
+    """A descriptor of *folder* that keeps other renders waiting until it is closed, where the file system has such locks."""
+    import contextlib
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    with contextlib.suppress(OSError):  # NFS, for one, locks nothing that is open for reading only
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor
+
+
+def _refuse_other(folder: str) -> None:
+    if os.path.islink(folder) or (os.path.lexists(folder) and not os.path.isdir(folder)):
+        raise JobspecError(f"{folder} is no folder: choose another place with --to")
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
+        raise JobspecError(f"{folder}: cannot write: the folder is read-only")
 
 
 def _refuse_foreign(folder: str) -> None:
     """A folder is replaced as a whole, so nothing may be in it but what a render wrote."""
-    if os.path.islink(folder) or (os.path.lexists(folder) and not os.path.isdir(folder)):
-        raise JobspecError(f"{folder} is no folder: choose another place with --to")
-    if not os.path.isdir(folder):
-        return
-    foreign = [name for name in sorted(os.listdir(folder)) if not _is_ours(os.path.join(folder, name))]
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    foreign = [name for name in names if not _is_ours(os.path.join(folder, name))]
     if foreign:
         more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
         raise JobspecError(
@@ -81,25 +90,36 @@ def _is_ours(path: str) -> bool:
         return file.read(len(HEADER)) == HEADER.encode()
 
 
-def _exchange(new: str, folder: str) -> None:
+def _build(folder: str, beside: _Beside, files: Mapping[str, str]) -> None:
+    os.mkdir(beside.new)
+    try:
+        for name, text in files.items():
+            _write(os.path.join(beside.new, name), f"{HEADER}\n{text}".encode())
+        if os.path.isdir(folder):
+            os.chmod(beside.new, os.stat(folder).st_mode & 0o7777)
+    except BaseException:
+        _remove(beside.new)
+        raise
+
+
+def _exchange(folder: str, beside: _Beside) -> None:
     if not os.path.isdir(folder):
-        os.rename(new, folder)
-    elif _swap(new, folder):
-        shutil.rmtree(new, ignore_errors=True)
+        os.rename(beside.new, folder)
+    elif not os.path.samefile(folder, os.curdir) and _swap(beside.new, folder):  # the shell that stands in a folder keeps it
+        _remove(beside.new)
     else:
-        _replace_under_journal(new, folder)
+        os.rename(beside.new, beside.journal)
+        _complete(folder, beside)
 
 
 def _swap(one: str, other: str) -> bool:
     """Exchange two folders in one system call; False where the system or the file system cannot."""
-    if sys.platform not in ("linux", "darwin"):
-        return False
     import ctypes
     import errno
 
     libc = ctypes.CDLL(None, use_errno=True)
     here = -100  # AT_FDCWD
-    if sys.platform == "linux" and hasattr(libc, "renameat2"):
+    if hasattr(libc, "renameat2"):
         failed = libc.renameat2(here, os.fsencode(one), here, os.fsencode(other), 2)  # RENAME_EXCHANGE
     elif hasattr(libc, "renamex_np"):
         failed = libc.renamex_np(os.fsencode(one), os.fsencode(other), 2)  # RENAME_SWAP
@@ -108,59 +128,46 @@ def _swap(one: str, other: str) -> bool:
     if not failed:
         return True
     number = ctypes.get_errno()
-    if number in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+    # the system or the file system knows no exchange; the folder is in a lower layer of a container; it is a mount point
+    if number in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV, errno.EBUSY):
         return False
     raise OSError(number, os.strerror(number))
 
 
-def _replace_under_journal(new: str, folder: str) -> None:
-    """Stage the tree, say so in a journal, and only then touch the folder; from there on every step can be repeated."""
-    _, staged, journal = _names(folder)
-    os.rename(new, staged)
-    with open(journal + ".new", "w", encoding="utf-8") as file:
-        file.write("the tree beside this file replaces the folder of its name\n")
+def _complete(folder: str, beside: _Beside) -> None:
+    """Make the folder what the journal is. Every step can be repeated, until the journal is gone in one."""
+    os.makedirs(folder, exist_ok=True)
+    wanted = os.listdir(beside.journal)
+    for name in wanted:
+        with open(os.path.join(beside.journal, name), "rb") as file:
+            content = file.read()
+        unfinished = os.path.join(folder, ".jobspec-new")
+        _write(unfinished, content)
+        os.rename(unfinished, os.path.join(folder, name))
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if name not in wanted and _is_ours(path):
+            os.unlink(path)
+    os.rename(beside.journal, beside.new)
+    _remove(beside.new)
+
+
+def _complete_earlier(folder: str, beside: _Beside) -> None:
+    """Complete what an earlier run had begun to exchange, and remove what it had only begun to build."""
+    if os.path.isdir(beside.journal):
+        _complete(folder, beside)
+    if os.path.isdir(beside.new):
+        _remove(beside.new)
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    os.rename(journal + ".new", journal)
-    _complete(folder)
 
 
-def _complete(folder: str) -> None:
-    _, staged, journal = _names(folder)
-    wanted = set(os.listdir(staged))
-    os.makedirs(folder, exist_ok=True)
-    for name in wanted:
-        beside = os.path.join(folder, f".{name}.new")
-        shutil.copyfile(os.path.join(staged, name), beside)
-        os.rename(beside, os.path.join(folder, name))
+def _remove(folder: str) -> None:
     for name in os.listdir(folder):
-        if name not in wanted:
-            os.unlink(os.path.join(folder, name))
-    os.unlink(journal)
-    shutil.rmtree(staged)
-
-
-def _clean_up(folder: str) -> None:
-    """Complete what an earlier run had begun to exchange, and remove what it had only begun to build."""
-    prefix, staged, journal = _names(folder)
-    if os.path.exists(journal) and os.path.isdir(staged):
-        _complete(folder)
-    parent, start = os.path.split(prefix)
-    for name in os.listdir(parent) if os.path.isdir(parent) else ():
-        if name.startswith(start) and not _in_use(name.removeprefix(start)):
-            path = os.path.join(parent, name)
-            shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
-
-
-def _in_use(rest: str) -> bool:
-    """Whether the process that builds this tree is still alive."""
-    pid = rest.partition("-")[0]
-    if not pid.isdecimal():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return int(pid) != os.getpid()
+        os.unlink(os.path.join(folder, name))
+    os.rmdir(folder)

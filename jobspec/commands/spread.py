@@ -45,6 +45,9 @@ def _start(items: Sequence[T], work: Callable[[T], R]) -> tuple[int, int]:
         try:
             answer: object = [work(item) for item in items]
         except Exception as error:
+            import traceback
+
+            error.add_note(f"In a worker process:\n{traceback.format_exc()}")  # what is sent has no traceback of its own
             answer = error
         with os.fdopen(writing, "wb") as pipe:
             pickle.dump(answer, pipe)

@@ -6,13 +6,10 @@ PyYAML's parser descend from, does the parsing.
 
 from __future__ import annotations
 
-from yaml import events
-from yaml._yaml import CParser
-from yaml.error import MarkedYAMLError, YAMLError
-
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents import scalars
 from jobspec.documents.document import Document, Marks
+from jobspec.documents.libyaml import CParser, MarkedYAMLError, YAMLError, events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,10 +81,17 @@ def _next_document(text: str, start: int) -> int:
     at = start
     while (at := text.find("\n---", at)) >= 0:
         at += 1
-        directives = text[start:at].startswith("%")
-        if (len(text) == at + 3 or text[at + 3] in " \t\r\n") and not directives:
+        if (len(text) == at + 3 or text[at + 3] in " \t\r\n") and not _only_directives(text[start:at]):
             return at
     return -1
+
+
+def _only_directives(piece: str) -> bool:
+    """Whether what stands before a `---` are directives (`%YAML 1.1`), which belong to the document after it."""
+    if "%" not in piece:
+        return False
+    lines = [line for line in piece.rpartition("\n...")[2].splitlines() if line.strip() and not line.startswith("#")]
+    return bool(lines) and all(line.startswith("%") for line in lines)
 
 
 class _Places:
@@ -132,10 +136,13 @@ class _Builder:
     def documents(self) -> Iterator[tuple[Any, Any]]:
         while type(event := self.next()) is not events.StreamEndEvent:
             if type(event) is events.DocumentStartEvent:
+                _check_version(event)
                 self.anchors: dict[str, tuple[Any, Any, int] | None] = {}
                 self.decoded = 1
                 self.aliased = 0
-                yield self.value(self.next(), 0)
+                value = self.value(self.next(), 0)
+                self.next()  # the document's end, without which it is none
+                yield value
 
     def value(self, event: Any, depth: int) -> tuple[Any, Any]:
         self.decoded += 1
@@ -188,11 +195,16 @@ class _Builder:
             nodes[key] = event, node
 
     def key(self, event: Any, depth: int) -> str:
-        value, _ = self.value(event, depth + 1)
-        key = None if isinstance(value, (dict, list)) else scalars.key_text(value)
-        if key is None:
-            what = "a mapping or list" if isinstance(value, (dict, list)) else f"`{event.value}`" if value is not None else "empty"
-            raise _Failure("unsupported-value", f"a key cannot be {what}", event.start_mark, "write the key as text, in quotes")
+        if type(event) is not events.ScalarEvent:
+            _, node = self.value(event, depth + 1)
+            if type(node) is not events.ScalarEvent:
+                hint = _TEMPLATE if getattr(event, "flow_style", False) else "write the key as text"
+                raise _Failure("unsupported-value", "a key cannot be a mapping or list", event.start_mark, hint)
+            return _key(node, event)
+        self.decoded += 1
+        key = _key(event, event)
+        if event.anchor:
+            self.anchors[event.anchor] = _scalar(event), event, 1
         return key
 
     def merge(self, key: Any, depth: int, data: dict[str, Any], nodes: dict[str, tuple[Any, Any]]) -> None:
@@ -229,6 +241,25 @@ def _is_merge(event: Any) -> bool:
     return type(event) is events.ScalarEvent and event.value == "<<" and (event.implicit[0] or event.tag == "tag:yaml.org,2002:merge")
 
 
+def _check_version(start: Any) -> None:
+    if start.version not in (None, (1, 1)):
+        version = ".".join(str(number) for number in start.version)
+        raise _Failure("yaml-syntax", f"Kubernetes does not read YAML {version}, only 1.1", start.start_mark, "leave the %YAML line out")
+
+
+def _key(scalar: Any, place: Any) -> str:
+    """The text of the key that a *scalar* is at a *place*."""
+    if scalar.tag is None:
+        key = scalars.key_text(scalar.value) if scalar.implicit[0] else scalar.value
+    else:
+        value = _scalar(scalar)
+        key = value if isinstance(value, str) else scalars.key_text(scalar.value)
+    if key is None:
+        what = f"`{scalar.value}`" if scalar.value else "empty"
+        raise _Failure("unsupported-value", f"a key cannot be {what}", place.start_mark, "write the key as text, in quotes")
+    return key
+
+
 def _scalar(event: Any) -> Any:
     if event.tag is None:
         value = scalars.resolve(event.value) if event.implicit[0] else event.value
@@ -251,6 +282,7 @@ def _check_tag(event: Any) -> None:
         raise _Failure("unknown-tag", f"Kubernetes has no YAML type `!!{name}`", event.start_mark, "write the plain value")
 
 
+_TEMPLATE = "if this is a template, fill it in first: `{{ ... }}` and `{% ... %}` are not YAML"
 _SENTENCES = {
     "found character '\\t' that cannot start any token": ("a tab stands where YAML wants spaces", "indent with spaces"),
     "found character that cannot start any token": ("a character that cannot begin a value", "put the value in quotes"),
@@ -266,30 +298,50 @@ _SENTENCES = {
         "this line is indented unlike the lines above it",
         "check the indentation, and quotes that are still open",
     ),
-    "could not find expected ':'": ("a key without `:`", "write `key: value`"),
-    "found unexpected end of stream": ("the file ends inside quotes", "close the quotes"),
-    "did not find expected ',' or ']'": ("a `[` list goes on without `,` or `]`", ""),
-    "did not find expected ',' or '}'": ("a `{` mapping goes on without `,` or `}`", ""),
+    "could not find expected ':'": ("what begins here is a key without `:`, or text without quotes", "write `key: value`"),
+    "found unexpected end of stream": ("the text that begins here has no closing quote", "close the quotes"),
+    "did not find expected ',' or ']'": (
+        "the list that begins here goes on without `,` or `]`",
+        "close it, or put a `,` between its items",
+    ),
+    "did not find expected ',' or '}'": (
+        "the mapping that begins here goes on without `,` or `}`",
+        "close it, or put a `,` between its entries",
+    ),
     "did not find expected node content": ("a value is missing here", ""),
+    "did not find expected <document start>": ("more text follows the end of the document", "begin another document with `---`"),
+    "did not find expected alphabetic or numeric character": ("an `&` or `*` without a name", "put the value in quotes if text is meant"),
+    "block sequence entries are not allowed in this context": ("a list cannot begin here", "begin it on a line of its own"),
+    "found undefined tag handle": ("the prefix of this tag is not declared", "leave the tag out"),
+    "found invalid Unicode character escape code": ("an escape for a character that does not exist", ""),
     "found unknown escape character": ("an unknown escape after `\\`", "use single quotes, in which `\\` is only itself"),
     "control characters are not allowed": ("a control character that YAML does not allow", "remove it, or write it as an escape"),
 }
 
 
+_FROM_THE_START = frozenset(sentence for sentence, _ in _SENTENCES.values() if "begins here" in sentence)
+
+
 def _syntax(error: YAMLError, text: str, places: _Places, index: int) -> Diagnostic:
     if isinstance(error, MarkedYAMLError):
         problem = str(error.problem)
-        mark = places.mark(error.problem_mark or error.context_mark)
+        begins = _SENTENCES.get(problem, ("", ""))[0] in _FROM_THE_START and error.context_mark
+        mark = places.mark(begins or error.problem_mark or error.context_mark)
     else:
         problem = str(getattr(error, "reason", error))
         before = text.encode()[: getattr(error, "position", 0)].decode(errors="ignore")
         mark = Mark(places.file, before.count("\n") + places.first_line + 1, len(before) - before.rfind("\n"), layer=places.layer)
-    if problem == "found character that cannot start any token" and _at(text, mark.line - places.first_line, mark.column) == "\t":
+    line = _line(text, mark.line - places.first_line)
+    if problem == "found character that cannot start any token" and line[mark.column - 1 : mark.column] == "\t":
         problem = "found character '\\t' that cannot start any token"
     message, hint = _SENTENCES.get(problem, (problem, ""))
+    if "{{" in line or "{%" in line:
+        hint = _TEMPLATE
+    elif "\n<<<<<<< " in text:
+        hint = "resolve the merge conflict"
     return Diagnostic("yaml-syntax", message, mark, document=index, hint=hint)
 
 
-def _at(text: str, line: int, column: int) -> str:
+def _line(text: str, number: int) -> str:
     lines = text.splitlines()
-    return lines[line - 1][column - 1 : column] if line <= len(lines) else ""
+    return lines[number - 1] if number <= len(lines) else ""

@@ -12,18 +12,19 @@ if TYPE_CHECKING:
 
     Scalar = str | int | float | bool | None
 
-STR: Final = "tag:yaml.org,2002:str"
-BINARY: Final = "tag:yaml.org,2002:binary"
+_NAMESPACE: Final = "tag:yaml.org,2002:"
+STR: Final = _NAMESPACE + "str"
+BINARY: Final = _NAMESPACE + "binary"
+_FLOAT: Final = _NAMESPACE + "float"
+_TIMESTAMP: Final = _NAMESPACE + "timestamp"
 _TYPES: Final = {
-    "tag:yaml.org,2002:bool": (bool,),
-    "tag:yaml.org,2002:int": (int,),
-    "tag:yaml.org,2002:float": (int, float),
-    "tag:yaml.org,2002:null": (type(None),),
-    "tag:yaml.org,2002:timestamp": (str,),
+    _NAMESPACE + "bool": (bool,),
+    _NAMESPACE + "int": (int,),
+    _FLOAT: (int, float),
+    _NAMESPACE + "null": (type(None),),
+    _TIMESTAMP: (str,),
 }
-TAGS: Final = frozenset(
-    {STR, BINARY, "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:merge", *_TYPES}
-)  # what YAML 1.1 defines and go-yaml knows
+TAGS: Final = frozenset((STR, BINARY, *_TYPES, *(_NAMESPACE + name for name in ("map", "seq", "merge"))))  # all that go-yaml knows
 
 _WORDS: Final[dict[str, Scalar]] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
@@ -34,75 +35,141 @@ _WORDS: Final[dict[str, Scalar]] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
 }
 _STARTS_NUMBER: Final = frozenset("+-.0123456789")
+_BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
+_DIGITS: Final = {2: frozenset("01"), 8: frozenset("01234567"), 10: frozenset("0123456789"), 16: frozenset("0123456789abcdefABCDEF")}
 _MAX_UINT64: Final = 2**64 - 1
+_MAX_INT64: Final = 2**63 - 1
 _MIN_INT64: Final = -(2**63)
 
 
 def resolve(text: str) -> Scalar:
     """The value of a plain scalar without a tag, as it arrives in the server's JSON: `1.0` and `1e3` are integers there."""
-    if text in _WORDS:
-        return _WORDS[text]
-    if text[0] not in _STARTS_NUMBER:
-        return text
-    plain = text if text[0] == "." else text.replace("_", "")
-    if text[0] != ".":
-        number = _integer(plain)
-        if number is not None:
-            return number if number <= 2**63 - 1 else float(number)
-    return text if (real := _real(plain)) is None else through_json(real)
+    return _through_json(_native(text))
 
 
 def resolve_tagged(text: str, tag: str) -> Scalar:
-    """The value of a scalar under one of YAML's own *tag*s; raises ValueError where the text is not of that type."""
+    """The value of a scalar under a *tag*; raises ValueError where the text is not of that type."""
     if tag == BINARY:
-        import base64
-
-        return base64.b64decode(text, validate=True).decode()
+        return _binary(text)
     if tag not in _TYPES:
         return text
-    value = resolve(text)
-    if type(value) not in _TYPES[tag]:
+    value = _native(text)
+    fits = is_timestamp(text) if tag == _TIMESTAMP else type(value) in _TYPES[tag]
+    if tag == _FLOAT and isinstance(value, int) and fits:
+        fits, value = value <= _MAX_INT64, float(value)
+    if not fits:
         raise ValueError(f"`{text}` is no {tag.rpartition(':')[2]}")
-    return value
+    return _through_json(value)
 
 
-def through_json(number: float) -> int | float:
-    """A float as the server reads it back from JSON: integral ones within 64 bits become integers."""
-    return int(number) if number.is_integer() and -(2.0**63) <= number < 2.0**63 else number
-
-
-def key_text(value: Scalar) -> str | None:
-    """The JSON key that a YAML key becomes, None where the server refuses it."""
+def key_text(text: str) -> str | None:
+    """The JSON key that a plain scalar becomes as a key, None where the server refuses it."""
+    value = _native(text)
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    return None
+    if isinstance(value, float):
+        return _float_key(value)
+    return None if value is None or value > _MAX_INT64 else str(value)
+
+
+def is_timestamp(text: str) -> bool:
+    """Whether go-yaml takes the text for a point in time; without a tag it stays text all the same."""
+    import re
+    from datetime import datetime
+
+    time = r"(\d\d?):(\d\d?):(\d\d?)(?:[.,]\d+)?"
+    match = re.fullmatch(rf"(\d{{4}})-(\d\d?)-(\d\d?)(?: +{time}|[Tt]{time}(?:Z|[+-]\d\d:\d\d))?", text, re.ASCII)
+    if not match:
+        return False
+    year, *rest = (int(number) for number in match.groups() if number)
+    try:
+        datetime(year or 2000, *rest)  # the year 0, which Go knows, is a leap year too
+    except ValueError:
+        return False
+    return True
+
+
+def _native(text: str) -> Scalar:
+    """The value that go-yaml itself gives a plain scalar: an integer may take 64 bits without a sign, `1.0` is a float."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _STARTS_NUMBER:
+        return text
+    plain = text
+    if text[0] != ".":
+        plain = text.replace("_", "")
+        number = _integer(plain)
+        if number is not None:
+            return number
+    real = _real(plain)
+    return text if real is None else real
+
+
+def _through_json(value: Scalar) -> Scalar:
+    """A number is written to JSON and read back: where it is written without a fraction and fits 64 bits, as an integer."""
+    if isinstance(value, int):  # a boolean, too
+        return value if value <= _MAX_INT64 else float(value)
+    if not isinstance(value, float) or not value.is_integer() or abs(value) >= 1e21:
+        return value
+    digits, _, exponent = repr(value).removesuffix(".0").partition("e+")
+    whole, _, fraction = digits.partition(".")
+    written = int(whole + fraction.ljust(int(exponent or 0), "0"))
+    return written if _MIN_INT64 <= written <= _MAX_INT64 else value
+
+
+def _float_key(value: float) -> str:
+    """A float as a key: the shortest text that gives the same number in 32 bits, as Go's `FormatFloat(value, 'g', -1, 32)`."""
+    import struct
+
+    if value != value:
+        return ".nan"
+    try:
+        single = struct.pack("f", value)
+    except OverflowError:
+        single = struct.pack("f", float("inf") if value > 0 else float("-inf"))
+    near = struct.unpack("f", single)[0]
+    if near in (float("inf"), float("-inf")):
+        return ".inf" if near > 0 else "-.inf"
+    digits, text = next(found for found in ((n, f"{near:.{n}e}") for n in range(9)) if struct.pack("f", float(found[1])) == single)
+    exponent = int(text.partition("e")[2])
+    return f"{float(text):.{max(digits - exponent, 0)}f}" if -4 <= exponent < 6 else text
+
+
+def _binary(text: str) -> str:
+    import base64
+
+    try:
+        return base64.b64decode(text.replace("\n", ""), validate=True).decode(errors="replace")
+    except ValueError:
+        raise ValueError(f"`{text}` is no base64") from None
 
 
 def _integer(text: str) -> int | None:
     """Go's `strconv.ParseInt(text, 0, 64)`, else `ParseUint`: 0x, 0o, 0b and a leading 0 choose the base."""
+    if text.startswith(("0b-", "0b+")):  # go-yaml reads what follows `0b` once more, with a sign
+        return _within(text[2], text[3:], 2)
     sign, digits = (text[0], text[1:]) if text[:1] in ("+", "-") else ("", text)
-    prefix = digits[:2].lower()
-    base = {"0x": 16, "0o": 8, "0b": 2}.get(prefix, 0)
+    base = _BASES.get(digits[:2].lower())
     if base:
-        digits = digits[2:]
-    elif len(digits) > 1 and digits[0] == "0":
-        base, digits = 8, digits[1:]
-    if not digits.isascii() or not digits.isalnum():
+        return _within(sign, digits[2:], base)
+    if len(digits) > 1 and digits[0] == "0":
+        return _within(sign, digits[1:], 8)
+    return _within(sign, digits, 10)
+
+
+def _within(sign: str, digits: str, base: int) -> int | None:
+    digits = digits.lstrip("0") or digits[:1]
+    if not digits or len(digits) > 64 or not _DIGITS[base].issuperset(digits):
         return None
-    try:
-        value = int(sign + digits, base or 10)
-    except ValueError:
-        return None
-    return value if (_MIN_INT64 <= value <= 2**63 - 1 if sign else value <= _MAX_UINT64) else None
+    value = int(sign + digits, base)
+    return value if (_MIN_INT64 <= value <= _MAX_INT64 if sign else value <= _MAX_UINT64) else None
 
 
 def _real(text: str) -> float | None:
-    """A decimal floating-point number that fits 64 bits: `1.`, `.5`, `-1e3`; never `inf`, `nan` or hexadecimal."""
-    if text.strip("0123456789+-.eE"):
+    """A decimal floating-point number that fits 64 bits: `1.`, `.5_0`, `-1e3`; never `inf`, `nan` or hexadecimal."""
+    if text.strip("0123456789+-.eE_"):
         return None
     try:
         value = float(text)
@@ -123,7 +190,7 @@ def is_plain(text: str) -> bool:
         return False
     if ": " in text or " #" in text or text.startswith(("- ", "---", "...")) or text == "-":
         return False
-    bare = text.lstrip("+-.")
+    bare = text.lstrip("+-._")  # an underscore may stand among the digits of a YAML 1.1 number
     if not bare or bare.lower() in _RESERVED:
         return False
     return not (bare[0].isdigit() and _NUMBER_LIKE.issuperset(text))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 
-from yaml import events
-from yaml._yaml import CEmitter
-
+from jobspec.documents.libyaml import CEmitter, events
 from jobspec.documents.scalars import is_plain
 
 TYPE_CHECKING = False
@@ -15,7 +13,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _WIDTH = 2**30  # never fold a line
-_BLOCK = frozenset("\n") | frozenset(map(chr, range(0x20, 0x7F)))
 
 
 def write(documents: Iterable[Any]) -> str:
@@ -70,7 +67,5 @@ def _text(text: str, *, as_key: bool = False) -> Any:
 
 
 def _is_block(text: str) -> bool:
-    """Whether several lines may stand as they are below a `|`."""
-    if "\n" not in text or text[0] in " \n" or not _BLOCK.issuperset(text):
-        return False
-    return not any(line.endswith(" ") for line in text.split("\n")) and bool(text.strip())
+    """Whether several lines may stand as they are below a `|`: no blanks at either end that get lost, nothing that cannot be seen."""
+    return "\n" in text and text[0] not in " \n" and all(line.isprintable() and not line.endswith(" ") for line in text.split("\n"))

@@ -1,0 +1,281 @@
+"""The command line as a user meets it: what it takes, what it prints where, and how it ends."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from jobspec.diagnostics import RULES
+from jobspec.reports import FileReport, json_report, text_report
+from jobspec.targets import OPERATORS, choose
+from tests.reference import ROOT
+
+JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata:
+  name: train
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: example.com/train:v1
+"""
+BAD = JOB.replace("replicas", "replica")
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
+COMPOSE = "services:\n  web: {image: nginx}\n"
+RELEASES = f"({', '.join(f'{operator} {choose([])[operator]}' for operator in OPERATORS)})"
+
+
+def _run(*arguments: str | Path, cwd: Path = ROOT, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    command = [sys.executable, "-m", "jobspec", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, env=environment, input=stdin, capture_output=True, text=True)
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--help"], ["validate", "render", "explain", "schema", "exit codes:"]),
+        (["validate", "--help"], ["--overlay", "--set", "--target", "--skip-unknown", "--output"]),
+        (["render", "--help"], ["--overlay", "--set", "--target", "--to DIR"]),
+        (["explain", "--help"], ["RULE"]),
+        (["schema", "--help"], ["check", "export"]),
+    ],
+)
+def test_help_names_what_there_is(arguments: list[str], words: list[str]) -> None:
+    done = _run(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [word for word in words if word not in done.stdout] == []
+
+
+def test_the_version_is_the_project_files() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert _run("--version").stdout == f"jobspec {version}\n"
+    program = Path(sys.executable).with_name("jobspec")
+    assert subprocess.run([program, "--version"], capture_output=True, text=True).stdout == f"jobspec {version}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["validate"], ["render"], ["schema"], ["explain"], ["frobnicate"]])
+def test_a_command_that_is_not_whole_gets_the_usage(arguments: list[str]) -> None:
+    done = _run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: jobspec")
+
+
+def test_standard_input() -> None:
+    done = _run("validate", "-", stdin=JOB)
+    assert (done.returncode, done.stdout) == (0, f"1 document: 1 valid {RELEASES}\n")
+    done = _run("validate", "-", stdin=BAD)
+    assert (done.returncode, done.stdout.startswith("<stdin>:8:7: error: ")) == (1, True)
+    done = _run("render", "-", stdin=JOB)
+    assert (done.returncode, done.stdout, done.stderr) == (0, JOB, "")
+
+
+def test_a_folder_is_walked_in_order_and_dot_folders_are_left_out(tmp_path: Path) -> None:
+    _write(
+        tmp_path,
+        {"b.yaml": JOB, "a/z.yml": CONFIG, "a/c.json": '{"services": {}}', ".git/x.yaml": BAD, ".hidden.yaml": BAD, "note.txt": BAD},
+    )
+    done = _run("validate", tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"3 documents: 1 valid, 1 partly, 1 skipped {RELEASES}\n")
+    report = json.loads(_run("validate", ".", "-o", "json", cwd=tmp_path).stdout)
+    assert [(file["path"], [each["status"] for each in file["documents"]]) for file in report["files"]] == [
+        ("./b.yaml", ["valid"]),
+        ("./a/c.json", ["skipped"]),
+        ("./a/z.yml", ["partly"]),
+    ]
+
+
+def test_a_named_file_that_is_no_manifest_is_an_error_unless_it_may_be_skipped(tmp_path: Path) -> None:
+    _write(tmp_path, {"compose.yaml": COMPOSE, "job.yaml": JOB})
+    done = _run("validate", "compose.yaml", "job.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, f"2 documents: 1 valid, 1 invalid, 1 error {RELEASES}")
+    done = _run("validate", "--skip-unknown", "compose.yaml", "job.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"2 documents: 1 valid, 1 skipped {RELEASES}\n")
+
+
+def test_a_misspelt_kind_of_ours_is_never_skipped(tmp_path: Path) -> None:
+    _write(tmp_path, {"job.yaml": JOB.replace("kubeflow.org/v1", "kubeflow.org/v1beta1")})
+    for arguments in (["--skip-unknown", "job.yaml"], ["."]):
+        done = _run("validate", *arguments, cwd=tmp_path)
+        assert (done.returncode, "[unknown-kind]" in done.stdout) == (1, True)
+
+
+def test_the_json_report_of_validate(tmp_path: Path) -> None:
+    _write(tmp_path, {"job.yaml": f"{CONFIG}---\n# nothing\n---\n{BAD}"})
+    done = _run("validate", "-o", "json", "job.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    report = json.loads(done.stdout)
+    (file,) = report["files"]
+    (problem,) = file["diagnostics"]
+    assert (file["path"], file["valid"]) == ("job.yaml", False)
+    assert file["documents"] == [
+        {"index": 0, "apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "status": "partly"},
+        {"index": 1, "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "train", "status": "invalid"},
+    ]
+    assert problem.pop("message") and problem.pop("hint")
+    assert problem == {
+        "rule": "unknown-field", "severity": "error", "field": "spec.pytorchReplicaSpecs[Master].replica", "file": "job.yaml",
+        "document": 1, "line": 15, "column": 7, "endLine": 15, "endColumn": 14, "layer": "",
+    }  # fmt: skip
+    assert report["target"] == {operator: choose([])[operator] for operator in OPERATORS}
+    assert report["summary"] == {"documents": 2, "valid": 0, "invalid": 1, "partly": 1, "skipped": 0}
+
+
+def test_the_target_stands_in_every_report(tmp_path: Path) -> None:
+    _write(tmp_path, {"job.yaml": JOB})
+    done = _run("validate", "--target", "training-operator=1.9.0", "job.yaml", cwd=tmp_path)
+    assert "training-operator 1.9.0" in done.stdout
+    done = _run("validate", "--target", "training-operator=1.9", "-o", "json", "job.yaml", cwd=tmp_path)
+    assert json.loads(done.stdout)["target"]["training-operator"] == "1.9.4"
+
+
+def test_the_report_of_render_stays_out_of_what_is_rendered(tmp_path: Path) -> None:
+    _write(tmp_path, {"job.yaml": JOB})
+    done = _run("render", "job.yaml", "-o", "json", cwd=tmp_path)
+    assert (done.returncode, done.stdout, json.loads(done.stderr)["summary"]["valid"]) == (0, JOB, 1)
+    done = _run("render", "job.yaml", "--to", "out/", "-o", "json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["files"][0]["path"], done.stderr) == (0, "job.yaml", "")
+    done = _run("render", "job.yaml", "--to", "out", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "out/pytorchjob-train.yaml\n", f"1 document: 1 valid {RELEASES}\n")
+
+
+def test_a_stream_and_a_folder_hold_the_same(tmp_path: Path) -> None:
+    _write(tmp_path, {"job.yaml": JOB, "settings.yaml": CONFIG})
+    done = _run("render", "job.yaml", "settings.yaml", cwd=tmp_path)
+    assert done.stdout == f"{JOB}---\n{CONFIG}"
+    _run("render", "job.yaml", "settings.yaml", "--to", "out", cwd=tmp_path)
+    files = {path.name: path.read_text().partition("\n")[2] for path in (tmp_path / "out").iterdir()}
+    assert files == {"pytorchjob-train.yaml": JOB, "configmap-settings.yaml": CONFIG}
+    again = _run("render", "out", cwd=tmp_path)
+    assert again.stdout == f"{CONFIG}---\n{JOB}"
+
+
+def test_render_writes_nothing_where_one_of_several_files_is_at_fault(tmp_path: Path) -> None:
+    _write(tmp_path, {"job.yaml": JOB, "bad.yaml": BAD})
+    done = _run("render", "job.yaml", "bad.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.startswith("bad.yaml:8:7: error: ")) == (1, "", True)
+
+
+LIST = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: a}
+- apiVersion: kubeflow.org/v1
+  kind: PyTorchJob
+  metadata: {name: b}
+  spec: {pytorchReplicaSpecs: {Master: {replica: 1}}}
+"""
+
+
+def test_a_list_is_its_items(tmp_path: Path) -> None:
+    _write(tmp_path, {"list.yaml": LIST})
+    (file,) = json.loads(_run("validate", "-o", "json", "list.yaml", cwd=tmp_path).stdout)["files"]
+    assert [(each["index"], each["kind"], each["status"]) for each in file["documents"]] == [
+        (0, "ConfigMap", "partly"),
+        (0, "PyTorchJob", "invalid"),
+    ]
+    places = {(each["line"], each["column"], each["rule"]) for each in file["diagnostics"]}
+    assert (10, 41, "unknown-field") in places
+    good = LIST.replace("{replica: 1}", "{replicas: 1, template: {spec: {containers: [{name: pytorch, image: a}]}}}")
+    done = _run("render", "-", stdin=good)
+    assert (done.returncode, [line for line in done.stdout.splitlines() if line.startswith("kind")]) == (
+        0,
+        ["kind: ConfigMap", "kind: PyTorchJob"],
+    )
+
+
+def test_one_object_in_two_files_is_not_rendered(tmp_path: Path) -> None:
+    _write(tmp_path, {"a.yaml": JOB, "b.yaml": JOB})
+    for arguments in ([], ["--to", "out"]):
+        done = _run("render", "a.yaml", "b.yaml", *arguments, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (1, "")
+        first, *_ = done.stderr.splitlines()
+        assert first.startswith("b.yaml:4:9: error: ")
+        assert first.endswith("first in a.yaml:4:9 [duplicate-resource]")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    _write(tmp_path, {"job.yaml": JOB})
+    command = ["render", "job.yaml", "--overlay", "gpu-nccl", "--overlay", "pvc-output", "--set", "pvc-output.create=true"]
+    seen = set()
+    for seed in "0", "1", "2":
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        seen.add(subprocess.run([sys.executable, "-m", "jobspec", *command], cwd=tmp_path, env=environment, capture_output=True).stdout)
+    (stream,) = seen
+    assert stream.count(b"\n---\n") == 1
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_is_explained(rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from jobspec.cli import main
+
+    assert main(["explain", rule]) == 0
+    assert capsys.readouterr().out == f"{rule}: {RULES[rule]}\n"
+
+
+def test_an_unknown_rule_is_answered_with_the_nearest() -> None:
+    done = _run("explain", "unknwon-field")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "did you mean `unknown-field`?" in done.stderr
+
+
+def test_schemas_are_exported_and_checked(tmp_path: Path) -> None:
+    assert _run("schema", "check").stdout == ""
+    done = _run("schema", "export", tmp_path / "new" / "schemas")
+    assert done.returncode == 0
+    exported = {path.relative_to(tmp_path / "new"): path.read_bytes() for path in (tmp_path / "new").rglob("*") if path.is_file()}
+    assert exported == {path.relative_to(ROOT): path.read_bytes() for path in (ROOT / "schemas").rglob("*") if path.is_file()}
+    (tmp_path / "file").touch()
+    done = _run("schema", "export", tmp_path / "file" / "below")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+
+
+def test_many_files_are_judged_as_one_by_one(tmp_path: Path) -> None:
+    texts = [JOB, BAD, CONFIG, COMPOSE, "a: [", JOB.replace("1", '"1"'), "", f"{JOB}---\n{BAD}"]
+    names = [f"{number:03}.yaml" for number in range(100)]
+    _write(tmp_path, {name: texts[number % len(texts)] for number, name in enumerate(names)})
+    one_by_one = [json.loads(_run("validate", "-o", "json", name, cwd=tmp_path).stdout)["files"][0] for name in names[: len(texts)]]
+    done = _run("validate", "-o", "json", *names, cwd=tmp_path)
+    files = json.loads(done.stdout)["files"]
+    assert (done.returncode, [file["path"] for file in files]) == (1, names)
+    for number, file in enumerate(files):
+        expected = json.dumps(one_by_one[number % len(texts)]).replace(names[number % len(texts)], names[number])
+        assert file == json.loads(expected)
+
+
+def test_one_unreadable_file_among_many_ends_the_run(tmp_path: Path) -> None:
+    names = [f"{number:03}.yaml" for number in range(100)]
+    _write(tmp_path, dict.fromkeys(names, JOB))
+    for number in (0, 51, 99):
+        (tmp_path / names[number]).unlink()
+        (tmp_path / names[number]).symlink_to("/proc/self/mem")  # there, and not to be read, not even by root
+        done = _run("validate", *names, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("jobspec: ") and ".yaml: " in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_report_on_nothing() -> None:
+    assert text_report([], choose([])) == f"0 documents: nothing found {RELEASES}\n"
+    assert json.loads(json_report([FileReport("a", [], [])], choose([])))["files"] == [
+        {"path": "a", "valid": True, "documents": [], "diagnostics": []}
+    ]

@@ -1,0 +1,295 @@
+"""A rendered folder is replaced whole or not at all, whenever the run ends."""
+
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from jobspec import trees
+from jobspec.diagnostics import JobspecError
+
+OLD = {"a.yaml": "old a\n", "b.yaml": "old b\n", "old.yaml": "gone\n"}
+NEW = {"a.yaml": "new a\n", "b.yaml": "old b\n", "new.yaml": "came\n"}
+THIRD = {"a.yaml": "third\n"}
+
+
+def _tree(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text().removeprefix(f"{trees.HEADER}\n") for path in folder.iterdir()}
+
+
+def _snapshot(folder: Path) -> dict[str, bytes | None]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+def _refused(folder: Path | str, files: dict[str, str]) -> str:
+    with pytest.raises(JobspecError) as raised:
+        trees.replace(str(folder), files)
+    return str(raised.value)
+
+
+def test_a_missing_folder_is_made_with_its_parents(tmp_path: Path) -> None:
+    folder = tmp_path / "some" / "where"
+    assert trees.replace(f"{folder}/", OLD) == [str(folder / name) for name in sorted(OLD)]
+    assert _tree(folder) == OLD
+    assert [path.name for path in folder.parent.iterdir()] == ["where"]
+
+
+def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
+    trees.replace(str(tmp_path), OLD)
+    assert _tree(tmp_path) == OLD
+
+
+def test_files_of_an_earlier_render_go(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    for files in (OLD, NEW, {}, OLD):
+        trees.replace(str(folder), files)
+        assert _tree(folder) == files
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_every_file_says_where_it_comes_from(tmp_path: Path) -> None:
+    trees.replace(str(tmp_path), {"a.yaml": "é\n"})
+    assert (tmp_path / "a.yaml").read_bytes() == f"{trees.HEADER}\né\n".encode()
+
+
+def test_the_folder_that_one_stands_in_is_replaced_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "out"
+    trees.replace(str(folder), OLD)
+    monkeypatch.chdir(folder)
+    for name in (".", "./", str(folder), "../out"):
+        trees.replace(name, OLD)
+        assert trees.replace(name, NEW)[0] == os.path.join(os.path.normpath(name), "a.yaml")
+        assert sorted(os.listdir(".")) == sorted(NEW)
+    assert (_tree(folder), os.listdir(tmp_path)) == (NEW, ["out"])
+
+
+def test_modes_follow_the_umask_and_an_existing_folder_keeps_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    mask = os.umask(0o027)
+    try:
+        trees.replace(str(folder), OLD)
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "a.yaml")] == [0o750, 0o640]
+        folder.chmod(0o2775)
+        trees.replace(str(folder), NEW)
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "a.yaml")] == [0o2775, 0o640]
+    finally:
+        os.umask(mask)
+
+
+def test_the_longest_name_that_a_file_can_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"n" * 250 + ".yaml": "a\n"}
+    monkeypatch.chdir(tmp_path)
+    trees.replace("out", files)
+    monkeypatch.chdir("out")
+    trees.replace(".", files)
+    assert _tree(tmp_path / "out") == files
+
+
+def _foreign_file(folder: Path) -> None:
+    (folder / "notes.txt").write_text("mine")
+
+
+def _foreign_manifest(folder: Path) -> None:
+    (folder / "a.yaml").write_text("kind: ConfigMap\n")
+
+
+def _foreign_folder(folder: Path) -> None:
+    (folder / "sub").mkdir()
+
+
+def _foreign_link(folder: Path) -> None:
+    trees.replace(str(folder.parent / "elsewhere"), OLD)
+    (folder / "z.yaml").symlink_to(folder.parent / "elsewhere" / "a.yaml")
+
+
+@pytest.mark.parametrize("spoil", [_foreign_file, _foreign_manifest, _foreign_folder, _foreign_link])
+def test_a_folder_that_holds_anything_else_is_left_alone(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    folder = tmp_path / "out"
+    trees.replace(str(folder), OLD)
+    spoil(folder)
+    before = _snapshot(tmp_path)
+    assert "which jobspec did not write" in _refused(folder, NEW)
+    assert _snapshot(tmp_path) == before
+
+
+def test_what_is_no_folder_is_left_alone(tmp_path: Path) -> None:
+    trees.replace(str(tmp_path / "real"), OLD)
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "dangling").symlink_to("nothing")
+    before = _snapshot(tmp_path)
+    for name in ("file", "link", "link/", "dangling", "file/below"):
+        assert str(tmp_path / name).rstrip("/") in _refused(f"{tmp_path}/{name}", NEW)
+    assert _snapshot(tmp_path) == before
+
+
+def test_where_nobody_can_write_there_is_a_reason(tmp_path: Path) -> None:
+    assert _refused("/proc/jobspec/out", NEW).startswith("/proc/jobspec/out: cannot write: ")
+    long = tmp_path / ("n" * 250)
+    assert _refused(long, NEW) == f"{long}: cannot write: File name too long"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_file_that_cannot_be_written_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    trees.replace(str(folder), OLD)
+    before = _snapshot(tmp_path)
+    assert _refused(folder, {**NEW, "n" * 300: "a"}) == f"{folder}: cannot write: File name too long"
+    assert _snapshot(tmp_path) == before
+
+
+@contextmanager
+def _nobody(place: Path) -> Iterator[None]:
+    """Root may write everywhere, so a root is somebody else for a while, who may at least come to *place*."""
+    if os.geteuid():
+        yield
+        return
+    for here in (place, *place.parents):
+        if here.stat().st_mode & 0o001 == 0:
+            here.chmod(here.stat().st_mode | 0o001)
+    os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+@pytest.mark.parametrize(("mode", "parent_mode"), [(0o555, 0o777), (0o777, 0o555), (0o555, 0o555)])
+def test_a_read_only_folder_or_parent_is_left_alone(tmp_path: Path, mode: int, parent_mode: int) -> None:
+    folder = tmp_path / "parent" / "out"
+    trees.replace(str(folder), OLD)
+    folder.chmod(mode)
+    folder.parent.chmod(parent_mode)
+    with _nobody(tmp_path):
+        assert f"{folder}: cannot write: " in _refused(folder, NEW)
+    assert (_tree(folder), os.listdir(folder.parent)) == (OLD, ["out"])
+    folder.parent.chmod(0o777)
+    folder.chmod(0o777)
+
+
+def test_a_foreign_file_survives_the_completion_of_an_earlier_run(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    trees.replace(str(folder), OLD)
+    trees.replace(str(tmp_path / ".out.jobspec-journal"), NEW)
+    (folder / "notes.txt").write_text("mine")
+    assert "holds notes.txt" in _refused(folder, THIRD)
+    assert _tree(folder) == {**NEW, "notes.txt": "mine"}
+
+
+def test_two_renders_at_once_give_one_of_both(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    program = "import sys; from jobspec import trees\nfor _ in range(60): trees.replace(sys.argv[1], eval(sys.argv[2]))"
+    both = [subprocess.Popen([sys.executable, "-c", program, folder, repr(files)]) for files in (OLD, NEW)]
+    assert [child.wait() for child in both] == [0, 0]
+    assert _tree(folder) in (OLD, NEW)
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def _cut_short(folder: str, files: dict[str, str], step: int) -> bool:
+    """Replace in a child that dies before its *step*-th touch of the file system; whether it died."""
+    child = os.fork()
+    if child == 0:
+        left = iter(range(step))
+        touches = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.listdir", "fcntl.flock", "ctypes.dlsym")
+        sys.addaudithook(lambda event, _: None if event not in touches or next(left, None) is not None else os._exit(9))
+        trees.replace(folder, files)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def _steps(folder: str, where: Path, old: dict[str, str], new: dict[str, str]) -> Iterator[dict[str, str]]:
+    """What stands in the folder after a replacement of *old* by *new* was cut short at its first, second, ... step."""
+    for step in range(1000):
+        trees.replace(folder, old)
+        died = _cut_short(folder, new, step)
+        yield _tree(where)
+        if not died:
+            return
+    raise AssertionError("it never came to an end")
+
+
+@pytest.mark.parametrize(("old", "new"), [(OLD, NEW), ({}, NEW), (OLD, {})])
+def test_a_run_that_dies_at_any_step_leaves_the_old_tree_or_the_new(tmp_path: Path, old: dict[str, str], new: dict[str, str]) -> None:
+    folder = tmp_path / "out"
+    seen = []
+    for found in _steps(str(folder), folder, old, new):
+        assert found in (old, new)
+        seen.append(found)
+        trees.replace(str(folder), THIRD)
+        assert (_tree(folder), os.listdir(tmp_path)) == (THIRD, ["out"])
+    assert [each for number, each in enumerate(seen) if number == 0 or each != seen[number - 1]] == [old, new]
+
+
+@pytest.mark.parametrize("following", [OLD, NEW, THIRD])
+def test_without_an_exchange_the_next_run_makes_the_folder_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, following: dict[str, str]
+) -> None:
+    folder = tmp_path / "out"
+    trees.replace(str(folder), OLD)
+    monkeypatch.chdir(folder)  # the folder that one stands in is never exchanged
+    seen = []
+    for found in _steps(".", folder, OLD, NEW):
+        found.pop(".jobspec-new", None)
+        assert all(OLD.get(name) == text or NEW.get(name) == text for name, text in found.items())
+        assert found.keys() >= OLD.keys() & NEW.keys()
+        seen.append(found)
+        trees.replace(".", following)
+        assert (_tree(folder), os.listdir(tmp_path)) == (following, ["out"])
+    assert (seen[0], seen[-1]) == (OLD, NEW)
+    assert any(found not in (OLD, NEW) for found in seen), "no run was cut short between two files"
+
+
+JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          containers:
+            - {name: pytorch, image: example.com/train:v1}
+"""
+
+
+@pytest.mark.slow
+def test_a_render_killed_at_any_moment_leaves_the_old_tree_or_the_new(tmp_path: Path) -> None:
+    base, folder = tmp_path / "job.yaml", tmp_path / "deploy" / "out"
+    settings = "".join(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: settings-{number}}}\n" for number in range(40))
+    base.write_text(JOB + settings)
+    render = [sys.executable, "-m", "jobspec", "render", str(base), "--to", str(folder)]
+    overlaid = [*render, "--overlay", "gpu-nccl", "--overlay", "pvc-output", "--set", "pvc-output.create=true"]
+
+    def run(command: list[str]) -> tuple[float, dict[str, str]]:
+        start = time.monotonic()
+        subprocess.run(command, check=True, capture_output=True)
+        return time.monotonic() - start, _tree(folder)
+
+    _, old = run(render)
+    _, new = run(overlaid)
+    usual = max(run(overlaid)[0] for _ in range(3))
+    assert old.keys() < new.keys()
+    chance = random.Random(1)
+    counts = {"old": 0, "new": 0}
+    for _ in range(200):
+        trees.replace(str(folder), old)
+        child = subprocess.Popen(overlaid, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0, 1.2 * usual))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        found = _tree(folder)
+        assert found in (old, new)
+        counts["old" if found == old else "new"] += 1
+    assert min(counts.values()) > 5, counts
+    assert run(overlaid)[1] == new
+    assert os.listdir(folder.parent) == ["out"]
