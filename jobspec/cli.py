@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import sys
 
 from jobspec import __version__
@@ -27,15 +28,19 @@ exit codes:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     gc.disable()  # a command lives for moments; looking for cycles costs it more than they hold
-    command, options = _parse(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _RUN[command](options)
+        _speak_utf8()
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+        return code
     except JobspecError as error:
-        sys.stderr.write(f"jobspec: {error}\n")
-        return 2
-    except BrokenPipeError:
+        return _cannot(str(error))
+    except BrokenPipeError:  # whoever read has enough
         _close_stdout()
         return 2
+    except OSError as error:
+        _close_stdout()
+        return _cannot(f"cannot write the output: {error.strerror}")
     except KeyboardInterrupt:
         return 130
     except Exception:
@@ -46,11 +51,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 3
 
 
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        command, options = _parse(arguments)
+    except SystemExit as end:  # argparse has told its help, or what is wrong
+        return int(end.code or 0)
+    return _RUN[command](options)
+
+
+def _cannot(why: str) -> int:
+    if sys.stderr:
+        sys.stderr.write(f"jobspec: {why}\n")
+    return 2
+
+
+def _speak_utf8() -> None:
+    """YAML and JSON are UTF-8 whatever the terminal's language; a path's odd bytes go out as they came in."""
+    if sys.stdout is None:
+        raise JobspecError("cannot write the output: standard output is closed")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
+
+
 def _close_stdout() -> None:
-    """Whoever read our output has gone; nothing more can be written, and Python must not try at its end."""
+    """Nothing more can be written, and Python must not try at its end."""
     import os
 
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _validate(options: Namespace) -> int:

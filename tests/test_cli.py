@@ -279,3 +279,35 @@ def test_a_report_on_nothing() -> None:
     assert json.loads(json_report([FileReport("a", [], [])], choose([])))["files"] == [
         {"path": "a", "valid": True, "documents": [], "diagnostics": []}
     ]
+
+
+def test_a_name_in_two_namespaces_is_two_objects(tmp_path: Path) -> None:
+    one, other = (JOB.replace("name: train\n", f"name: train\n  namespace: {namespace}\n") for namespace in ("a", "b"))
+    (tmp_path / "jobs.yaml").write_text(f"{one}---\n{other}")
+    done = _run("render", "jobs.yaml", "--to", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["pytorchjob-a-train.yaml", "pytorchjob-b-train.yaml"]
+
+
+def test_two_documents_that_would_be_one_file_are_refused(tmp_path: Path) -> None:
+    job = JOB.replace("name: train", "generateName: train-")
+    (tmp_path / "jobs.yaml").write_text(f"{job}---\n{job}")
+    assert _run("render", "jobs.yaml", cwd=tmp_path).returncode == 0
+    done = _run("render", "jobs.yaml", "--to", "out", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "two documents would both be pytorchjob-train-.yaml" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_output_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB.replace("name: train\n", "name: train\n  annotations: {a: für 学习}\n"))
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1", "LC_ALL": "C"}
+    done = subprocess.run([sys.executable, "-m", "jobspec", "render", "job.yaml"], cwd=tmp_path, env=environment, capture_output=True)
+    assert "für 学习" in done.stdout.decode()
+
+
+def test_a_closed_standard_output_is_told(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    command = f"exec {sys.executable} -m jobspec validate job.yaml >&-"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "jobspec: cannot write the output: standard output is closed\n")

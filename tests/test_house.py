@@ -37,7 +37,7 @@ ORDER = [
 WITHIN = {
     "jobspec.documents": ["", "scalars", "libyaml", "document", "reader", "writer", "files"],
     "jobspec.validation": ["", "formats", "wording", "structural", "builtin", "metadata", "verdict", "indentation"],
-    "jobspec.overlays": ["", "tree", "parameters", "merge", "flags", "settings", "layer", "lay"],
+    "jobspec.overlays": ["", "tree", "parameters", "merge", "flags", "settings", "statements", "companions", "layer", "lay"],
     "jobspec.commands": ["", "inputs", "spread", "validate", "render", "explain", "schema"],
 }
 

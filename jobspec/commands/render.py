@@ -7,6 +7,7 @@ import sys
 from jobspec import shapes, trees
 from jobspec.arrange import arrange
 from jobspec.commands.inputs import Inputs, load_layers, require_workload
+from jobspec.diagnostics import JobspecError
 from jobspec.documents.files import find
 from jobspec.documents.writer import write
 from jobspec.manifests import check
@@ -40,7 +41,7 @@ def run(inputs: Inputs, *, to: str | None) -> int:
         if inputs.output == "json" or any(report.diagnostics for report in reports):
             _report(reports, target, inputs.output, sys.stderr)
     else:
-        written = trees.replace(to, {_file_name(document): write([_arranged(document, target)]) for document in documents})
+        written = trees.replace(to, {name: write([_arranged(document, target)]) for name, document in _files(documents).items()})
         if inputs.output == "text":
             sys.stdout.writelines(f"{path}\n" for path in written)
         _report(reports, target, inputs.output, sys.stderr if inputs.output == "text" else sys.stdout)
@@ -56,21 +57,34 @@ def _report(reports: list[FileReport], target: Target, output: str, stream: Text
 
 
 def _tell_duplicates(documents: list[Document], reports: list[FileReport]) -> None:
-    """Two documents that are one object would overwrite each other, in a folder as on a server."""
-    seen: dict[str, Document] = {}
+    """Two documents that are one object would overwrite each other on a server."""
+    seen: dict[tuple[str, ...], Document] = {}
     for document in documents:
-        if not document.name:
-            continue
-        name = _file_name(document)
-        first = seen.setdefault(name, document)
-        if first is not document:
-            what = f"{document.kind} `{document.name}`"
-            message = f"{what} stands twice; first in {first.marks.nearest(('metadata', 'name')).place()}"
+        group = document.api_version.rpartition("/")[0]
+        first = seen.setdefault((group, document.kind, document.namespace, document.name), document)
+        if first is not document and document.name:
+            message = f"{document.kind} `{document.name}` stands twice; first in {first.marks.nearest(('metadata', 'name')).place()}"
             problem = document.problem("duplicate-resource", message, ("metadata", "name"), hint="give one of them another name")
             owner = next(report for report in reports if report.path == document.file)
             owner.diagnostics.append(problem)
 
 
-def _file_name(document: Document) -> str:
+def _files(documents: list[Document]) -> dict[str, Document]:
+    """Each document by the name of its file: `<kind>-<name>.yaml`, with the namespace before the name where that is not enough.
+
+    Raises JobspecError for documents that even then would be the same file.
+    """
+    plain = [_file_name(document) for document in documents]
+    files: dict[str, Document] = {}
+    for name, document in zip(plain, documents, strict=True):
+        full = _file_name(document, namespace=document.namespace) if plain.count(name) > 1 else name
+        if full in files:
+            raise JobspecError(f"two documents would both be {full}: in {files[full].file} and in {document.file}; rename one of them")
+        files[full] = document
+    return files
+
+
+def _file_name(document: Document, *, namespace: str = "") -> str:
     metadata = document.data["metadata"]
-    return f"{document.kind.lower()}-{metadata.get('name') or metadata['generateName']}.yaml"
+    parts = [document.kind.lower(), namespace, metadata.get("name") or metadata["generateName"]]
+    return "-".join(part for part in parts if part) + ".yaml"
