@@ -5,6 +5,8 @@ Whatever comes after this module learns from here alone how one kind differs fro
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Key
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -29,8 +31,8 @@ class Role:
 #: (apiVersion, kind) -> its roles, in the order in which the operator ranks them.
 KINDS: dict[tuple[str, str], tuple[Role, ...]] = {
     ("kubeflow.org/v1", "PyTorchJob"): (
-        Role("master", ("spec", "pytorchReplicaSpecs", "Master", "template"), "pytorch"),
-        Role("worker", ("spec", "pytorchReplicaSpecs", "Worker", "template"), "pytorch"),
+        Role("master", ("spec", "pytorchReplicaSpecs", Key("Master"), "template"), "pytorch"),
+        Role("worker", ("spec", "pytorchReplicaSpecs", Key("Worker"), "template"), "pytorch"),
     ),
 }
 

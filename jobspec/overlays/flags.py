@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, spell
-from jobspec.overlays.merge import in_rank
-from jobspec.overlays.tree import Tree
+from jobspec.overlays.tree import Tree, in_rank, items, shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.overlays.tree import Rank
 
+_OWN, _PERHAPS, _SURELY = range(3)  # how surely a word is the value of the flag before it; what an overlay wrote is sure
 _SHELLS = frozenset(("sh", "bash", "ash", "dash", "zsh", "ksh"))
 
 
@@ -22,55 +22,87 @@ def set_flags(container: Tree, flags: Tree, path: Path, *, layer: str, entry: in
     problems = _problems(container, flags, path)
     if problems:
         return container, problems
-    command, args = container.get("command"), container.get("args")
-    words = {"command": _items(command), "args": _items(args)}
+    words = {name: _read(items(container.get(name))) for name in ("command", "args")}
     for number, (flag, value) in enumerate(flags.value.items()):
         _set(words, flag, value, (layer, entry, 2 * number))
     changed = dict(container.value)
-    for name, old in (("command", command), ("args", args)):
-        if words[name] or old:
-            changed[name] = Tree(in_rank(words[name]), *((old.mark, old.key) if old else (flags.mark, flags.key)))
-            if not words[name] and old and old.value:
-                del changed[name]
+    for name, kept in words.items():
+        old = changed.pop(name, flags)
+        if kept:
+            changed[name] = old.having(in_rank(kept))
     return container.having(changed), []
+
+
+def said(value: Tree) -> str | None:
+    """What a flag is set to: its text, empty for a bare flag, None to remove it."""
+    if value.value is None:
+        return None
+    return "" if value.value is True else f" {value.value}"
+
+
+def _read(words: list[Tree]) -> list[Tree]:
+    """The words, each knowing whether it is the value of the flag before it.
+
+    That is read from the base once: what is removed later must not bring a flag and an argument of its own together.
+    """
+    read: list[Tree] = []
+    for number, word in enumerate(words):
+        bound = word.bound
+        if bound is None:
+            follows = number > 0 and isinstance(word.value, str) and not _is_flag(word.value) and _takes_value(words[number - 1].value)
+            bound = _PERHAPS if follows else _OWN
+        read.append(Tree(word.value, word.mark, word.key, word.rank, bound=bound))
+    return read
+
+
+def _takes_value(before: object) -> bool:
+    return isinstance(before, str) and _is_flag(before) and "=" not in before and before != "--"
+
+
+def _is_flag(text: str) -> bool:
+    """Whether a word is a flag, and no negative number, nor the `-` that stands for standard input."""
+    return len(text) > 1 and text[0] == "-" and not _is_number(text[1:])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text[0] in ".0123456789"
 
 
 def _set(words: dict[str, list[Tree]], flag: str, value: Tree, rank: Rank) -> None:
     """Set one flag in place; of one that stands several times the first stays, and the others go."""
     done = value.value is None
     for name in ("command", "args"):
-        items = words[name]
-        index = 0
-        while index < len(items):
-            size = _size(items, index, flag)
-            if size == 2 and value.value is True:
-                size = 1  # what follows a bare flag is an argument of its own
-            if size:
-                new = [] if done else _written(items[index : index + size], flag, value, rank)
-                items[index : index + size] = new
+        rest = words[name]
+        kept: list[Tree] = []
+        while rest:
+            size = _size(rest, flag)
+            if not size:
+                kept.append(rest[0])
+            elif not done:
+                kept += _written(rest[:size], flag, value, rank)
                 done = True
-                index += len(new)
-            else:
-                index += 1
+            if size == 2 and value.value is True and rest[1].bound == _PERHAPS:
+                kept.append(Tree(rest[1].value, rest[1].mark, None, rest[1].rank, bound=_OWN))
+            rest = rest[size or 1 :]
+        words[name] = kept
     if not done:
-        words["args"] += [_word(text, value, (*rank[:2], rank[2] + number)) for number, text in enumerate(_words(flag, value))]
+        words["args"] += _new(_words(flag, value), value, [rank, _next(rank)])
 
 
-def _size(items: list[Tree], index: int, flag: str) -> int:
-    """How many items the flag takes at *index*: 0 where it does not stand there, 2 where its value follows."""
-    text = items[index].value
-    if not isinstance(text, str):
+def _size(words: list[Tree], flag: str) -> int:
+    """How many words the flag takes at the beginning: 0 where it does not stand there, 2 where its value follows."""
+    text = words[0].value
+    if not isinstance(text, str) or words[0].bound:
         return 0
     if text.startswith(flag + "="):
         return 1
     if text != flag:
         return 0
-    after = items[index + 1].value if index + 1 < len(items) else None
-    return 2 if isinstance(after, str) and not _is_flag(after) else 1
-
-
-def _is_flag(text: str) -> bool:
-    return text.startswith("-") and not text[1:].replace(".", "", 1).isdecimal()
+    return 2 if len(words) > 1 and words[1].bound else 1
 
 
 def _written(old: list[Tree], flag: str, value: Tree, rank: Rank) -> list[Tree]:
@@ -78,33 +110,33 @@ def _written(old: list[Tree], flag: str, value: Tree, rank: Rank) -> list[Tree]:
     words = _words(flag, value)
     if "=" in old[0].value and len(words) == 2:
         words = [f"{flag}={words[1]}"]
-    if [item.value for item in old] == words:
-        return [
-            item if item.rank is None else item.ranked(min(item.rank, (*rank[:2], rank[2] + number))) for number, item in enumerate(old)
-        ]
-    ranks = [item.rank for item in old] + [old[-1].rank]
-    return [old[0] if text == old[0].value else _word(text, value, ranks[number]) for number, text in enumerate(words)]
+    if [item.value for item in old[: len(words)]] == words:
+        return [shared(item, each) for item, each in zip(old[: len(words)], (rank, _next(rank)), strict=False)]
+    return _new(words, value, [old[0].rank, old[0].rank and _next(old[0].rank)])
+
+
+def _next(rank: Rank) -> Rank:
+    return (*rank[:2], rank[2] + 1)
 
 
 def _words(flag: str, value: Tree) -> list[str]:
     if value.value is True:
         return [flag]
     text = str(value.value)
-    return [f"{flag}={text}"] if _is_flag(text) else [flag, text]
+    joined = text.startswith("-") and not text[1:].replace(".", "", 1).isdecimal()  # argparse takes `-1` as a value, `-1e-3` not
+    return [f"{flag}={text}"] if joined else [flag, text]
 
 
-def _word(text: str, value: Tree, rank: Rank | None) -> Tree:
-    return Tree(text, value.mark, None, rank)
+def _new(words: list[str], value: Tree, ranks: list[Rank | None]) -> list[Tree]:
+    return [Tree(word, value.mark, None, ranks[number], bound=_SURELY if number else _OWN) for number, word in enumerate(words)]
 
 
 def _problems(container: Tree, flags: Tree, path: Path) -> list[Diagnostic]:
     found = []
     for flag, value in flags.value.items():
-        if not flag.startswith("-"):
-            hint = f"write `--{flag}`"
-            found.append(
-                Diagnostic("invalid-overlay", f"`{flag}` is no flag: it does not begin with `-`", value.key or value.mark, hint=hint)
-            )
+        if not flag.startswith("-") or "=" in flag:
+            hint = f"write `--{flag.lstrip('-').partition('=')[0]}: VALUE`"
+            found.append(Diagnostic("invalid-overlay", f"`{flag}` is no flag of the form `--name`", value.key or value.mark, hint=hint))
         if value.value is False or isinstance(value.value, (dict, list)):
             hint = "text, a number, `true` for a bare flag, or `null` to remove it"
             found.append(Diagnostic("invalid-overlay", f"the flag `{flag}` cannot be set to this value", value.place(), hint=hint))
@@ -119,19 +151,23 @@ def _problems(container: Tree, flags: Tree, path: Path) -> list[Diagnostic]:
 
 def _shell_string(container: Tree) -> Tree | None:
     """The string that a shell runs with `-c`, None where the program is started directly."""
-    words = [*_items(container.get("command")), *_items(container.get("args"))]
-    texts = [item.value if isinstance(item.value, str) else "" for item in words]
-    for index, text in enumerate(texts):
-        if text.rpartition("/")[2] not in _SHELLS:
-            continue
-        for after in range(index + 1, len(texts)):
-            option = texts[after]
-            if option.startswith("-") and not option.startswith("--") and "c" in option:
-                return words[after + 1] if after + 1 < len(words) else words[after]
-            if not option.startswith("-"):
-                break
+    words = [*items(container.get("command")), *items(container.get("args"))]
+    for index, word in enumerate(words):
+        if isinstance(word.value, str) and word.value.rpartition("/")[2] in _SHELLS:
+            found = _after_c(words[index + 1 :])
+            if found:
+                return found
     return None
 
 
-def _items(tree: Tree | None) -> list[Tree]:
-    return list(tree.value) if tree and isinstance(tree.value, list) else []
+def _after_c(words: list[Tree]) -> Tree | None:
+    """What follows a shell's `-c`, alone or among other letters as in `-lc`; None where a script's path comes first."""
+    index = 0
+    while index < len(words):
+        option = str(words[index].value)
+        if option[:1] not in ("-", "+"):
+            return None
+        if option[0] == "-" and option[1:2] != "-" and "c" in option:
+            return words[min(index + 1, len(words) - 1)]
+        index += 2 if option in ("--rcfile", "--init-file") or (option[-1] in "oO" and option[:2] != "--") else 1
+    return None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
-from jobspec import data, workloads
+from jobspec import data, shapes
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.files import text_of
 from jobspec.documents.reader import read
-from jobspec.overlays.parameters import TRAINING, values
+from jobspec.overlays import statements
+from jobspec.overlays.parameters import values
 from jobspec.overlays.tree import Tree, grow
 from jobspec.validation.verdict import verdict
 from jobspec.validation.wording import closest
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from jobspec.shapes import Shape
     from jobspec.targets import Target
 
 
@@ -68,7 +70,7 @@ def load(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[lis
         spec = tree.get("spec")
         assert spec
         found_values, found = values(spec.get("parameters"), given.get(name, {}), spec)
-        problems += found + _job_kinds(spec)
+        problems += found
         layers.append(Layer(tree, found_values))
     return layers, problems
 
@@ -90,46 +92,55 @@ def locate(name: str) -> str:
 
 
 def _read(path: str, target: Target) -> tuple[Tree | None, list[Diagnostic]]:
-    text = text_of(path, layer=os.path.basename(path))
+    text = text_of(path, layer=_stem(path))
     if isinstance(text, Diagnostic):
         return None, [text]
     documents, problems = read(text, file=path, layer=_layer_name(text, path))
     if problems:
         return None, problems
-    if len(documents) != 1 or documents[0].kind != "Overlay":
-        raise JobspecError(f"{path}: an overlay's file holds one document, of kind Overlay")
+    if len(documents) != 1:
+        raise JobspecError(f"{path}: an overlay's file holds one document, and this one {len(documents)}")
     document = documents[0]
-    _, problems = verdict(document, target)
-    tree = grow(document.data, document.marks)
-    if not problems:
-        problems = _parameter_names(tree)
+    status, problems = verdict(document, target)
+    if (status == "valid" and document.kind != "Overlay") or status == "partly":
+        raise JobspecError(f"{path}: this is no overlay, but a {document.kind}")
+    if not problems and not document.name:
+        problems = [document.problem("missing-name", "an overlay needs `metadata.name`", ("metadata",))]
+    if problems:
+        return None, problems
+    shape = shapes.load(document.api_version, document.kind, target)
+    assert shape
+    tree = _without_nulls(grow(document.data, document.marks), shape)
+    problems = statements.problems(tree)
     return (tree, []) if not problems else (None, problems)
+
+
+def _without_nulls(tree: Tree, shape: Shape) -> Tree:
+    """What the overlay itself leaves empty is absent; inside of what it lays, a null removes."""
+    if shape.type == "any":
+        return tree
+    if isinstance(tree.value, list):
+        assert shape.items
+        return tree.having([_without_nulls(child, shape.items) for child in tree.value])
+    if not isinstance(tree.value, dict):
+        return tree
+    kept = {}
+    for name, child in tree.value.items():
+        below = shape.at((name,))
+        assert below
+        if child.value is not None or below.type == "any":
+            kept[name] = _without_nulls(child, below)
+    return tree.having(kept)
 
 
 def _layer_name(text: str, path: str) -> str:
     """The overlay's own name, which places in it are told with; its file's name while it has none."""
     documents, _ = read(text, file=path)
-    return (documents[0].name if documents else "") or os.path.basename(path)
+    return (documents[0].name if documents else "") or _stem(path)
 
 
-def _parameter_names(tree: Tree) -> list[Diagnostic]:
-    declared = tree.get("spec", "parameters")
-    clash = declared.get(TRAINING) if declared else None
-    message = f"`{TRAINING}` is not free as a parameter's name: it stands for the training container"
-    return [Diagnostic("invalid-overlay", message, clash.place())] if clash else []
-
-
-def _job_kinds(spec: Tree) -> list[Diagnostic]:
-    known = [kind for _, kind in workloads.KINDS]
-    job = spec.get("job")
-    problems = []
-    for kind, partial in job.value.items() if job else ():
-        if kind not in known:
-            hint = closest(kind, known) or f"the kinds are {', '.join(known)}"
-            problems.append(Diagnostic("invalid-overlay", f"`{kind}` is no kind of training job", partial.place(), hint=hint))
-        elif not isinstance(partial.value, dict):
-            problems.append(Diagnostic("invalid-overlay", f"`{kind}` takes a partial manifest, a mapping", partial.place()))
-    return problems
+def _stem(path: str) -> str:
+    return os.path.basename(path).rpartition(".")[0]
 
 
 def _given(sets: Sequence[str], names: list[str], *, broken: bool) -> dict[str, dict[str, str]]:

@@ -8,7 +8,7 @@ overlays' names, so that the order in which they are laid does not matter.
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, spell
-from jobspec.overlays.tree import Tree
+from jobspec.overlays.tree import Tree, in_rank, items, shared
 from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
@@ -16,13 +16,22 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
-    from jobspec.overlays.tree import Rank
     from jobspec.shapes import Shape
 
 APPEND = "$append"
 
-#: Lists whose items an overlay has to find in the base; `$append` adds to them.
+#: Lists whose items an overlay has to find in the base; only `$append` may bring new ones.
 MUST_EXIST = frozenset(("containers", "initContainers", "ephemeralContainers"))
+
+#: Types of which only one of some fields can be set, with those fields; no fields are all but `name`.
+ONE_OF: dict[str, tuple[str, ...]] = {
+    "Volume": (),
+    "EnvVar": ("value", "valueFrom"),
+    "EnvVarSource": (),
+    "VolumeMount": ("subPath", "subPathExpr"),
+    "Probe": ("exec", "httpGet", "tcpSocket", "grpc"),
+    "LifecycleHandler": (),
+}
 
 
 class Merge:
@@ -45,82 +54,110 @@ class Merge:
         return patch
 
     def _mapping(self, base: Tree | None, patch: Tree, shape: Shape | None, path: Path) -> Tree:
-        merged = dict(base.value) if base and isinstance(base.value, dict) else {}
+        old = base if base and isinstance(base.value, dict) else patch.having({})
+        excluded = excludes(patch, shape)
+        merged = {name: child for name, child in old.value.items() if name not in excluded}
         for name, child in patch.value.items():
             if child.value is None:
                 merged.pop(name, None)
+                if shape and name in shape.required:
+                    merged[name] = child  # the verdict on the result then points at this null
                 continue
             below = shape.at((name,)) if shape else None
             step = Key(name) if shape and shape.fields is None else name
             merged[name] = self(merged.get(name), child, below, (*path, step))
-        return base.having(merged) if base and isinstance(base.value, dict) else patch.having(merged)
+        return old.having(merged)
 
     def _list(self, base: Tree | None, patch: Tree, shape: Shape | None, path: Path) -> Tree:
         if shape and shape.merge:
+            if not patch.value:
+                hint = "`null` removes the list"
+                self._problem("invalid-overlay", f"an empty list changes nothing: items of `{path[-1]}` are merged", patch, path, hint)
             return self._keyed(base, patch, patch.value, shape, path, appending=False)
-        old = base.data() if base and isinstance(base.value, list) else []
-        if old and old != patch.data() and base and not base.mark.layer:
+        new = patch.having(self._settled(patch.value, shape, path))
+        if base and items(base) and not base.mark.layer and base.data() != new.data():
             self._warn_replaced(patch, path)
-        return base if base and old == patch.data() and isinstance(base.value, list) else patch
+        return new
 
     def _append(self, base: Tree | None, patch: Tree, shape: Shape | None, path: Path) -> Tree:
-        items = patch.value[APPEND]
-        if len(patch.value) > 1 or not isinstance(items.value, list):
-            self._problem("invalid-overlay", "`$append` takes a list and stands alone in its mapping", patch, path)
-            return base or patch.having([])
+        added = patch.value[APPEND]
         if shape and shape.merge:
-            return self._keyed(base, patch, items.value, shape, path, appending=True)
+            return self._keyed(base, patch, added.value, shape, path, appending=True)
         if path and path[-1] in ("args", "command"):
             hint = "use `flags`, which finds a flag wherever it stands, or write the whole list"
             self._problem("invalid-overlay", f"`$append` cannot add to `{path[-1]}`, whose items depend on each other", patch, path, hint)
             return base or patch.having([])
-        kept = _items(base)
-        for number, item in enumerate(items.value):
+        kept = items(base)
+        for number, item in enumerate(self._settled(added.value, shape, path)):
             rank = (self.layer, self.entry, number)
             same = [index for index, old in enumerate(kept) if old.data() == item.data()]
             if same:
-                kept[same[0]] = _ranked(kept[same[0]], rank)
+                kept[same[0]] = shared(kept[same[0]], rank)
             else:
                 kept.append(item.ranked(rank))
-        return (base or patch).having(in_rank(kept))
+        return _list_of(base, patch).having(in_rank(kept))
 
-    def _keyed(self, base: Tree | None, patch: Tree, items: list[Tree], shape: Shape, path: Path, *, appending: bool) -> Tree:
-        kept = _items(base)
+    def _settled(self, values: list[Tree], shape: Shape | None, path: Path) -> list[Tree]:
+        """Items that are taken whole, laid on nothing: what they remove is not there."""
+        return [self(None, item, shape.items if shape else None, (*path, number)) for number, item in enumerate(values)]
+
+    def _keyed(self, base: Tree | None, patch: Tree, changes: list[Tree], shape: Shape, path: Path, *, appending: bool) -> Tree:
+        kept = items(base)
         names = [identity(item, shape) for item in kept]
-        for number, item in enumerate(items):
+        seen = set()
+        for number, item in enumerate(changes):
             name = identity(item, shape)
             rank = (self.layer, self.entry, number)
             if name is None:
                 keys = " and ".join(f"`{key}`" for key in shape.merge)
                 self._problem("invalid-overlay", f"an item of `{path[-1]}` needs {keys}, which tell the items apart", item, path)
-            elif name not in names:
-                if path[-1] in MUST_EXIST and not appending:
-                    self._missing_container(item, names, path)
-                    continue
+            elif name in seen:
+                self._problem("invalid-overlay", f"`{', '.join(name)}` stands twice in this list of `{path[-1]}`", item, path)
+            elif name in names:
+                index = names.index(name)
+                kept[index] = shared(self(kept[index], item, shape.items, (*path, index)), rank)
+            elif path[-1] in MUST_EXIST and not appending:
+                self._missing_container(item, names, base, path)
+            else:
                 names.append(name)
                 kept.append(self(None, item, shape.items, (*path, len(kept))).ranked(rank))
-            else:
-                index = names.index(name)
-                old = kept[index] if appending else self(kept[index], item, shape.items, (*path, index))
-                kept[index] = _ranked(Tree(old.value, old.mark, old.key, kept[index].rank), rank)
-        return (base if base and isinstance(base.value, list) else patch).having(in_rank(kept))
+            seen.add(name)
+        return _list_of(base, patch).having(in_rank(kept))
 
-    def _missing_container(self, item: Tree, names: list[tuple[str, ...] | None], path: Path) -> None:
+    def _missing_container(self, item: Tree, names: list[tuple[str, ...] | None], base: Tree | None, path: Path) -> None:
         wanted = item.get("name")
         assert wanted
         there = [name[0] for name in names if name]
         known = ", ".join(f"`{name}`" for name in there) or "none"
+        where = f" in {base.place()}" if base else ""
         hint = closest(wanted.value, there) or "to add a container, write `{$append: [...]}` in place of the list"
-        message = f"the job has no container `{wanted.value}` in `{path[-1]}`; it has {known}"
+        message = f"the job has no container `{wanted.value}` in `{path[-1]}`; it has {known}{where}"
         self.problems.append(Diagnostic("missing-container", message, wanted.place(), field=spell(path), hint=hint))
 
     def _warn_replaced(self, patch: Tree, path: Path) -> None:
         message = f"`{path[-1]}` of the base is replaced as a whole"
-        hint = "write `{$append: [...]}` to add to it"
+        hint = "use `flags` to set single ones" if path[-1] in ("args", "command") else "write `{$append: [...]}` to add to it"
         self.problems.append(Diagnostic("list-replaced", message, patch.place(), field=spell(path), severity="warning", hint=hint))
 
     def _problem(self, rule: str, message: str, tree: Tree, path: Path, hint: str = "") -> None:
         self.problems.append(Diagnostic(rule, message, tree.place(), field=spell(path), hint=hint))
+
+
+def chosen(patch: Tree, shape: Shape | None) -> list[str]:
+    """Of a type of which only one of some fields can be set: the fields that a patch sets."""
+    group = _group(shape)
+    return [name for name, child in patch.value.items() if name in group and child.value is not None]
+
+
+def excludes(patch: Tree, shape: Shape | None) -> set[str]:
+    """The fields that what a patch sets takes the place of, such as the other sources of a volume."""
+    return _group(shape) - set(chosen(patch, shape)) if chosen(patch, shape) else set()
+
+
+def _group(shape: Shape | None) -> set[str]:
+    if shape is None or shape.fields is None or shape.name not in ONE_OF:
+        return set()
+    return set(ONE_OF[shape.name]) or shape.fields.keys() - {"name"}
 
 
 def identity(item: Tree, shape: Shape) -> tuple[str, ...] | None:
@@ -138,17 +175,6 @@ def identity(item: Tree, shape: Shape) -> tuple[str, ...] | None:
     return None if None in found else tuple(map(str, found))
 
 
-def in_rank(items: list[Tree]) -> list[Tree]:
-    """The base's items as they stand, then those of overlays by rank."""
-    return [each for each in items if each.rank is None] + sorted(
-        (each for each in items if each.rank), key=lambda each: each.rank or ("", 0, 0)
-    )
-
-
-def _ranked(item: Tree, rank: Rank) -> Tree:
-    """An item that another overlay added, too, belongs to the first of the two by name."""
-    return item if item.rank is None else item.ranked(min(item.rank, rank))
-
-
-def _items(base: Tree | None) -> list[Tree]:
-    return list(base.value) if base and isinstance(base.value, list) else []
+def _list_of(base: Tree | None, patch: Tree) -> Tree:
+    """Whose place a merged list has: the base's, where that is a list."""
+    return base if base and isinstance(base.value, list) else patch

@@ -23,14 +23,14 @@ def values(declared: Tree | None, given: Mapping[str, str], owner: Tree) -> tupl
     declarations: dict[str, Tree] = declared.value if declared else {}
     found: dict[str, Any] = {}
     problems = []
-    for name in given.keys() - declarations.keys():
+    for name in (each for each in given if each not in declarations):
         known = f"it has {', '.join(f'`{each}`' for each in declarations)}" if declarations else "it has none"
         hint = closest(name, declarations) or known
         mark = declared.place() if declared else owner.place()
         problems.append(Diagnostic("unknown-parameter", f"the overlay has no parameter `{name}`", mark, hint=hint))
     for name, declaration in declarations.items():
         try:
-            found[name] = _value(name, declaration, given.get(name))
+            found[name] = _value(name, declaration, given.get(name), owner.mark.layer)
         except _Problem as problem:
             problems.append(
                 Diagnostic(problem.rule, problem.message, declaration.place(), hint=problem.hint, field=f"spec.parameters[{name}]")
@@ -46,51 +46,58 @@ class _Problem(Exception):
         self.hint = hint
 
 
-def _value(name: str, declaration: Tree, given: str | None) -> Any:
+def _value(name: str, declaration: Tree, given: str | None, overlay: str) -> Any:
     kind = _say(declaration, "type")
     if given is not None:
         value = _typed(name, given, kind)
     elif (default := _say(declaration, "default")) is not None:
         value = default
-        if not _fits(value, kind):
+        if not fits(value, kind):
             raise _Problem("invalid-overlay", f"the default of `{name}` is not of its type, {kind}")
     elif _say(declaration, "optional"):
         return None
     else:
-        raise _Problem("missing-parameter", f"the overlay needs a value for `{name}`", f"give one with `--set OVERLAY.{name}=...`")
-    _check_limits(name, value, declaration)
+        raise _Problem("missing-parameter", f"the overlay needs a value for `{name}`", f"give one with `--set {overlay}.{name}=...`")
+    rule = "wrong-parameter" if given is not None else "invalid-overlay"
+    _check_limits(name, value, declaration, rule)
     return value
 
 
 def _typed(name: str, text: str, kind: str) -> Any:
-    if kind == "integer" and text.lstrip("-").isdecimal() and text.isascii():
+    if kind == "integer" and _is_integer(text):
         return int(text)
     if kind == "boolean" and text in ("true", "false"):
         return text == "true"
     if kind == "quantity" and is_quantity(text):
-        return int(text) if text.isdecimal() else text
+        return int(text) if _is_integer(text) else text
     if kind == "string":
         return text
     examples = {"integer": "an integer", "boolean": "`true` or `false`", "quantity": "a quantity such as `2`, `500m` or `8Gi`"}
     raise _Problem("wrong-parameter", f"`{name}` takes {examples[kind]}, not `{text}`")
 
 
-def _fits(value: Any, kind: str) -> bool:
+def _is_integer(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isdecimal() and digits.isascii() and len(digits) <= 19  # 64 bits, as any integer of an API
+
+
+def fits(value: Any, kind: str) -> bool:
+    """Whether a value is of a parameter's type."""
     if kind == "quantity":
         return type(value) is int or (isinstance(value, str) and is_quantity(value))
     return type(value) is {"integer": int, "boolean": bool, "string": str}[kind]
 
 
-def _check_limits(name: str, value: Any, declaration: Tree) -> None:
+def _check_limits(name: str, value: Any, declaration: Tree, rule: str) -> None:
     enum = declaration.get("enum")
-    if enum and value not in enum.data():
+    if enum and _as_text(value) not in enum.data():
         choices = ", ".join(f"`{each}`" for each in enum.data())
-        raise _Problem("wrong-parameter", f"`{name}` takes {choices}, not `{value}`", closest(value, enum.data()))
+        raise _Problem(rule, f"`{name}` takes {choices}, not `{value}`", closest(value, enum.data()))
     least, most = _say(declaration, "minimum"), _say(declaration, "maximum")
     if type(value) is int and least is not None and value < least:
-        raise _Problem("wrong-parameter", f"`{name}` takes at least {least}, not {value}")
+        raise _Problem(rule, f"`{name}` takes at least {least}, not {value}")
     if type(value) is int and most is not None and value > most:
-        raise _Problem("wrong-parameter", f"`{name}` takes at most {most}, not {value}")
+        raise _Problem(rule, f"`{name}` takes at most {most}, not {value}")
 
 
 def _say(declaration: Tree, field: str) -> Any:
@@ -99,7 +106,10 @@ def _say(declaration: Tree, field: str) -> Any:
 
 
 class Substitution:
-    """Puts values into the trees of one overlay; what is unset, and what `$when` excludes, is left out."""
+    """Puts values into the trees of one overlay; what is unset, and what `$when` excludes, is left out.
+
+    The overlay was checked (`jobspec.overlays.statements`): every name that it uses is declared.
+    """
 
     def __init__(self, given: Values) -> None:
         self.given = given
@@ -114,60 +124,54 @@ class Substitution:
             kept = [child for child in map(self, value) if child]
             return tree.having(kept) if kept or not value else None
         if isinstance(value, str) and "$" in value:
-            text = self._text(value, tree)
-            return None if text is None and value is not None else tree.having(text)
+            text = self._text(value)
+            return None if text is None else tree.having(text)
         return tree
 
     def _mapping(self, tree: Tree) -> Tree | None:
         if WHEN in tree.value and not self._holds(tree.value[WHEN]):
             return None
-        kept = {}
         rest = [(name, child) for name, child in tree.value.items() if name != WHEN]
+        kept: dict[str, Tree] = {}
         for name, child in rest:
-            key = self._text(name, child) if "$" in name else name
+            key = self._text(name) if "$" in name else name
             result = self(child)
-            if result and key is not None:
-                kept[str(key)] = result
+            if result is None or key is None:
+                continue
+            if key in kept:
+                message = f"the key `{name}` becomes `{_as_text(key)}`, which stands in this mapping already"
+                self.problems.append(Diagnostic("invalid-overlay", message, child.key or child.mark))
+            kept[_as_text(key)] = result
         return tree.having(kept) if kept or not rest else None
 
     def _holds(self, when: Tree) -> bool:
         """`$when: {form: [both, label]}`: every named parameter has one of the values beside it."""
-        if not isinstance(when.value, dict):
-            self._problem("`$when` takes a mapping of parameters to lists of values", when)
-            return False
-        for name, choices in when.value.items():
-            if name not in self.given:
-                self._problem(f"`$when` asks for `{name}`, which is no parameter of this overlay", choices)
-            elif not isinstance(choices.value, list):
-                self._problem(f"`$when` takes a list of values for `{name}`", choices)
-            elif self.given[name] not in choices.data():
-                return False
-        return True
+        return all(self.given[name] in choices.data() for name, choices in when.value.items())
 
-    def _text(self, text: str, tree: Tree) -> Any:
-        """A text with its parameters in place: a whole `${name}` keeps the value's type; None where it is unset."""
-        if text.startswith("${") and text.find("}") == len(text) - 1:
-            return self._parameter(text[2:-1], tree)
-        result = ""
-        rest = text
-        while "${" in rest:
-            before, _, rest = rest.partition("${")
-            if before.endswith("$"):
-                result += before[:-1] + "${"
-                continue
-            name, _, rest = rest.partition("}")
-            value = self._parameter(name, tree)
-            if value is None:
-                return None
-            result += before + (str(value).lower() if isinstance(value, bool) else str(value))
-        return result + rest
+    def _text(self, text: str) -> Any:
+        """A text with its parameters in place: a whole `${name}` keeps the value's type; None where one is unset."""
+        parts = pieces(text)
+        values = [self.given[part] if is_name else part for part, is_name in parts]
+        if len(parts) == 1 or None in values:
+            return None if None in values else values[0]
+        return "".join(map(_as_text, values))
 
-    def _parameter(self, name: str, tree: Tree) -> Any:
-        if name not in self.given:
-            hint = closest(name, self.given) or "write `$${` for a literal `${`"
-            self._problem(f"`${{{name}}}` is no parameter of this overlay", tree, hint)
-            return None
-        return self.given[name]
 
-    def _problem(self, message: str, tree: Tree, hint: str = "") -> None:
-        self.problems.append(Diagnostic("invalid-overlay", message, tree.place(), hint=hint))
+def pieces(text: str) -> list[tuple[str, bool]]:
+    """A text cut into literal pieces and the names in `${}`, which are told apart; `$${` is a literal `${`."""
+    found = []
+    literal, rest = "", text
+    while "${" in rest:
+        before, _, rest = rest.partition("${")
+        if before.endswith("$"):
+            literal += before[:-1] + "${"
+            continue
+        name, _, rest = rest.partition("}")
+        found += [(literal + before, False), (name, True)]
+        literal = ""
+    found.append((literal + rest, False))
+    return [(part, is_name) for part, is_name in found if part or is_name] or [("", False)]
+
+
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

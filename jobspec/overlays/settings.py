@@ -9,123 +9,119 @@ from __future__ import annotations
 
 import json
 
-from jobspec.diagnostics import Diagnostic
-from jobspec.overlays.merge import APPEND, identity
+from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.overlays.flags import said
+from jobspec.overlays.merge import APPEND, chosen, identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Mark
+    from jobspec.diagnostics import Mark, Path
     from jobspec.overlays.tree import Tree
     from jobspec.shapes import Shape
 
-    Address = tuple[str, ...]
-
-_OPEN = "open"  # set to exist, with whatever others put inside
+_OPEN = "an empty mapping"  # set to exist, with whatever others put inside
+_ONE_OF = Key("one of")  # the address of the choice among fields that exclude each other
 
 
 class Setting:
     """One thing that an overlay sets: where, to what, and the place that says so."""
 
-    __slots__ = ("address", "layer", "mark", "override", "value")
+    __slots__ = ("address", "mark", "value")
 
-    def __init__(self, address: Address, value: str, mark: Mark, layer: str, *, override: bool) -> None:
+    def __init__(self, address: Path, value: str, mark: Mark) -> None:
         self.address = address
         self.value = value
-        """The value as JSON, `open` for an empty mapping or keyed list, into which others may set."""
+        """The value as JSON."""
         self.mark = mark
-        self.layer = layer
-        self.override = override
 
 
-def flatten(patch: Tree, shape: Shape | None, address: Address = ()) -> Iterator[tuple[Address, str, Mark]]:
+def flatten(patch: Tree, shape: Shape | None, address: Path = ()) -> Iterator[Setting]:
     """Everything that a patch sets."""
     value = patch.value
     if isinstance(value, dict) and APPEND in value:
-        yield from _appended(value[APPEND], shape, address)
+        yield from _appended(value[APPEND].value, shape, address)
     elif isinstance(value, dict):
         if not value:
-            yield address, _OPEN, patch.place()
+            yield Setting(address, _OPEN, patch.place())
+        for name in chosen(patch, shape):
+            yield Setting((*address, _ONE_OF), name, value[name].place())
         for name, child in value.items():
-            yield from flatten(child, shape.at((name,)) if shape else None, (*address, name))
+            step = Key(name) if shape and shape.fields is None else name
+            yield from flatten(child, shape.at((name,)) if shape else None, (*address, step))
     elif isinstance(value, list) and shape and shape.merge:
         yield from _keyed(value, shape, address)
-        if not value:
-            yield address, _OPEN, patch.place()
     else:
-        yield address, _text(patch), patch.place()
+        yield Setting(address, _text(patch), patch.place())
 
 
-def flatten_flags(flags: Tree, address: Address) -> Iterator[tuple[Address, str, Mark]]:
+def flatten_flags(flags: Tree, address: Path) -> Iterator[Setting]:
     """What flags set: each under both lists that it may stand in, since replacing either would undo it."""
     for flag, value in flags.value.items():
-        text = _text(value)
         for name in ("command", "args"):
-            yield (*address, name, flag), text, value.place()
+            yield Setting((*address, name, Key(flag)), json.dumps(said(value)), value.place())
 
 
-def conflicts(earlier: list[Setting], later: list[Setting]) -> Iterator[tuple[Setting, Setting]]:
-    """Pairs that cannot both hold."""
-    by_address: dict[Address, list[Setting]] = {}
-    for setting in earlier:
-        for length in range(len(setting.address) + 1):
-            by_address.setdefault(setting.address[:length], []).append(setting)
-    exact: dict[Address, list[Setting]] = {}
-    for setting in earlier:
-        exact.setdefault(setting.address, []).append(setting)
-    for setting in later:
-        if setting.override:
-            continue
-        around = [each for length in range(len(setting.address)) for each in exact.get(setting.address[:length], [])]
-        inside = by_address.get(setting.address, [])
-        for other in (*around, *inside):
-            if other.layer != setting.layer and _clash(other, setting):
-                yield other, setting
-                break
-
-
-def _clash(one: Setting, other: Setting) -> bool:
-    if one.address == other.address:
-        return one.value != other.value
-    outer = one if len(one.address) < len(other.address) else other
-    return outer.value != _OPEN
-
-
-def report(earlier: Setting, later: Setting) -> Diagnostic:
-    """The conflict in words, with both places."""
-    name = later.address[-1]
-    if earlier.address == later.address:
-        what = f"`{later.layer}` sets `{name}` to {_shown(later)}, and `{earlier.layer}` to {_shown(earlier)}"
-    else:
-        what = f"`{later.layer}` sets `{name}` within what `{earlier.layer}` sets or removes as a whole, or the other way round"
-    field = ".".join(later.address).replace(".[", "[")
-    hint = f"give one of them up, or say `override: true` in `{later.layer}`"
-    return Diagnostic("overlay-conflict", f"{what} (in {earlier.mark})", later.mark, field=field, hint=hint)
-
-
-def _shown(setting: Setting) -> str:
-    return {"null": "nothing", _OPEN: "a mapping"}.get(setting.value, setting.value)
-
-
-def _keyed(items: list[Tree], shape: Shape, address: Address) -> Iterator[tuple[Address, str, Mark]]:
+def _keyed(items: list[Tree], shape: Shape, address: Path) -> Iterator[Setting]:
     for item in items:
         name = identity(item, shape)
         if name is not None:
-            yield from flatten(item, shape.items, (*address, f"[{','.join(name)}]"))
+            yield from flatten(item, shape.items, (*address, Key(",".join(name))))
 
 
-def _appended(items: Tree, shape: Shape | None, address: Address) -> Iterator[tuple[Address, str, Mark]]:
-    if not isinstance(items.value, list):
-        return
+def _appended(items: list[Tree], shape: Shape | None, address: Path) -> Iterator[Setting]:
     if shape and shape.merge:
-        yield from _keyed(items.value, shape, address)
+        yield from _keyed(items, shape, address)
     else:
-        for item in items.value:
-            yield (*address, APPEND, _text(item)), _text(item), item.place()
+        for item in items:
+            yield Setting((*address, APPEND, _text(item)), _text(item), item.place())
 
 
 def _text(tree: Tree) -> str:
     data: Any = tree.data()
     return json.dumps(data, sort_keys=True, ensure_ascii=False)
+
+
+def conflicts(earlier: Sequence[Setting], later: Sequence[Setting]) -> Iterator[tuple[Setting, Setting]]:
+    """For each later setting that cannot hold beside an earlier one: that pair."""
+    exact: dict[Path, list[Setting]] = {}
+    inside: dict[Path, list[Setting]] = {}
+    for setting in earlier:
+        exact.setdefault(setting.address, []).append(setting)
+        for length in range(len(setting.address)):
+            inside.setdefault(setting.address[:length], []).append(setting)
+    for setting in later:
+        address = setting.address
+        around = [other for length in range(len(address)) for other in exact.get(address[:length], ()) if other.value != _OPEN]
+        here = [other for other in exact.get(address, ()) if other.value != setting.value]
+        within = inside.get(address, ()) if setting.value != _OPEN else ()
+        for other in (*around, *here, *within):
+            yield other, setting
+            break
+
+
+def report(earlier: Setting, later: Setting, names: tuple[str, str]) -> Diagnostic:
+    """The conflict in words, with both places; *names* are those of the earlier and the later overlay."""
+    first, second = names
+    what = str(later.address[-1])
+    if later.address[-1] is _ONE_OF:
+        message = f"`{second}` gives `{later.address[-2]}` a `{later.value}`, and `{first}` a `{earlier.value}`: it has one of them only"
+    elif earlier.address == later.address:
+        message = f"`{second}` {_sets(later, what)}, and `{first}` {_sets(earlier, what)}"
+    elif len(earlier.address) < len(later.address):
+        message = f"`{second}` changes the inside of `{earlier.address[-1]}`, which `{first}` {_sets(earlier, '')} as a whole"
+    else:
+        message = f"`{second}` {_sets(later, what)} as a whole, of which `{first}` changes the inside"
+    outer = min(earlier.address, later.address, key=len)
+    field = spell(outer[:-1] if outer[-1] is _ONE_OF else outer)
+    hint = f"give one of them up, or say `override: true` in `{second}`"
+    return Diagnostic("overlay-conflict", f"{message} (in {earlier.mark})", later.mark, field=field, hint=hint)
+
+
+def _sets(setting: Setting, name: str) -> str:
+    what = f" `{name}`" if name else ""
+    if setting.value == "null":
+        return f"removes{what}"
+    return f"sets{what} to {setting.value}" if name else "sets"

@@ -7,7 +7,7 @@ from jobspec.documents.document import Marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     #: Where an overlay's item stands among what overlays added to a list: overlay, entry of it, number in the list.
@@ -17,22 +17,25 @@ if TYPE_CHECKING:
 class Tree:
     """A value, where it was written, and the same of all values inside."""
 
-    __slots__ = ("key", "mark", "rank", "value")
+    __slots__ = ("bound", "key", "mark", "rank", "value")
 
-    def __init__(self, value: Any, mark: Mark, key: Mark | None = None, rank: Rank | None = None) -> None:
+    def __init__(self, value: Any, mark: Mark, key: Mark | None = None, rank: Rank | None = None, *, bound: int | None = None) -> None:
         self.value = value
         """A dict or list of trees, or a scalar."""
         self.mark = mark
         self.key = key
         self.rank = rank
+        """Of an item that an overlay added; None for the base's own."""
+        self.bound = bound
+        """Of a program's argument: how surely it is the value of the flag before it; None while nobody asked."""
 
     def having(self, value: Any) -> Tree:
         """The same place with another value."""
-        return Tree(value, self.mark, self.key, self.rank)
+        return Tree(value, self.mark, self.key, self.rank, bound=self.bound)
 
-    def ranked(self, rank: Rank | None) -> Tree:
+    def ranked(self, rank: Rank) -> Tree:
         """The same value with another rank."""
-        return Tree(self.value, self.mark, self.key, rank)
+        return Tree(self.value, self.mark, self.key, rank, bound=self.bound)
 
     def place(self) -> Mark:
         """Where to point: at a scalar itself, at the key of a mapping or list."""
@@ -44,6 +47,11 @@ class Tree:
         for step in path:
             here = here.value.get(step) if here and isinstance(here.value, dict) else None
         return here
+
+    def entries(self, name: str) -> Iterator[tuple[str, Tree]]:
+        """The keys and values of the mapping under *name*, none where there is none."""
+        child = self.get(name)
+        return iter(child.value.items() if child and isinstance(child.value, dict) else ())
 
     def put(self, path: tuple[str | int, ...], change: Callable[[Tree], Tree]) -> Tree:
         """The whole with the tree at *path*, which has to exist, changed."""
@@ -67,6 +75,21 @@ class Tree:
         if isinstance(self.value, list):
             return Marks(self.mark, self.key, [child.marks() for child in self.value])
         return Marks(self.mark, self.key)
+
+
+def items(tree: Tree | None) -> list[Tree]:
+    """The items of a list, none where there is no list."""
+    return list(tree.value) if tree and isinstance(tree.value, list) else []
+
+
+def in_rank(trees: list[Tree]) -> list[Tree]:
+    """The base's items as they stand, then those of overlays by rank."""
+    return sorted(trees, key=lambda each: (each.rank is not None, each.rank or ("", 0, 0)))
+
+
+def shared(tree: Tree, rank: Rank) -> Tree:
+    """An item that another overlay adds, too, belongs to the first of the two by name; the base's own stays its own."""
+    return tree if tree.rank is None else tree.ranked(min(tree.rank, rank))
 
 
 def grow(data: Any, marks: Marks) -> Tree:

@@ -1,0 +1,69 @@
+"""The manifests that overlays add beside a job."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic
+from jobspec.overlays.parameters import Substitution
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from jobspec.overlays.layer import Layer
+    from jobspec.overlays.tree import Tree
+
+#: Kinds of objects that stand in no namespace.
+_CLUSTER = (
+    "APIService CSIDriver CSINode CertificateSigningRequest ClusterQueue ClusterRole ClusterRoleBinding ClusterTrainingRuntime "
+    "Cohort CustomResourceDefinition DeviceClass FlowSchema IngressClass MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
+    "MutatingWebhookConfiguration Namespace Node PersistentVolume PriorityClass PriorityLevelConfiguration ResourceFlavor "
+    "ResourceSlice RuntimeClass ServiceCIDR StorageClass Topology ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding "
+    "ValidatingWebhookConfiguration VolumeAttachment VolumeAttributesClass WorkloadPriorityClass"
+)
+
+
+def companions(layers: Iterable[Layer], namespaces: Sequence[Tree | None]) -> tuple[list[Tree], list[Diagnostic]]:
+    """The companions of some overlays, each object once, in the order of the overlays' names.
+
+    One that names no namespace is added to each of *namespaces*, those of the jobs; None is a job without one.
+    """
+    found: dict[tuple[str, ...], Tree] = {}
+    problems = []
+    for layer in sorted(layers, key=lambda each: each.name):
+        substitution = Substitution(layer.values)
+        declared = layer.spec.get("resources")
+        said = [each for each in map(substitution, declared.value if declared else ()) if each]
+        problems += substitution.problems
+        for companion in (each for one in said for each in _spread(one, namespaces)):
+            name = _object(companion)
+            other = found.setdefault(name, companion)
+            if other.data() != companion.data():
+                message = f"`{layer.name}` adds another {name[1]} `{name[3]}` than `{other.mark.layer}` (in {other.mark})"
+                problems.append(Diagnostic("overlay-conflict", message, companion.place()))
+    return list(found.values()), problems
+
+
+def _spread(companion: Tree, namespaces: Sequence[Tree | None]) -> list[Tree]:
+    metadata = companion.get("metadata")
+    kind = companion.get("kind")
+    if (
+        metadata is None
+        or not isinstance(metadata.value, dict)
+        or "namespace" in metadata.value
+        or (kind and kind.value in _CLUSTER.split())
+    ):
+        return [companion]
+    return [_within(companion, namespace) for namespace in namespaces]
+
+
+def _within(companion: Tree, namespace: Tree | None) -> Tree:
+    if namespace is None:
+        return companion
+    return companion.put(("metadata",), lambda metadata: metadata.having({**metadata.value, "namespace": namespace}))
+
+
+def _object(tree: Tree) -> tuple[str, ...]:
+    """What tells an object apart: apiVersion, kind, namespace, name."""
+    paths = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
+    values = [tree.get(*path) for path in paths]
+    return tuple(str(value.value) if value else "" for value in values)

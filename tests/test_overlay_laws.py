@@ -1,0 +1,369 @@
+"""The laws of overlays, over generated jobs and overlays from an alphabet so small that they keep meeting."""
+
+import copy
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents.document import Document, Marks
+from jobspec.documents.reader import read
+from jobspec.overlays.lay import Variant, lay, start
+from jobspec.overlays.layer import Layer, load
+from jobspec.targets import choose
+
+TARGET = choose([])
+_WISH = os.environ.get("JOBSPEC_EXAMPLES")
+LAW = settings(max_examples=int(_WISH or 200), derandomize=not _WISH, deadline=None, suppress_health_check=list(HealthCheck))
+
+Data = dict[str, Any]
+Maker = Callable[[Random], Any]
+
+
+def one_of(*values: Any) -> Maker:
+    """One of the values; those that are makers make theirs."""
+    return lambda r: made(r.choice(values), r)
+
+
+def made(value: Any, r: Random) -> Any:
+    """What a template stands for: makers make, mappings and lists are filled."""
+    if callable(value):
+        return value(r)
+    if isinstance(value, dict):
+        return {key: made(child, r) for key, child in value.items()}
+    return [made(child, r) for child in value] if isinstance(value, list) else value
+
+
+def some(fields: Data, *, share: float = 0.4, least: int = 1) -> Maker:
+    """A mapping with some of the fields."""
+
+    def make(r: Random) -> Data:
+        names = [name for name in fields if r.random() < share]
+        names = names if len(names) >= least else r.sample(list(fields), least)
+        return {name: made(fields[name], r) for name in names}
+
+    return make
+
+
+def several(*values: Any, most: int = 2, least: int = 1) -> Maker:
+    """Different ones of the values, in any order."""
+    return lambda r: [made(each, r) for each in r.sample(values, r.randint(least, min(most, len(values))))]
+
+
+def keyed(key: str, names: list[Any], fields: Data, **more: Any) -> Maker:
+    """A list whose items are told apart by *key*."""
+    return lambda r: [{key: name, **more, **some(fields)(r)} for name in r.sample(names, r.randint(1, min(2, len(names))))]
+
+
+def or_null(value: Any) -> Maker:
+    return lambda r: None if r.random() < 0.12 else made(value, r)
+
+
+def or_append(value: Any) -> Maker:
+    return lambda r: {"$append": made(value, r)} if r.random() < 0.4 else made(value, r)
+
+
+def nullable(fields: Data) -> Data:
+    return {name: or_null(value) for name, value in fields.items()}
+
+
+text = one_of("x", "y")
+number = one_of(1, 2)
+boolean = one_of(True, False)
+texts = some({"x": text, "y": text})
+tolerations = several(*({"key": key, "operator": "Exists", **more} for key in "xy" for more in ({}, {"effect": "x"}, {"effect": None})))
+words = several("--f", "--g", "--f", "--f=1", "--g=x", "--h", "run.py", "3", "-1e-3", most=6, least=0)
+flags = some({flag: one_of(None, True, 1, "x", -1, "-y", "x", 1) for flag in ("--f", "--g", "--h", "-k")}, share=0.3)
+env_source = {
+    "value": text,
+    "valueFrom": some({"fieldRef": {"fieldPath": "metadata.name"}, "secretKeyRef": {"name": "s", "key": text}}, share=0.2),
+}
+volume_source = {"emptyDir": one_of({}, {"medium": "Memory"}, {"sizeLimit": "1Gi"}), "persistentVolumeClaim": {"claimName": text}}
+ports = several({"containerPort": 1}, {"containerPort": 1, "protocol": "UDP"}, {"containerPort": 2, "name": text})
+mounts = keyed("mountPath", ["/m", "/n"], {"subPath": text, "subPathExpr": text, "readOnly": boolean}, name="v")
+amounts = one_of({"cpu": number}, {"memory": number}, {"cpu": number, "memory": number})
+
+base_container = {
+    "image": text,
+    "env": or_null(keyed("name", ["A", "B", "C"], env_source)),
+    "ports": or_null(ports),
+    "volumeMounts": mounts,
+    "resources": or_null(some({"limits": or_null(amounts), "requests": amounts})),
+    "command": or_null(words),
+    "args": or_null(words),
+}
+
+
+def containers(r: Random) -> list[Data]:
+    main = {"name": "pytorch", **some(base_container, share=0.6)(r)}
+    return [main, {"name": "side", "image": "i"}] if r.random() < 0.7 else [main]
+
+
+base_pod = {
+    "volumes": keyed("name", ["v", "w"], volume_source),
+    "tolerations": tolerations,
+    "nodeSelector": texts,
+    "hostNetwork": boolean,
+    "initContainers": None,
+}
+base_role = {
+    "replicas": 1,
+    "template": lambda r: {
+        "metadata": some({"labels": texts, "annotations": None})(r),
+        "spec": {**some(base_pod)(r), "containers": containers(r)},
+    },
+}
+base = {
+    "apiVersion": "kubeflow.org/v1",
+    "kind": "PyTorchJob",
+    "metadata": {"name": "job", "namespace": "team"},
+    "spec": {"pytorchReplicaSpecs": some({"Master": base_role, "Worker": base_role}, share=0.7)},
+}
+
+container_change = {
+    "image": or_null(text),
+    "env": or_null(or_append(keyed("name", ["A", "B", "C"], nullable(env_source)))),
+    "ports": or_null(or_append(ports)),
+    "volumeMounts": or_null(or_append(mounts)),
+    "resources": or_null(some({"limits": or_null({"cpu": or_null(one_of(1, "${cpus}"))}), "requests": amounts})),
+    "securityContext": or_null(some({"privileged": or_null(boolean), "runAsUser": number})),
+}
+pod_change = {
+    "containers": one_of(
+        keyed("name", ["${training}"], container_change),
+        keyed("name", ["${training}"], container_change),
+        keyed("name", ["${training}", "side"], container_change),
+        keyed("name", ["${training}"], {**container_change, "args": or_null(words)}),
+        {"$append": keyed("name", ["extra", "side"], container_change)},
+    ),
+    "volumes": or_null(or_append(keyed("name", ["v", "w"], nullable(volume_source)))),
+    "tolerations": or_null(or_append(tolerations)),
+    "nodeSelector": or_null(some({"x": or_null(text), "y": or_null(text)})),
+    "hostNetwork": or_null(boolean),
+}
+template_change = some(
+    {
+        "metadata": some({"labels": or_null(some({"x": or_null(text), "y": text})), "annotations": {"x": "${cpus}x"}}, share=0.2),
+        "spec": some(pod_change, share=0.3),
+    }
+)
+entry = one_of(
+    some({"flags": flags, "template": template_change}),
+    lambda r: {"roles": several("master", "worker")(r), **some({"flags": flags, "template": template_change})(r)},
+)
+new_role = {"template": {"spec": {"containers": {"$append": [{"name": "pytorch", "image": "n"}]}}}}
+job_change = some(
+    {
+        "nprocPerNode": or_null(text),
+        "runPolicy": or_null(some({"backoffLimit": or_null(number), "suspend": boolean, "schedulingPolicy": {"queue": text}})),
+        "pytorchReplicaSpecs": {"Worker": or_null(one_of({"replicas": number}, new_role))},
+    },
+    share=0.2,
+)
+claim = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {"name": text},
+    "spec": {"accessModes": [text], "resources": {"requests": {"storage": "1Gi"}}},
+}
+spec = some({"pods": several(entry, entry), "job": {"PyTorchJob": {"spec": job_change}}, "resources": [claim]}, share=0.25)
+change = one_of({"pods": several(entry, entry)}, {"pods": several(entry, entry)}, spec)
+
+
+def drawn(template: Any) -> st.SearchStrategy[Any]:
+    return st.randoms(use_true_random=True).map(lambda r: made(template, r))
+
+
+def pair(r: Random) -> tuple[Data, Data]:
+    """The specs of two overlays, which often say a part of the same."""
+    one, other = made(change, r), made(change, r)
+    if "pods" in one and r.random() < 0.5:
+        agreed = thinned(r.choice(one["pods"]), r)
+        other = {**other, "pods": [agreed] if r.random() < 0.7 else [*other.get("pods", []), agreed]}
+    return one, other
+
+
+def thinned(value: Any, r: Random) -> Any:
+    """The value with some of it left out, but nothing that says what an item is."""
+    if isinstance(value, dict):
+        kept = ("name", "mountPath", "containerPort", "roles", "$append", "containers", "template", "spec")
+        return {key: thinned(child, r) for key, child in value.items() if key in kept or r.random() < 0.8}
+    if isinstance(value, list):
+        return [thinned(child, r) for number, child in enumerate(value) if not number or r.random() < 0.7][:: r.choice((1, -1))]
+    return value
+
+
+bases = drawn(base)
+specs = drawn(change)
+pairs = drawn(pair)
+
+
+def overlay(name: str, spec: Data) -> Data:
+    declared = {"parameters": {"cpus": {"type": "integer", "default": 2}}} if "${cpus}" in json.dumps(spec) else {}
+    return {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Overlay", "metadata": {"name": name}, "spec": {**spec, **declared}}
+
+
+def layers(**specs: Data) -> list[Layer]:
+    """The overlays, through real files."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for name, spec in specs.items():
+            path = Path(folder, f"{name}.yaml")
+            path.write_text(json.dumps(overlay(name, spec)))
+            paths.append(str(path))
+        found, problems = load(paths, [], TARGET)
+    assert problems == []
+    return found
+
+
+def documents(base: Data) -> list[Document]:
+    found, problems = read(json.dumps(base, indent=1), file="base.yaml")
+    assert problems == []
+    return found
+
+
+def laid(base: Data, *groups: list[Layer]) -> tuple[Variant, list[Diagnostic]]:
+    """The variant after each group of overlays was laid in turn, with the errors of the last."""
+    problems: list[Diagnostic] = []
+    variant = start(documents(base))
+    for group in groups:
+        variant, problems = lay(variant, group, TARGET)
+    return variant, [problem for problem in problems if problem.severity == "error"]
+
+
+def data(variant: Variant) -> list[Any]:
+    return [document.data for document in variant.documents()]
+
+
+def conflicting(problems: list[Diagnostic]) -> bool:
+    return any(problem.rule == "overlay-conflict" for problem in problems)
+
+
+@LAW
+@given(bases)
+def test_laying_nothing_changes_nothing(base: Data) -> None:
+    variant, problems = laid(base, [])
+    assert (data(variant), problems) == ([base], [])
+
+
+@LAW
+@given(bases, pairs)
+def test_two_at_once_are_one_after_the_other(base: Data, pair: tuple[Data, Data]) -> None:
+    a, b = layers(a=pair[0], b=pair[1])
+    at_once, problems = laid(base, [a, b])
+    in_turn, same_problems = laid(base, [a], [b])
+    assert data(at_once) == data(in_turn)
+    assert list(map(repr, problems)) == list(map(repr, same_problems))
+
+
+@LAW
+@given(bases, specs)
+def test_twice_is_once(base: Data, spec: Data) -> None:
+    (a,) = layers(a=spec)
+    once, problems = laid(base, [a])
+    if problems:
+        return
+    assert data(laid(base, [a, a])[0]) == data(once)
+    assert data(laid(base, [a], [a])[0]) == data(once)
+
+
+@LAW
+@given(bases, specs)
+def test_laying_it_on_what_it_made_changes_nothing(base: Data, spec: Data) -> None:
+    (a,) = layers(a=spec)
+    once, problems = laid(base, [a])
+    if problems or "flags" in json.dumps(spec):  # a bare flag that comes to stand before an argument takes it, to a new reader
+        return
+    job, *_ = data(once)
+    again, problems = laid(job, [a])
+    assert data(again)[0] == job
+
+
+@LAW
+@given(bases, pairs)
+def test_overlays_that_do_not_conflict_commute(base: Data, pair: tuple[Data, Data]) -> None:
+    a, b = layers(a=pair[0], b=pair[1])
+    forth, problems = laid(base, [a, b])
+    back, other_problems = laid(base, [b, a])
+    assert conflicting(problems) == conflicting(other_problems)
+    if not problems and not other_problems:
+        assert data(forth) == data(back)
+
+
+@LAW
+@given(bases, pairs)
+def test_every_value_has_the_mark_of_the_layer_that_set_it(base: Data, pair: tuple[Data, Data]) -> None:
+    a, b = layers(a=pair[0], b=pair[1])
+    (document,) = documents(base)
+    before = copy.deepcopy(document.data)
+    variant, _ = lay(start([document]), [a, b], TARGET)
+    assert document.data == before
+    written = {layer.name: places(layer.tree.data(), layer.tree.marks()) for layer in (a, b)}
+    written[""] = places(document.data, document.marks)
+    for result in variant.documents():
+        for (file, line, column, layer), value in places(result.data, result.marks).items():
+            there = written[layer].get((file, line, column, layer), "nothing")
+            assert there == value if not layer else there != "nothing"
+
+
+def test_what_an_overlay_says_is_its_own_even_where_the_base_says_the_same() -> None:
+    template = {"spec": {"hostNetwork": True, "containers": [{"name": "pytorch"}]}}
+    job = {**made(base, Random(0)), "spec": {"pytorchReplicaSpecs": {"Master": {"template": template}}}}
+    (a,) = layers(a={"pods": [{"template": {"spec": {"hostNetwork": True}}}]})
+    (result,) = laid(job, [a])[0].documents()
+    pod = result.marks.nearest(("spec", "pytorchReplicaSpecs", "Master", "template", "spec"))
+    assert [pod.nearest(path).mark.layer for path in (("hostNetwork",), ("containers", 0, "name"))] == ["a", ""]
+
+
+def places(data: Any, marks: Marks) -> dict[tuple[str, int, int, str], Any]:
+    """Each scalar by where it was written."""
+    return {(mark.file, mark.line, mark.column, mark.layer): value for value, mark in leaves(data, marks)}
+
+
+def leaves(value: Any, marks: Marks) -> Iterator[tuple[Any, Mark]]:
+    """Every scalar with its mark; fails where the marks are no tree of the data's shape."""
+    if isinstance(value, dict):
+        assert isinstance(marks.children, dict)
+        assert marks.children.keys() == value.keys()
+        for key, child in value.items():
+            yield from leaves(child, marks.children[key])
+    elif isinstance(value, list):
+        assert isinstance(marks.children, list)
+        for child, mark in zip(value, marks.children, strict=True):
+            yield from leaves(child, mark)
+    else:
+        assert marks.children is None
+        yield value, marks.mark
+
+
+def test_the_generators_reach_what_the_laws_are_about() -> None:
+    seen: Counter[str] = Counter()
+
+    def count(base: Data, pair: tuple[Data, Data]) -> None:
+        a, b = layers(a=pair[0], b=pair[1])
+        _, problems = laid(base, [a, b])
+        alone, _ = laid(base, [a])
+        both, _ = laid(base, [a, b])
+        seen["all"] += 1
+        seen["applies"] += not problems
+        seen["applies and both change something"] += not problems and [base] != data(alone) != data(both)
+        seen["conflicts"] += conflicting(problems)
+        seen["flags"] += "flags" in json.dumps(pair)
+        for rule in {problem.rule for problem in problems}:
+            event(rule)
+
+    run: Callable[[], None] = settings(LAW, max_examples=200, derandomize=True)(given(bases, pairs)(count))
+    run()
+    shares = {name: seen[name] / seen["all"] for name in seen}
+    assert shares["applies"] > 0.3, shares
+    assert shares["applies and both change something"] > 0.15, shares
+    assert shares["conflicts"] > 0.1, shares
+    assert shares["flags"] > 0.3, shares
