@@ -311,3 +311,19 @@ def test_a_closed_standard_output_is_told(tmp_path: Path) -> None:
     command = f"exec {sys.executable} -m jobspec validate job.yaml >&-"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "jobspec: cannot write the output: standard output is closed\n")
+
+
+def test_jobs_of_two_files_share_a_companion(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(JOB.replace("name: train", f"name: {name}"))
+    claim = ["--overlay", "pvc-output", "--set", "pvc-output.create=true"]
+    done = _run("render", "one.yaml", "two.yaml", *claim, "--to", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    written = ["persistentvolumeclaim-data.yaml", "pytorchjob-one.yaml", "pytorchjob-two.yaml"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == written
+
+
+def test_a_value_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    done = _run("render", "job.yaml", "--overlay", "cpu", "--set", os.fsdecode(b"cpu.backend=\xff"), cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "jobspec: --set cpu.backend: the value is not UTF-8\n")

@@ -30,7 +30,7 @@ def run(inputs: Inputs, *, to: str | None) -> int:
     found = find(inputs.paths)
     checked = [] if broken else [check(each, target, layers, skip_unknown=inputs.skip_unknown) for each in found]
     reports = broken or [each.report for each in checked]
-    documents = [document for each in checked for document in each.documents]
+    documents = _companions_once([document for each in checked for document in each.documents])
     require_workload(layers, reports)
     _tell_duplicates(documents, reports)
     if not all(report.valid for report in reports):
@@ -54,6 +54,15 @@ def _arranged(document: Document, target: Target) -> object:
 
 def _report(reports: list[FileReport], target: Target, output: str, stream: TextIO) -> None:
     stream.write(REPORTS[output](reports, target))
+
+
+def _companions_once(documents: list[Document]) -> list[Document]:
+    """Jobs of several files may share a companion, such as a volume claim; the same one is not rendered twice."""
+    once: list[Document] = []
+    for document in documents:
+        if not (document.marks.mark.layer and any(document.data == other.data for other in once)):
+            once.append(document)
+    return once
 
 
 def _tell_duplicates(documents: list[Document], reports: list[FileReport]) -> None:

@@ -151,6 +151,8 @@ def _given(sets: Sequence[str], names: list[str], *, broken: bool) -> dict[str, 
         overlay, dot, name = place.rpartition(".")
         if not equals or not dot or not overlay or not name:
             raise JobspecError(f"--set {text}: write OVERLAY.NAME=VALUE")
+        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+            raise JobspecError(f"--set {place}: the value is not UTF-8")
         if overlay not in names and not broken:
             laid = ", ".join(names) or "none"
             raise JobspecError(f"--set {text}: no overlay `{overlay}` is laid (laid: {laid})")
