@@ -117,7 +117,7 @@ RULES = {
     "recursive-alias": "An alias stands inside the value that it names, so the value would contain itself.",
     "unknown-tag": "A YAML tag (`!!name`) asks for a type that Kubernetes does not have. Write the plain value.",
     "unsupported-value": "JSON, which Kubernetes speaks, cannot hold the value: infinity, not-a-number, a key that is null or no scalar.",
-    "duplicate-key": "A key stands twice in one mapping. Other tools keep one and drop the other without a word; the API server refuses it.",
+    "duplicate-key": "A key stands twice in one mapping. Other tools keep one of the two without a word; the API server refuses both.",
     "not-a-manifest": "A manifest is a mapping with string `apiVersion` and `kind`; this document is something else.",
     # what kind it is
     "unknown-kind": "jobspec has no schema for this apiVersion and kind, so it cannot say what a server would.",

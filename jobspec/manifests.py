@@ -53,13 +53,17 @@ def load(found: Found, target: Target) -> tuple[list[Document], list[Diagnostic]
     if isinstance(text, Diagnostic):
         return [], [text]
     documents, problems = read(text, file=found.path)
-    if problems:
-        from jobspec.validation.indentation import lost_indentation
+    lost = _lost(text, problems, target) if problems else {}
+    problems = [problem for problem in problems if problem.document not in lost] + list(lost.values())
+    return [each for document in documents if document.index not in lost for each in expand(document)], problems
 
-        lost = lost_indentation(text, target, file=found.path)
-        if lost:
-            return [], [lost]
-    return [each for document in documents for each in expand(document)], problems
+
+def _lost(text: str, problems: list[Diagnostic], target: Target) -> dict[int | None, Diagnostic]:
+    """For each document whose problems come from lost indentation, that as its only problem."""
+    from jobspec.validation.indentation import lost_indentation
+
+    found = {problem.document: lost_indentation(text, problem, target) for problem in reversed(problems)}
+    return {document: lost for document, lost in found.items() if lost}
 
 
 def expand(document: Document) -> list[Document]:

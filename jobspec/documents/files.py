@@ -62,14 +62,21 @@ def _unreadable(error: OSError) -> None:
     raise JobspecError(f"{error.filename}: {error.strerror}")
 
 
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        raise JobspecError("standard input is closed")
+    return sys.stdin.buffer.read(MAX_BYTES + 1)
+
+
 def text_of(path: str, *, layer: str = "") -> str | Diagnostic:
     """A file's text, or why it cannot be a manifest: over 3 MiB, not UTF-8. Raises JobspecError where it cannot be read."""
     try:
         if path == STDIN:
-            raw = sys.stdin.buffer.read(MAX_BYTES + 1)
+            raw = _stdin()
         else:
             with open(path, "rb") as file:
-                raw = file.read(MAX_BYTES + 1)
+                size = os.fstat(file.fileno()).st_size  # to ask for more than there is costs as much as the file
+                raw = file.read(min(size or MAX_BYTES, MAX_BYTES) + 1)
     except OSError as error:
         raise JobspecError(f"{path}: {error.strerror}") from None
     if len(raw) > MAX_BYTES:

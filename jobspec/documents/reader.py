@@ -189,7 +189,9 @@ class _Builder:
     def put(self, key: str, event: Any, value: Any, node: Any, data: dict[str, Any], nodes: dict[str, tuple[Any, Any]]) -> None:
         if key in data:
             first = self.places.mark(nodes[key][0].start_mark)
-            self.problems.append(("duplicate-key", f"`{key}` stands twice in this mapping, first in line {first.line}", event.start_mark))
+            written = getattr(event, "value", key)  # an alias has none
+            what = f"`{key}`" if written in (key, "<<") else f"`{written}`, which is the key `{key}`,"
+            self.problems.append(("duplicate-key", f"{what} stands twice in this mapping, first in line {first.line}", event.start_mark))
         else:
             data[key] = value
             nodes[key] = event, node
@@ -198,7 +200,7 @@ class _Builder:
         if type(event) is not events.ScalarEvent:
             _, node = self.value(event, depth + 1)
             if type(node) is not events.ScalarEvent:
-                hint = _TEMPLATE if getattr(event, "flow_style", False) else "write the key as text"
+                hint = _TEMPLATE if type(event) is events.MappingStartEvent and event.flow_style else "write the key as text"
                 raise _Failure("unsupported-value", "a key cannot be a mapping or list", event.start_mark, hint)
             return _key(node, event)
         self.decoded += 1
@@ -209,8 +211,10 @@ class _Builder:
 
     def merge(self, key: Any, depth: int, data: dict[str, Any], nodes: dict[str, tuple[Any, Any]]) -> None:
         """`<<`: the entries of other mappings. In strict decoding they, too, may set a key only once."""
-        value, node = self.value(self.next(), depth + 1)
-        values, parts = (value, node.children) if isinstance(value, list) else ([value], [node])
+        event = self.next()
+        value, node = self.value(event, depth + 1)
+        listed = type(event) is events.SequenceStartEvent  # an alias of a list will not do
+        values, parts = (value, node.children) if listed else ([value], [node])
         if not all(isinstance(value, dict) for value in values):
             raise _Failure("yaml-syntax", "the merge key `<<` takes a mapping or a list of mappings", key.start_mark)
         for value, part in zip(reversed(values), reversed(parts), strict=True):

@@ -58,7 +58,7 @@ def resolve_tagged(text: str, tag: str) -> Scalar:
     if tag == _FLOAT and isinstance(value, int) and fits:
         fits, value = value <= _MAX_INT64, float(value)
     if not fits:
-        raise ValueError(f"`{text}` is no {tag.rpartition(':')[2]}")
+        raise ValueError(f"`{text}` is no {tag.rpartition(':')[2]}, as its tag says")
     return _through_json(value)
 
 
@@ -83,9 +83,9 @@ def is_timestamp(text: str) -> bool:
     match = re.fullmatch(rf"(\d{{4}})-(\d\d?)-(\d\d?)(?: +{time}|[Tt]{time}(?:Z|[+-]\d\d:\d\d))?", text, re.ASCII)
     if not match:
         return False
-    year, *rest = (int(number) for number in match.groups() if number)
+    year, month, day, hour, minute, second = ([int(number) for number in match.groups() if number] + [0, 0, 0])[:6]
     try:
-        datetime(year or 2000, *rest)  # the year 0, which Go knows, is a leap year too
+        datetime(year or 2000, month, day, hour, minute, second)  # the year 0, which Go knows, is a leap year too
     except ValueError:
         return False
     return True

@@ -28,7 +28,7 @@ class ManagedFieldsEntry(Model):
     api_version: str | None = Field(None, description="API version of the object that the field names belong to")
     time: Time | None = Field(None, description="when the manager last added or changed one of them")
     fields_type: str | None = Field(None, description="format of the field set; `FieldsV1` is the only one")
-    fields_v1: dict[str, Any] | None = Field(None, description="the field set, nested keys such as `f:spec` and `k:{...}`")
+    fields_v1: Any = Field(None, description="the field set, nested keys such as `f:spec` and `k:{...}`")
     subresource: str | None = Field(None, description="subresource that was written, such as `status`; empty for the object itself")
 
 

@@ -1,8 +1,8 @@
-"""Forms of text: times and quantities, as the API server checks them in a custom resource."""
+"""Forms of text: times and quantities, as the API server checks them in a custom resource, and as Go parses them elsewhere."""
 
 from __future__ import annotations
 
-_SUFFIXES = frozenset(("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "n", "u", "m", "k", "K", "M", "G", "T", "P", "E"))
+_SUFFIXES = frozenset(("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "n", "u", "m", "k", "M", "G", "T", "P", "E"))
 
 
 def is_quantity(text: str) -> bool:
@@ -31,20 +31,33 @@ def _number(text: str) -> tuple[str, str]:
     return ("", text) if text[:end] in ("", ".") else (text[:end], text[end:])
 
 
+def is_parsed_quantity(text: str) -> bool:
+    """Whether `resource.ParseQuantity` takes the text, as it has to in built-in kinds: `.` and `Gi` are zeros to it."""
+    import re
+
+    match = re.fullmatch(r"[+-]?\d*(?:\.\d*)?([eEinumkKMGTP]*(?:[+-]?\d*))", text.strip(), re.ASCII)
+    if not match or not text.strip():
+        return False
+    suffix = match[1]
+    return suffix in _SUFFIXES or (bool(re.fullmatch(r"[eE][+-]?\d+", suffix, re.ASCII)) and abs(float(suffix[1:])) < 2**63)
+
+
 def is_time(text: str) -> bool:
     """Whether the text is an RFC 3339 time as Go's `time.Parse(time.RFC3339, text)` reads it."""
     import re
     from datetime import datetime
 
-    match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d+)?(?:Z|[+-](\d\d):(\d\d))", text, re.ASCII)
+    match = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,]\d+)?(?:Z|[+-](\d\d):(\d\d))", text, re.ASCII)
     if not match:
         return False
+    year, month, day, hour, minute, second, hours, minutes = (int(number or 0) for number in match.groups())
     try:
-        datetime.fromisoformat(match[1])
+        datetime(year or 2000, month, day, hour, minute, second)  # the year 0, which Go knows, is a leap year too
     except ValueError:
         return False
-    return int(match[2] or 0) <= 24 and int(match[3] or 0) < 60
+    return hours <= 24 and minutes <= 60
 
 
 CHECKS = {"date-time": is_time, "quantity": is_quantity}
+TYPED_CHECKS = {"date-time": is_time, "quantity": is_parsed_quantity}
 EXAMPLES = {"date-time": "a time such as `2026-01-31T12:00:00Z`", "quantity": "a quantity such as `2`, `500m` or `8Gi`"}

@@ -23,23 +23,33 @@ class _Line:
 
     def __init__(self, number: int, text: str) -> None:
         self.number = number
-        bare = text.lstrip(" ")
-        self.indent = len(text) - len(bare)
+        bare = text.rstrip().lstrip(" ")
+        self.text = bare
+        self.indent = len(text.rstrip()) - len(bare)
         self.item = bare.startswith("- ")
         key, colon, value = bare.removeprefix("- ").partition(":")
         self.key = key.strip("\"' ") if colon else ""
         self.value = value.partition(" #")[0].strip().strip("\"'")
 
 
-def lost_indentation(text: str, target: Target, *, file: str, layer: str = "") -> Diagnostic | None:
-    """The first key of a broken document that stands beside its parent, None where nothing was flattened."""
-    lines = [_Line(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and not line.lstrip().startswith("#")]
+def lost_indentation(text: str, problem: Diagnostic, target: Target) -> Diagnostic | None:
+    """The first key that stands beside its parent in the document that a *problem* was found in, None where nothing was flattened."""
+    lines = [line for line in _lines_around(text, problem.mark.line) if line.text and not line.text.startswith("#")]
     top = {line.key: line.value for line in reversed(lines) if line.indent == 0}
     shape = shapes.load(top.get("apiVersion", ""), top.get("kind", ""), target)
-    return _first_lost(lines, shape, file, layer) if shape else None
+    return _first_lost(lines, shape, problem) if shape else None
 
 
-def _first_lost(lines: list[_Line], root: Shape, file: str, layer: str) -> Diagnostic | None:
+def _lines_around(text: str, number: int) -> list[_Line]:
+    """The lines of the document that line *number* belongs to."""
+    lines = text.split("\n")
+    starts = [at for at, line in enumerate(lines) if line.startswith("---")]
+    start = max((at for at in starts if at < number), default=-1) + 1
+    end = min((at for at in starts if at >= number), default=len(lines))
+    return [_Line(start + offset + 1, line) for offset, line in enumerate(lines[start:end])]
+
+
+def _first_lost(lines: list[_Line], root: Shape, problem: Diagnostic) -> Diagnostic | None:
     open_keys: list[tuple[int, Shape | None]] = [(-1, root)]
     for line, below in itertools.pairwise(lines):
         while open_keys[-1][0] >= line.indent:
@@ -53,8 +63,9 @@ def _first_lost(lines: list[_Line], root: Shape, file: str, layer: str) -> Diagn
             continue
         if below.key in inner.fields and not _child(around, below.key, fields_only=True):
             start = below.indent + 1
-            mark = Mark(file, below.number, start, below.number, start + len(below.key), layer)
-            return Diagnostic("wrong-indentation", lost_message(below.key, line.key), mark, field=below.key, hint=LOST_HINT)
+            mark = Mark(problem.mark.file, below.number, start, below.number, start + len(below.key), problem.mark.layer)
+            message = lost_message(below.key, line.key)
+            return Diagnostic("wrong-indentation", message, mark, field=below.key, document=problem.document, hint=LOST_HINT)
     return None
 
 

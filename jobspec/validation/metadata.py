@@ -5,6 +5,7 @@ Follows `ValidateObjectMeta` of k8s.io/apimachinery and the name rules of its `v
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Key
 from jobspec.validation.builtin import LOOSE_NAMES
 from jobspec.validation.structural import Problem
 
@@ -18,25 +19,31 @@ if TYPE_CHECKING:
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _WORD = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _MAX_ANNOTATIONS = 256 * 1024
+_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+_MAX_PREFIX = 58  # of `generateName`; the server cuts it and adds five characters
 
 
-def problems(metadata: dict[str, Any], *, kind: str) -> Iterator[Problem]:
+def problems(metadata: dict[str, Any], *, kind: str, builtin: bool) -> Iterator[Problem]:
     """What is wrong with names, labels, annotations, finalizers and owners; values of a wrong type are passed by."""
-    name, prefix = metadata.get("name") or "", metadata.get("generateName") or ""
+    name, prefix = metadata.get("name"), metadata.get("generateName")
     at: Path = ("metadata",)
-    if not name and not prefix:
+    if name in (None, "") and prefix in (None, ""):
         yield Problem("missing-name", at, "the object has neither `metadata.name` nor `metadata.generateName`", at_key=True)
     bad_name = bad_path_segment if kind in LOOSE_NAMES else bad_subdomain
     if isinstance(name, str) and name and (why := bad_name(name)):
         yield Problem("invalid-name", (*at, "name"), f"`{name}` is no name for an object: {why}", _name_hint(name))
-    if isinstance(prefix, str) and prefix and (why := bad_name(_masked(prefix))):
+    if (
+        isinstance(prefix, str)
+        and prefix
+        and (why := bad_name(_masked(prefix)) or ("" if name else bad_name(prefix[:_MAX_PREFIX] + "xxxxx")))
+    ):
         yield Problem("invalid-name", (*at, "generateName"), f"`{prefix}` cannot begin a name: {why}")
     namespace = metadata.get("namespace")
     if isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):
         yield Problem("invalid-name", (*at, "namespace"), f"`{namespace}` is no name for a namespace: {why}")
     yield from _labels(metadata.get("labels"), at)
     yield from _annotations(metadata.get("annotations"), at)
-    yield from _finalizers(metadata.get("finalizers"), at)
+    yield from _finalizers(metadata.get("finalizers"), at, builtin=builtin)
     yield from _owners(metadata.get("ownerReferences"), at)
 
 
@@ -47,9 +54,9 @@ def _masked(prefix: str) -> str:
 
 def _labels(labels: Any, at: Path) -> Iterator[Problem]:
     for key, value in labels.items() if isinstance(labels, dict) else ():
-        path = (*at, "labels", key)
+        path = (*at, "labels", Key(key))
         if why := bad_qualified_name(key):
-            yield Problem("invalid-metadata", path, f"`{key}` is no label key: {why}", at_key=True)
+            yield Problem("invalid-metadata", path, f'"{key}" is no label key: {why}', at_key=True)
         if isinstance(value, str) and (why := bad_label_value(value)):
             yield Problem("invalid-metadata", path, f'"{value}" is no label value: {why}')
 
@@ -61,31 +68,50 @@ def _annotations(annotations: Any, at: Path) -> Iterator[Problem]:
     for key, value in annotations.items():
         size += len(key.encode()) + (len(value.encode()) if isinstance(value, str) else 0)
         if why := bad_qualified_name(key.lower()):
-            yield Problem("invalid-metadata", (*at, "annotations", key), f"`{key}` is no annotation key: {why}", at_key=True)
+            yield Problem("invalid-metadata", (*at, "annotations", Key(key)), f'"{key}" is no annotation key: {why}', at_key=True)
     if size > _MAX_ANNOTATIONS:
         yield Problem(
             "invalid-metadata", (*at, "annotations"), f"the annotations hold {size:,} bytes, more than the {_MAX_ANNOTATIONS:,} allowed"
         )
 
 
-def _finalizers(finalizers: Any, at: Path) -> Iterator[Problem]:
-    for index, name in enumerate(finalizers if isinstance(finalizers, list) else ()):
+def _finalizers(finalizers: Any, at: Path, *, builtin: bool) -> Iterator[Problem]:
+    names = finalizers if isinstance(finalizers, list) else []
+    for index, name in enumerate(names):
+        name = "" if name is None else name
         if isinstance(name, str) and (why := bad_qualified_name(name)):
             yield Problem("invalid-metadata", (*at, "finalizers", index), f'"{name}" is no finalizer: {why}')
+        elif builtin and isinstance(name, str) and "/" not in name and name not in _FINALIZERS:
+            message = f'"{name}" is none of Kubernetes\' own finalizers, and others need a domain: `example.com/{name}`'
+            yield Problem("invalid-metadata", (*at, "finalizers", index), message)
+    if "orphan" in names and "foregroundDeletion" in names:
+        yield Problem("invalid-metadata", (*at, "finalizers"), "`orphan` and `foregroundDeletion` exclude each other")
 
 
 def _owners(owners: Any, at: Path) -> Iterator[Problem]:
     controllers = 0
     for index, owner in enumerate(owners if isinstance(owners, list) else ()):
+        path = (*at, "ownerReferences", index)
+        if owner is None:
+            yield Problem("invalid-metadata", path, "the owner is empty")
         if not isinstance(owner, dict):
             continue
-        path = (*at, "ownerReferences", index)
         for field in ("apiVersion", "kind", "name", "uid"):
             if owner.get(field) == "":
                 yield Problem("invalid-metadata", (*path, field), f"the owner's `{field}` is empty")
+        yield from _owner_kind(owner.get("apiVersion"), owner.get("kind"), path)
         controllers += owner.get("controller") is True
         if controllers > 1 and owner.get("controller") is True:
             yield Problem("invalid-metadata", (*path, "controller"), "only one owner can be the controller")
+
+
+def _owner_kind(api_version: Any, kind: Any, path: Path) -> Iterator[Problem]:
+    if not isinstance(api_version, str) or not api_version:
+        return
+    if api_version.count("/") > 1 or api_version.endswith("/"):
+        yield Problem("invalid-metadata", (*path, "apiVersion"), f"`{api_version}` is no API version: it is `v1`, or `group/version`")
+    elif api_version in ("v1", "/v1") and kind == "Event":
+        yield Problem("invalid-metadata", (*path, "kind"), "an Event cannot be an owner")
 
 
 def bad_path_segment(name: str) -> str:
@@ -120,7 +146,7 @@ def bad_qualified_name(name: str) -> str:
     if slash and (not prefix or "/" in prefix or bad_subdomain(prefix)):
         return "the part before `/` has to be a DNS subdomain"
     if not rest:
-        return "the name is empty"
+        return "its name is empty"
     return _bad_word(rest)
 
 

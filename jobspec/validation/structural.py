@@ -2,13 +2,25 @@
 
 The order of the server's own steps decides what is an error: unknown fields count everywhere, even in `status`, whose
 values a create drops; a null is dropped before anything looks at it; a default stands in before keys are compared.
+What the server decodes into Go types (*typed*: all metadata, and built-in kinds as a whole) knows neither list keys nor
+an item that is null, and its quantities and times are those of Go's own parsers.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation import formats
-from jobspec.validation.wording import LOST_HINT, closest, describe, lost_message, quantity_hint, takes, type_hint, where_instead
+from jobspec.validation.wording import (
+    LOST_HINT,
+    closest,
+    describe,
+    did_you_mean,
+    lost_message,
+    quantity_hint,
+    takes,
+    type_hint,
+    where_instead,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +29,9 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.shapes import Shape
+
+
+_SUGGESTIONS = 100  # for misspelt fields of one object; beyond, the object is something else, and each costs a search
 
 
 class Problem:
@@ -32,72 +47,81 @@ class Problem:
         self.at_key = at_key
 
 
-def problems(data: dict[str, Any], shape: Shape) -> list[Problem]:
+def problems(data: dict[str, Any], shape: Shape, *, typed: bool = False) -> list[Problem]:
     """Everything that the schema has against an object; where its indentation was lost, that one thing alone."""
-    found = list(_object(data, shape, ()))
+    found = list(_object(data, shape, (), typed=typed))
     lost = [problem for problem in found if problem.rule == "wrong-indentation"]
     return lost[:1] or found
 
 
-def problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
-    """What a shape has against one value of an object; nothing against a value that is absent or null."""
-    return [] if value is None else list(_value(value, shape, path))
+def typed_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
+    """What a shape has against one value that the server decodes into a Go type; nothing against one that is absent or null."""
+    return [] if value is None else list(_value(value, shape, path, typed=True))
 
 
-def _value(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     kind = shape.type
     if kind == "object":
         if isinstance(value, dict):
-            yield from _object(value, shape, path)
+            yield from _object(value, shape, path, typed=typed)
         else:
             yield _wrong_type(value, shape, path)
     elif kind == "array":
         if isinstance(value, list):
-            yield from _list(value, shape, path)
+            yield from _list(value, shape, path, typed=typed)
         else:
             yield _wrong_type(value, shape, path)
     elif kind != "any":
-        yield from _scalar(value, shape, path)
+        yield from _scalar(value, shape, path, typed=typed)
 
 
-def _object(data: dict[str, Any], shape: Shape, path: Path) -> Iterator[Problem]:
+def _object(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     fields = shape.fields
     if fields is None:
-        yield from _map(data, shape, path)
+        yield from _map(data, shape, path, typed=typed)
         return
+    meant: set[str] = set()
+    empty: list[str] | None = None
     for name, value in data.items():
         child = fields.get(name)
         if child is None:
-            yield _unknown(name, data, shape, path)
+            empty = _empty(data) if empty is None else empty
+            problem = _unknown(name, data, shape, path, empty, suggest=len(meant) < _SUGGESTIONS)
+            meant.add(problem.hint or name)
+            yield problem
         elif name == "status" and not path:
-            yield from _unknown_only(value, child, (name,))
+            yield from _decoded(value, child, (name,)) if typed else _pruned(value, child, (name,))
         elif value is not None:
-            yield from _value(value, child, (*path, name))
+            yield from _value(value, child, (*path, name), typed=typed or child.meta)
     for name in shape.required:
-        if data.get(name) is None:
+        if data.get(name) is None and did_you_mean(name) not in meant:
             yield _missing(name, data, path)
     if shape.replicas and not path:
         yield from _scale(data, shape.replicas)
 
 
-def _map(data: dict[str, Any], shape: Shape, path: Path) -> Iterator[Problem]:
+def _map(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     values = shape.values
     if values is None:
         return
+    empty = _empty(data)
     for name, value in data.items():
         if value is None:
             continue
-        before = None if isinstance(value, dict) else _lost_parent(name, data, shape)
+        before = None if isinstance(value, dict) else _lost_parent(name, data, shape, empty)
         if before:
             yield _lost(name, before, (*path, Key(name)))
         else:
-            yield from _value(value, values, (*path, Key(name)))
+            yield from _value(value, values, (*path, Key(name)), typed=typed)
 
 
-def _list(items: list[Any], shape: Shape, path: Path) -> Iterator[Problem]:
+def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     assert shape.items
     for index, item in enumerate(items):
-        yield from _value(item, shape.items, (*path, index))
+        if item is not None or not typed:
+            yield from _value(item, shape.items, (*path, index), typed=typed)
+    if typed:
+        return
     if shape.keys:
         yield from _repeated([_keys(item, shape) for item in items], path, " and ".join(f"`{key}`" for key in shape.keys))
     elif shape.unique:
@@ -105,14 +129,16 @@ def _list(items: list[Any], shape: Shape, path: Path) -> Iterator[Problem]:
 
 
 def _keys(item: Any, shape: Shape) -> tuple[str, ...] | None:
-    """What tells a list-map's item apart, the defaults of its keys filled in; None where it is no object."""
+    """What tells a list-map's item apart, the defaults of its keys filled in; None where it is no object or lacks one."""
     if not isinstance(item, dict):
         return None
     assert shape.items and shape.items.fields
     found = []
     for key in shape.keys:
-        value = item.get(key)
-        found.append(str(shape.items.fields[key].default if value is None else value))
+        value = shape.items.fields[key].default if item.get(key) is None else item[key]
+        if value is None:
+            return None
+        found.append(str(value) or '""')
     return tuple(found)
 
 
@@ -127,23 +153,28 @@ def _repeated(names: list[tuple[str, ...] | None], path: Path, what: str) -> Ite
         first.setdefault(name, index)
 
 
-def _scalar(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     kind = type(value)
     expected = shape.type
-    if not (
+    if kind is float and expected == "integer" and value.is_integer():
+        most = (1 << _BITS.get(shape.format, 63)) - 1
+        yield Problem("out-of-range", path, f"{_name(path)} takes {-most - 1:,} to {most:,}, not {value:,.0f}")
+    elif not (
         (kind is str and expected in ("string", "int-or-string"))
         or (kind is int and expected in ("integer", "int-or-string", "number"))
         or (kind is bool and expected == "boolean")
-        or (kind is float and expected == "number")
+        or (kind is float and (expected == "number" or (typed and shape.format == "quantity")))
     ):
         yield _wrong_type(value, shape, path)
     elif shape.format:
-        yield from _format(value, shape, path)
+        yield from _format(value, shape, path, typed=typed)
     elif shape.pattern and kind is str:
         yield from _pattern(value, shape, path)
     elif shape.enum and value not in shape.enum:
         choices = ", ".join(f"`{choice}`" for choice in shape.enum)
-        yield Problem("unsupported-choice", path, f"{_name(path)} takes {choices}, not {describe(value)}", closest(value, shape.enum))
+        yield Problem(
+            "unsupported-choice", path, f"{_name(path)} takes one of {choices}, not {describe(value)}", closest(value, shape.enum)
+        )
     elif kind is int and ((shape.minimum is not None and value < shape.minimum) or (shape.maximum is not None and value > shape.maximum)):
         limits = f"at least {shape.minimum}" if shape.maximum is None else f"{shape.minimum} to {shape.maximum}"
         yield Problem("out-of-range", path, f"{_name(path)} takes {limits}, not {value}")
@@ -152,13 +183,13 @@ def _scalar(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
 _BITS = {"int32": 31, "int64": 63}
 
 
-def _format(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+def _format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     name = _name(path)
     if shape.format in _BITS:
         most = (1 << _BITS[shape.format]) - 1
         if not -most - 1 <= value <= most:
-            yield Problem("out-of-range", path, f"{name} holds {_BITS[shape.format] + 1} bits: at most {most:,}, not {value:,}")
-    elif isinstance(value, str) and not formats.CHECKS[shape.format](value):
+            yield Problem("out-of-range", path, f"{name} takes {-most - 1:,} to {most:,}, not {value:,}")
+    elif isinstance(value, str) and not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
         message = f"{name} takes {formats.EXAMPLES[shape.format]}, not {describe(value)}"
         yield Problem("wrong-format", path, message, quantity_hint(value) if shape.format == "quantity" else "")
 
@@ -181,10 +212,26 @@ def _scale(data: dict[str, Any], path: list[str]) -> Iterator[Problem]:
         yield Problem("out-of-range", steps, f"`{path[-1]}` cannot be negative, as {value} is")
 
 
-def _unknown_only(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
-    """A create drops `status` whatever it holds, but only after unknown fields were refused."""
-    for problem in _value(value, shape, path):
-        if problem.rule == "unknown-field":
+def _pruned(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
+    """What stands in a custom resource's `status` is dropped, whatever it is, but only after unknown fields were refused."""
+    if isinstance(value, dict) and not (shape and shape.type == "any"):
+        fields = shape.fields if shape and shape.fields is not None else {}
+        for name, inner in value.items():
+            if name in fields:
+                yield from _pruned(inner, fields[name], (*path, name))
+            elif shape and shape.values:
+                yield from _pruned(inner, shape.values, (*path, Key(name)))
+            else:
+                yield _unknown(name, value, shape, path, _empty(value), suggest=True)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _pruned(item, shape.items if shape else None, (*path, index))
+
+
+def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+    """A built-in kind's `status` is dropped as well, once it has been decoded."""
+    for problem in _value(value, shape, path, typed=True) if value is not None else ():
+        if problem.rule != "missing-field":
             yield problem
 
 
@@ -194,26 +241,33 @@ def _missing(name: str, data: dict[str, Any], path: Path) -> Problem:
     return Problem("missing-field", (*path, name) if name in data else path, f"the required field `{name}`{where} {empty}", at_key=True)
 
 
-def _unknown(name: str, data: dict[str, Any], shape: Shape, path: Path) -> Problem:
-    before = _lost_parent(name, data, shape)
+def _unknown(name: str, data: dict[str, Any], shape: Shape | None, path: Path, empty: list[str], *, suggest: bool) -> Problem:
+    message = f"{_name(path)} has no field `{name}`" if path else f"there is no field `{name}` here"
+    if not shape or shape.fields is None:
+        return Problem("unknown-field", (*path, name), message, at_key=True)
+    before = _lost_parent(name, data, shape, empty)
     if before:
         return _lost(name, before, (*path, name))
-    assert shape.fields is not None
-    message = f"{_name(path)} has no field `{name}`" if path else f"there is no field `{name}` here"
-    return Problem("unknown-field", (*path, name), message, where_instead(name, shape), at_key=True)
+    return Problem("unknown-field", (*path, name), message, where_instead(name, shape) if suggest else "", at_key=True)
 
 
-def _lost_parent(name: str, data: dict[str, Any], shape: Shape) -> str:
+def _empty(data: dict[str, Any]) -> list[str]:
+    """The keys without a value, beside which what belongs inside may stand."""
+    return [key for key, value in data.items() if value is None]
+
+
+def _lost_parent(name: str, data: dict[str, Any], shape: Shape, empty: list[str]) -> str:
     """The empty key above *name* of which *name* is a field, so that it should stand inside; empty where there is none."""
     found = ""
-    for key, value in data.items():
-        if key == name:
-            break
-        if value is None:
-            child = shape.values if shape.fields is None else shape.fields.get(key)
-            if child and child.fields and name in child.fields:
-                found = key
+    for key in empty:
+        child = shape.values if shape.fields is None else shape.fields.get(key)
+        if child and child.fields and name in child.fields and _stands_before(key, name, data):
+            found = key
     return found
+
+
+def _stands_before(one: str, other: str, data: dict[str, Any]) -> bool:
+    return next(key for key in data if key in (one, other)) == one
 
 
 def _lost(name: str, before: str, path: Path) -> Problem:

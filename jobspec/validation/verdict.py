@@ -28,10 +28,12 @@ def verdict(document: Document, target: Target, *, skip_unknown: bool = False) -
         near_miss = unknown.rule == "unknown-kind" and unknown.hint
         return ("skipped", []) if skip_unknown and not near_miss else ("invalid", [unknown])
     shape = shapes.load(document.api_version, document.kind, target)
-    found = structural.problems(document.data, shape) if shape else _metadata_types(document, target)
-    if not any(problem.rule == "wrong-indentation" for problem in found):
-        meta = document.data.get("metadata")
-        found += metadata.problems(meta if isinstance(meta, dict) else {}, kind=document.kind)
+    typed = KINDS.get((document.api_version, document.kind)) == "kubernetes"
+    found = structural.problems(document.data, shape, typed=typed) if shape else _metadata_types(document, target)
+    meta = document.data.get("metadata")
+    lost = any(problem.rule == "wrong-indentation" for problem in found)
+    if not lost and (meta is None or isinstance(meta, dict)):
+        found += metadata.problems(meta or {}, kind=document.kind, builtin=typed or not shape)
     diagnostics = [
         document.problem(problem.rule, problem.message, problem.path, hint=problem.hint, at_key=problem.at_key) for problem in found
     ]
@@ -44,7 +46,7 @@ def _metadata_types(document: Document, target: Target) -> list[structural.Probl
     assert claim
     meta = claim.at(("metadata",))
     assert meta
-    return structural.problems_at(document.data.get("metadata"), meta, ("metadata",))
+    return structural.typed_problems_at(document.data.get("metadata"), meta, ("metadata",))
 
 
 def _unknown(document: Document) -> Diagnostic | None:

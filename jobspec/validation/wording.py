@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from jobspec.validation.formats import is_quantity
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,12 +20,26 @@ _TYPES = {
     "boolean": "`true` or `false`",
     "int-or-string": "an integer or text",
 }
+_RESOURCES = ("cpu", "memory", "storage")
+_WORD_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-=")
 
 _UNITS = {
-    "kb": "k", "mb": "M", "gb": "G", "tb": "T",
-    "kib": "Ki", "mib": "Mi", "gib": "Gi", "tib": "Ti", "ki": "Ki", "mi": "Mi", "gi": "Gi", "ti": "Ti",
+    "k": "k",
+    "kb": "k",
+    "mb": "M",
+    "gb": "G",
+    "tb": "T",
+    "kib": "Ki",
+    "mib": "Mi",
+    "gib": "Gi",
+    "tib": "Ti",
+    "ki": "Ki",
+    "mi": "Mi",
+    "gi": "Gi",
+    "ti": "Ti",
 }
 
+_QUOTES = "put it in quotes, as it stands"
 LOST_HINT = "indent it, and what follows it, below that key; the indentation of the file seems to be lost"
 
 
@@ -56,19 +72,39 @@ def describe(value: Any) -> str:
 def type_hint(value: Any, shape: Shape) -> str:
     """How to turn a value of the wrong type into what the field takes."""
     kind = shape.type
+    if value is None:
+        return "give it a value, or remove it"
+    if shape.format == "quantity" and isinstance(value, float):
+        return _QUOTES
     if kind == "string" and isinstance(value, bool):
         return "without quotes, `y`, `yes`, `on`, `true` and their opposites are booleans to Kubernetes; put the text in quotes"
     if kind == "string" and isinstance(value, (int, float)):
-        return f'put it in quotes: "{value}"'
+        return _QUOTES
     if kind in ("integer", "boolean") and isinstance(value, str) and _would_fit(value, kind):
-        return "leave the quotes out"
-    if kind == "array" and not isinstance(value, (dict, list)):
-        return "write it as a list item: `- ...`"
+        return f"leave the quotes out: `{value}`"
     if kind == "array" and isinstance(value, dict):
-        return "begin each item with `- `"
+        return _items_hint(shape)
+    if kind == "array" and not isinstance(value, list):
+        return _list_hint(value)
     if kind == "object" and isinstance(value, list):
         return "write `key: value` lines without `- `"
     return ""
+
+
+def _items_hint(shape: Shape) -> str:
+    fields = shape.items.fields if shape.items else None
+    return (
+        "write each entry as `- name: ...` and `value: ...`"
+        if fields and {"name", "value"} <= fields.keys()
+        else "begin each item with `- `"
+    )
+
+
+def _list_hint(value: Any) -> str:
+    words = value.split() if isinstance(value, str) else []
+    if words and _WORD_CHARACTERS.issuperset("".join(words)):
+        return f"write it as a list: `[{', '.join(words)}]`"
+    return "write it as a list, with `- ` before each item"
 
 
 def _would_fit(text: str, kind: str) -> bool:
@@ -81,7 +117,12 @@ def closest(name: Any, known: Iterable[str]) -> str:
 
     by_lower = {each.lower(): each for each in known}
     near = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
-    return f"did you mean `{by_lower[near[0]]}`?" if near else ""
+    return did_you_mean(by_lower[near[0]]) if near else ""
+
+
+def did_you_mean(name: str) -> str:
+    """The question that a suggestion is."""
+    return f"did you mean `{name}`?"
 
 
 def where_instead(name: str, shape: Shape) -> str:
@@ -89,12 +130,24 @@ def where_instead(name: str, shape: Shape) -> str:
     assert shape.fields is not None
     exact = [each for each in shape.fields if each.lower() == name.lower()]
     if exact:
-        return f"did you mean `{exact[0]}`?"
-    for child, inner in shape.fields.items():
-        nested = inner.items if inner.items else inner
-        if nested.fields and name in nested.fields and not nested.meta:
-            return f"`{name}` belongs into {'an item of ' if inner.items else ''}`{child}`"
-    return closest(name, shape.fields)
+        return did_you_mean(exact[0])
+    if any(character != " " and not character.isprintable() for character in name):
+        return "the name holds a character that cannot be seen; type it anew"
+    return _inside(name, shape, "", 2) or closest(name, shape.fields)
+
+
+def _inside(name: str, shape: Shape, path: str, depth: int) -> str:
+    """Where below a shape a field of this name is, or a resource such as `nvidia.com/gpu` has its place."""
+    places = [(f"{path}{child}", inner) for child, inner in (shape.fields or {}).items() if not inner.meta]
+    for place, inner in places:
+        nested = inner.items or inner.values or inner
+        if nested.fields and name in nested.fields:
+            kind = "an item of " if inner.items else "an entry of " if inner.values else ""
+            return f"`{name}` belongs in {kind}`{place}`"
+        if nested.format == "quantity" and inner.values and ("/" in name or name in _RESOURCES):
+            return f"`{name}` belongs in `{place}`"
+    deeper = (_inside(name, inner, f"{place}.", depth - 1) for place, inner in places if depth > 1)
+    return next(filter(None, deeper), "")
 
 
 def quantity_hint(text: str) -> str:
@@ -102,4 +155,4 @@ def quantity_hint(text: str) -> str:
     digits = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ").strip()
     unit = text[len(digits) :].strip()
     known = _UNITS.get(unit.lower())
-    return f"write `{digits}{known}`" if digits and known else ""
+    return f"write `{digits}{known}`" if known and is_quantity(f"{digits}{known}") else ""

@@ -1,0 +1,293 @@
+"""Seeded random mistakes in manifests, and odd things that are none."""
+
+import json
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import yaml
+
+from jobspec.shapes import Shape
+from tests.reference import ROOT
+
+TEXTS = yaml.safe_load((ROOT / "tests" / "cases" / "mutants" / "texts.yaml").read_text())
+_META: dict[str, list[str]] = TEXTS["metadata"]
+_FITTING = {
+    "boolean": ("true", "false", "y", "off", "'true'", "1"),
+    "string": ("a", "''", "'1'", "TCP", "ä"),
+    "int-or-string": ("1", "a", "'1'", "50%", "1.0", "1.5", "true"),
+    "number": ("1", "1.5"),
+    "any": ("a", "1", "{}"),
+}
+
+
+class Map(list[Any]):
+    """A mapping as a list of `[key, value]`, so that a key may stand twice; scalars are their YAML text."""
+
+
+def tree_of(text: str) -> Any:
+    """The first document of a text as a tree that mutates."""
+    return _tree(yaml.compose(text, yaml.CSafeLoader))
+
+
+def _tree(node: Any) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return Map([_scalar(key), _tree(value)] for key, value in node.value)
+    if isinstance(node, yaml.SequenceNode):
+        return [_tree(item) for item in node.value]
+    return _scalar(node)
+
+
+def _scalar(node: Any) -> str:
+    return node.value if not node.style and "\n" not in node.value else json.dumps(node.value, ensure_ascii=False)
+
+
+def write(tree: Any) -> str:
+    """The tree in block style."""
+    return "\n".join(_lines(tree)) + "\n"
+
+
+def _lines(tree: Any) -> Iterator[str]:
+    if not isinstance(tree, list):
+        yield str(tree)
+    elif not tree:
+        yield "{}" if isinstance(tree, Map) else "[]"
+    elif isinstance(tree, Map):
+        for key, value in tree:
+            if isinstance(value, list) and value:
+                yield f"{key}:"
+                yield from (f"  {line}" for line in _lines(value))
+            else:
+                yield f"{key}: {next(_lines(value))}"
+    else:
+        for item in tree:
+            for number, line in enumerate(_lines(item)):
+                yield f"  {line}" if number else f"- {line}"
+
+
+def mutant(base: str, shape: Shape, random: Random) -> str:
+    """The manifest after one or more random changes."""
+    if random.random() < 0.12:
+        return _broken(base, random)
+    tree = tree_of(base)
+    for _ in range(random.choice((1, 1, 1, 1, 2, 3))):
+        random.choice(_CHANGES)(tree, shape, random)
+    text = write(tree)
+    return _broken(text, random) if random.random() < 0.03 else text
+
+
+def _maps(tree: Any, shape: Shape | None) -> Iterator[tuple[Map, Shape | None]]:
+    """Every mapping with the shape of its place."""
+    if isinstance(tree, Map):
+        yield tree, shape
+        for key, value in tree:
+            yield from _maps(value, _child(shape, key))
+    elif isinstance(tree, list):
+        for item in tree:
+            yield from _maps(item, shape.items if shape else None)
+
+
+def _child(shape: Shape | None, key: str) -> Shape | None:
+    if shape is None:
+        return None
+    return shape.values if shape.fields is None else shape.fields.get(key)
+
+
+def _pair(tree: Any, random: Random) -> tuple[Map, int]:
+    place = random.choice([each for each, _ in _maps(tree, None) if each] or [Map([["a", "b"]])])
+    return place, random.randrange(len(place))
+
+
+def _list(tree: Any, random: Random) -> list[Any]:
+    lists = [value for each, _ in _maps(tree, None) for _, value in each if type(value) is list and value]
+    return random.choice(lists or [["a"]])
+
+
+def _copy(tree: Any) -> Any:
+    if isinstance(tree, Map):
+        return Map([key, _copy(value)] for key, value in tree)
+    return [_copy(item) for item in tree] if isinstance(tree, list) else tree
+
+
+def _odd(random: Random) -> Any:
+    kind = random.choice(("numbers", "numbers", "words", "tagged", "quantities", "empty"))
+    if kind == "empty":
+        return random.choice(("", "~", Map(), [], "''", Map([["a", "b"]]), ["a"], [Map()], Map([["name", "a"]])))
+    return random.choice(TEXTS[kind])
+
+
+def _delete(tree: Any, _: Shape, random: Random) -> None:
+    place, index = _pair(tree, random)
+    del place[index]
+
+
+def _repeat(tree: Any, _: Shape, random: Random) -> None:
+    place, index = _pair(tree, random)
+    key, value = place[index]
+    place.insert(random.randrange(len(place) + 1), [key, random.choice((_copy(value), _odd(random)))])
+
+
+def _rename(tree: Any, _: Shape, random: Random) -> None:
+    place, index = _pair(tree, random)
+    key, value = place[index]
+    at = random.randrange(len(key) + 1)
+    cases = (key.lower(), key.upper(), key.capitalize())
+    letters = (f"{key[:at]}x{key[at:]}", key[:at] + key[at + 1 :])
+    notations = (f'"{key}"', f"'{key}'", f"!!str {key}", f"&k {key}")
+    odd = random.choice(TEXTS["numbers"] + TEXTS["words"])
+    place[index] = [random.choice((*cases, *letters, *letters, *notations, odd)), value]
+
+
+def _replace(tree: Any, _: Shape, random: Random) -> None:
+    place, index = _pair(tree, random)
+    place[index] = [place[index][0], _odd(random)]
+
+
+def _wrap(tree: Any, _: Shape, random: Random) -> None:
+    place, index = _pair(tree, random)
+    key, value = place[index]
+    inside = value[0] if isinstance(value, list) and value and not isinstance(value, Map) else "a"
+    place[index] = [key, random.choice(([value], Map([[key, value]]), inside, f'"{value}"' if isinstance(value, str) else "text"))]
+
+
+def _item(tree: Any, _: Shape, random: Random) -> None:
+    items = _list(tree, random)
+    item = random.choice(items)
+    change = random.choice(("again", "odd", "null", "drop", "empty"))
+    if change == "drop":
+        items.remove(item)
+    else:
+        items.insert(random.randrange(len(items) + 1), {"again": _copy(item), "odd": _odd(random), "null": "~", "empty": Map()}[change])
+
+
+def _move(tree: Any, _: Shape, random: Random) -> None:
+    place, index = _pair(tree, random)
+    pair = place.pop(index)
+    target, at = _pair(tree, random)
+    target.insert(at, pair)
+
+
+def _meta(tree: Any, _: Shape, random: Random) -> None:
+    field = random.choice(list(_META))
+    _set_meta(tree, field, random.choice(_META[field]))
+
+
+def _label(tree: Any, _: Shape, random: Random) -> None:
+    labels = Map([[random.choice(TEXTS["label keys"]), random.choice(TEXTS["label values"])]])
+    _set_meta(tree, random.choice(("labels", "labels", "annotations")), labels)
+
+
+def _set_meta(tree: Any, field: str, value: Any) -> None:
+    for key, metadata in tree:
+        if key == "metadata" and isinstance(metadata, Map):
+            metadata[:] = [*(each for each in metadata if each[0] != field), [field, value]]
+
+
+def _status(tree: Any, shape: Shape, random: Random) -> None:
+    value = _grown(shape.fields["status"], random, 4) if shape.fields and random.random() < 0.7 else _odd(random)
+    tree[:] = [each for each in tree if each[0] != "status"] + [["status", value]]
+
+
+def _grow(tree: Any, shape: Shape, random: Random) -> None:
+    """Add a field that the schema has, with a value that mostly fits."""
+    places = [(place, at) for place, at in _maps(tree, shape) if at and (at.fields or at.values)]
+    if not places:
+        return
+    place, at = random.choice(places)
+    if at.fields:
+        name = random.choice(list(at.fields))
+        place[:] = [each for each in place if each[0] != name] + [[name, _grown(at.fields[name], random, 4)]]
+    elif at.values:
+        place.append(
+            [random.choice(("a", "b", "cpu", "Worker", "Chief", "nvidia.com/gpu", *TEXTS["label keys"])), _grown(at.values, random, 3)]
+        )
+
+
+def _grown(shape: Shape, random: Random, depth: int) -> Any:
+    if random.random() < 0.06:
+        return _odd(random)
+    if shape.type == "object":
+        return _grown_map(shape, random, depth)
+    if shape.type == "array":
+        assert shape.items
+        items = [_grown(shape.items, random, depth - 1) for _ in range(random.choice((0, 1, 1, 2, 3)))] if depth > 0 else []
+        return [*items, _copy(items[0])] if items and random.random() < 0.2 else items
+    if shape.format == "quantity":
+        return random.choice(TEXTS["quantities"])
+    if shape.format == "date-time":
+        return random.choice(_META["creationTimestamp"])
+    return random.choice(TEXTS["numbers"] if shape.type == "integer" else _FITTING[shape.type])
+
+
+def _grown_map(shape: Shape, random: Random, depth: int) -> Map:
+    if shape.fields is None:
+        names = random.sample(("a", "b", "cpu", "memory", "1", "y"), random.choice((0, 1, 2)))
+        return Map([name, _grown(shape.values, random, depth - 1) if shape.values else "a"] for name in names)
+    wanted = [name for name in shape.required if random.random() < 0.95]
+    if depth > 0 and shape.fields:
+        wanted += random.sample(list(shape.fields), min(len(shape.fields), random.choice((0, 1, 2))))
+    grown = Map([name, _grown(shape.fields[name], random, depth - 1)] for name in dict.fromkeys(wanted))
+    return Map([*grown, ["unknown", "a"]]) if random.random() < 0.03 else grown
+
+
+def _broken(text: str, random: Random) -> str:
+    """The text after a change to its characters or lines."""
+    lines = text.splitlines()
+    at = random.randrange(len(lines))
+    line = lines[at]
+    whole: dict[str, Callable[[], str]] = {
+        "crlf": lambda: "\r\n".join(lines) + "\r\n",
+        "cr": lambda: "\r".join(lines) + "\r",
+        "bom": lambda: "\ufeff" + text,
+        "start": lambda: f"---\n{text}",
+        "start, comment": lambda: f"--- # a comment\n{text}",
+        "end": lambda: f"{text}...\n# over\n",
+        "end, more": lambda: f"{text}...\na: b\n",
+        "directive": lambda: f"%YAML {random.choice(('1.1', '1.2', '2.0', '1'))}\n---\n{text}",
+        "tag directive": lambda: f"%TAG !e! tag:example.com,2000:\n---\n{text}",
+        "other directive": lambda: f"%X y\n---\n{text}",
+        "comments": lambda: f"# a\n\n#b\n{text}#c",
+        "cut": lambda: text[: random.randrange(len(text))],
+        "json": lambda: json.dumps(yaml.load(text, yaml.CSafeLoader), default=str),
+        "no end": lambda: text.rstrip("\n"),
+        "nul": lambda: text[: len(text) // 2] + random.choice("\0\x01\x7f\x85\ufffe\u2028\u00a0\t\v\f") + text[len(text) // 2 :],
+    }
+    kind = random.choice(
+        ("indent", "dedent", "drop", "again", "swap", "insert", "insert", "erase", "tab", "flat", "anchor", "comment", *whole)
+    )
+    if kind in whole:
+        try:
+            return whole[kind]()
+        except (yaml.YAMLError, ValueError, TypeError, KeyError):  # PyYAML cannot read it
+            return text
+    changed = {
+        "indent": [" " * random.choice((1, 2, 4)) + line],
+        "dedent": [line[random.choice((1, 2)) :] if line.startswith(" ") else line],
+        "drop": [],
+        "again": [line, line],
+        "swap": [*lines[at + 1 : at + 2], line],
+        "insert": [_inserted(line, random)],
+        "erase": [_erased(line, random)],
+        "tab": [line.replace(" ", "\t", 1)],
+        "flat": [line.lstrip()],
+        "anchor": [line.replace(": ", ": &a ", 1), *lines[at + 1 : at + 2]],
+        "comment": [line + random.choice((" # c", "# c", "  #", "\t# c"))],
+    }[kind]
+    return "\n".join([*lines[:at], *changed, *lines[at + (2 if kind in ("swap", "anchor") else 1) :]]) + "\n"
+
+
+def _inserted(line: str, random: Random) -> str:
+    at = random.randrange(len(line) + 1)
+    inserted: str = random.choice([*":-#?!&*|>%@`{}[],'\"\\ \t", ": ", " #", "- ", "\n", "\\n", "ä", "\r"])
+    return line[:at] + inserted + line[at:]
+
+
+def _erased(line: str, random: Random) -> str:
+    at = random.randrange(len(line) + 1)
+    return line[:at] + line[at + 1 :]
+
+
+_CHANGES = (
+    *(_delete, _repeat, _rename, _rename, _replace, _replace, _replace, _wrap, _item, _item, _move),
+    *(_meta, _meta, _label, _status, _grow, _grow, _grow, _grow),
+)

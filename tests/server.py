@@ -1,0 +1,118 @@
+"""The real API server that tests compare with, where `JOBSPEC_TEST_KUBECONFIG` names its kubeconfig."""
+
+import base64
+import http.client
+import json
+import os
+import ssl
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+import yaml
+
+PLURALS = {
+    "PyTorchJob": "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs",
+    "PersistentVolumeClaim": "/api/v1/namespaces/{}/persistentvolumeclaims",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the server said: the status code, and for a refusal its message and the fields that it names."""
+
+    code: int
+    message: str = ""
+    fields: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        return self.code < 300
+
+
+class Server:
+    """A client for many threads that keeps its connections."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        config = yaml.safe_load(kubeconfig.read_text())
+        contexts = {each["name"]: each["context"] for each in config["contexts"]}
+        context = contexts[config["current-context"]]
+        cluster = {each["name"]: each["cluster"] for each in config["clusters"]}[context["cluster"]]
+        user = {each["name"]: each["user"] for each in config["users"]}[context["user"]]
+        self._place = urlsplit(cluster["server"]).netloc
+        self._tls = _tls(cluster)
+        self._headers = {"Authorization": f"Bearer {user['token']}", "Content-Type": "application/yaml"}
+        self._idle: list[http.client.HTTPSConnection] = []
+        self._lock = threading.Lock()
+        self._namespaces: dict[str, bool] = {}
+
+    def judge(self, kind: str, text: str | bytes, *, namespace: str = "default") -> Answer:
+        """The reply to a strict, dry create of one document in its own text."""
+        self.has_namespace(namespace)
+        path = PLURALS[kind].format(quote(namespace)) + "?dryRun=All&fieldValidation=Strict"
+        return self.call("POST", path, text)
+
+    def has_namespace(self, name: str) -> bool:
+        """Whether the namespace is there, created now where it can be."""
+        with self._lock:
+            if name not in self._namespaces:
+                manifest = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+                self._namespaces[name] = self.call("POST", "/api/v1/namespaces", manifest).code in (201, 409)
+            return self._namespaces[name]
+
+    def call(self, method: str, path: str, body: str | bytes = b"") -> Answer:
+        """One request; where the server has closed the connection meanwhile, on a new one."""
+        raw = body.encode() if isinstance(body, str) else body
+        connection = self._idle.pop() if self._idle else self._connect()
+        try:
+            return self._call(connection, method, path, raw)
+        except (http.client.HTTPException, ConnectionError):
+            connection.close()
+            return self._call(self._connect(), method, path, raw)
+
+    def close(self) -> None:
+        """Close what is open; the server object is of no more use."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def _connect(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection(self._place, context=self._tls, timeout=60)
+
+    def _call(self, connection: http.client.HTTPSConnection, method: str, path: str, body: bytes) -> Answer:
+        connection.request(method, path, body, self._headers)
+        reply = connection.getresponse()
+        content = reply.read()
+        self._idle.append(connection)
+        return Answer(reply.status) if reply.status < 300 else _refusal(reply.status, content)
+
+
+def _refusal(code: int, content: bytes) -> Answer:
+    try:
+        status = json.loads(content)
+    except ValueError:
+        return Answer(code, content.decode(errors="replace"))
+    causes = (status.get("details") or {}).get("causes") or []
+    return Answer(code, str(status.get("message")), tuple(str(cause.get("field")) for cause in causes))
+
+
+def _tls(cluster: dict[str, Any]) -> ssl.SSLContext:
+    if cluster.get("insecure-skip-tls-verify"):
+        return ssl._create_unverified_context()
+    data = cluster.get("certificate-authority-data")
+    return ssl.create_default_context(cafile=cluster.get("certificate-authority"), cadata=base64.b64decode(data).decode() if data else None)
+
+
+def find() -> Iterator[Server]:
+    """The server, known to have the CRD of PyTorchJob, as long as it is wanted; skips the test where there is none."""
+    place = os.environ.get("JOBSPEC_TEST_KUBECONFIG")
+    if not place:
+        pytest.skip("JOBSPEC_TEST_KUBECONFIG names no kubeconfig of a server to compare with (see CONTRIBUTING.md)")
+    server = Server(Path(place))
+    answer = server.call("GET", PLURALS["PyTorchJob"].format("default"))
+    assert answer.accepted, f"the server has no PyTorchJob: {answer.message}"
+    yield server
+    server.close()

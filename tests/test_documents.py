@@ -1,0 +1,368 @@
+"""Decoding: YAML text to data and places, as sigs.k8s.io/yaml and go-yaml do it for an API server."""
+
+from typing import Any
+
+import pytest
+
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents import scalars
+from jobspec.documents.document import Document
+from jobspec.documents.reader import MAX_DEPTH, read
+
+_INF = float("inf")
+
+
+def _read(text: str) -> tuple[list[Any], list[tuple[int, int, str]]]:
+    documents, problems = read(text, file="x.yaml")
+    return [each.data for each in documents], [(each.mark.line, each.mark.column, each.rule) for each in problems]
+
+
+def _one(text: str) -> Document:
+    (document,), problems = read(text, file="x.yaml")
+    assert problems == []
+    return document
+
+
+def _problem(text: str) -> Diagnostic:
+    _, (problem,) = read(text, file="x.yaml")
+    return problem
+
+
+PLAIN: dict[str, Any] = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **{
+        text: text
+        for text in ("yEs", "oN", "tRUE", "nULL", "~~", "none", "None", "nil", "t", "f", "=", "<", "v1", "Infinity", "inf", "nan")
+    },
+    "0": 0,
+    "-0": 0,
+    "+1": 1,
+    "-1": -1,
+    "0x1F": 31,
+    "0X1f": 31,
+    "-0x1": -1,
+    "010": 8,
+    "0o10": 8,
+    "0O10": 8,
+    "00": 0,
+    "0b11": 3,
+    "0B11": 3,
+    "-0b11": -3,
+    "0b-1": -1,
+    "0b+1": 1,
+    "1_000": 1000,
+    "1__0_": 10,
+    "0_1": 1,
+    "0x_1": 1,
+    "9223372036854775807": 9223372036854775807,
+    "-9223372036854775808": -9223372036854775808,
+    "9223372036854775808": 9223372036854775808.0,
+    "18446744073709551615": 18446744073709551615.0,
+    "18446744073709551616": 18446744073709551616.0,
+    "-9223372036854775809": -9223372036854775809.0,
+    "1.0": 1,
+    "1.": 1,
+    "5.": 5,
+    ".5": 0.5,
+    "-.5": -0.5,
+    "+.5": 0.5,
+    ".5_0": 0.5,
+    "1.5": 1.5,
+    "-0.0": 0,
+    "1e3": 1000,
+    "1E+3": 1000,
+    "1e-1": 0.1,
+    "1.e1": 10,
+    "08": 8,
+    "08.5": 8.5,
+    "09": 9,
+    "1e18": 10**18,
+    "1e19": 1e19,
+    "1e20": 1e20,
+    "1e21": 1e21,
+    "1e-400": 0,
+    "9223372036854774784.0": 9223372036854775000,
+    ".inf": _INF,
+    "+.Inf": _INF,
+    "-.INF": -_INF,
+    **{
+        text: text
+        for text in (
+            *("1e400", "-1e400", ".5e400", "0x", "0b", "0o", "0b2", "0o8", "0xg", "0x0x1", "0b0b1", "00x1", "0x1p4", "0b1e1", "_1", "+_"),
+            *("-", "+", ".", "..", "-.", "1e", "1e+", "1.2.3", "1-2", "--1", "+-1", "1,000", "1:30", "190:20:30", "1d", "1f", "._5", ".5_"),
+            *("2001-01-01", "2001-12-14t21:59:43.10-05:00", "0-1", "\u0661", "1\u0661", "0b-0b1", "-0b-1"),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize(("text", "value"), PLAIN.items())
+def test_what_a_plain_scalar_is(text: str, value: Any) -> None:
+    found = scalars.resolve(text)
+    assert (type(found), found) == (type(value), value)
+
+
+def test_not_a_number_is_a_float() -> None:
+    assert [str(scalars.resolve(text)) for text in (".nan", ".NaN", ".NAN")] == ["nan"] * 3
+
+
+TAGGED: dict[str, Any] = {
+    "!!str 1": "1",
+    "!!str": "",
+    "!!str ~": "~",
+    "! 1": "1",
+    "! y": "y",
+    "!own 1": "1",
+    "!own text": "text",
+    "!<tag:example.com,2000:x> 1": "1",
+    "!!int '0x1F'": 31,
+    "!!float 1": 1,
+    "!!float '1.5'": 1.5,
+    "!!bool 'yes'": True,
+    "!!null ''": None,
+    "!!timestamp 2001-1-1": "2001-1-1",
+    "!!timestamp 0000-02-29 1:2:3.4": "0000-02-29 1:2:3.4",
+    "!!binary aGk=": "hi",
+    '!!binary "aG\\nk="': "hi",
+    "!!map {}": {},
+    "!!seq []": [],
+    "!own {a: 1}": {"a": 1},
+    "'y'": "y",
+    '"1"': "1",
+    '"\\u00e4\\x41\\n"': "\u00e4A\n",
+    "|\n  1\n": "1\n",
+    ">-\n  1\n  2\n": "1 2",
+}
+
+
+@pytest.mark.parametrize(("text", "value"), TAGGED.items())
+def test_what_a_scalar_is_with_a_tag_or_in_quotes(text: str, value: Any) -> None:
+    found = _one(f"a: {text}").data["a"]
+    assert (type(found), found) == (type(value), value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("!!int x", "!!int 1.0", "!!int ''", "!!float x", "!!float 18446744073709551615", "!!bool 1", "!!bool x", "!!null x"),
+        *(
+            "!!timestamp x",
+            "!!timestamp 2001-02-29",
+            "!!timestamp 1",
+            "!!binary a",
+            "!!binary '*'",
+            "!!set {a}",
+            "!!omap [a: 1]",
+            "!!python/none x",
+        ),
+    ],
+)
+def test_tags_that_no_value_can_be_given_for(text: str) -> None:
+    assert _read(f"a: {text}") == ([], [(1, 4, "unknown-tag")])
+
+
+@pytest.mark.parametrize("text", [".inf", "-.Inf", ".nan"])
+def test_json_has_no_such_number(text: str) -> None:
+    assert _read(f"\u00e4: {text}") == ([], [(1, 4, "unsupported-value")])
+
+
+KEYS = {
+    "a": "a",
+    "'1'": "1",
+    "1": "1",
+    "0x10": "16",
+    "-1": "-1",
+    "y": "true",
+    "Off": "false",
+    "1.5": "1.5",
+    "1.0": "1",
+    "1e3": "1000",
+    "1e6": "1e+06",
+    "123456.789": "123456.79",
+    "0.00001": "1e-05",
+    "-0.0": "-0",
+    ".inf": ".inf",
+    "-.inf": "-.inf",
+    ".nan": ".nan",
+    "1e39": ".inf",
+    "-1e39": "-.inf",
+    "2001-01-01": "2001-01-01",
+    "!!str 1": "1",
+    "!own 1": "1",
+    "&k k": "k",
+    "''": "",
+    "'<<'": "<<",
+}
+
+
+@pytest.mark.parametrize(("text", "key"), KEYS.items())
+def test_what_json_calls_a_key(text: str, key: str) -> None:
+    assert _one(f"{text}: v").data == {key: "v"}
+
+
+@pytest.mark.parametrize("key", ["~", "null", "? [a]\n", "? {a: b}\n", "18446744073709551615", "{{ x }}"])
+def test_keys_that_json_has_no_text_for(key: str) -> None:
+    ((_, _, rule),) = _read(f"{key}: v")[1]
+    assert rule == "unsupported-value"
+
+
+MERGES: dict[str, Any] = {
+    "{<<: {a: 1}, b: 2}": {"a": 1, "b": 2},
+    "{b: 2, <<: {a: 1}}": {"b": 2, "a": 1},
+    "{<<: [{a: 1}, {b: 2}]}": {"a": 1, "b": 2},
+    "{x: &x {a: 1}, z: {<<: *x}}": {"x": {"a": 1}, "z": {"a": 1}},
+    "{<<: []}": {},
+    "{'<<': {a: 1}}": {"<<": {"a": 1}},
+}
+
+
+@pytest.mark.parametrize(("text", "data"), MERGES.items())
+def test_merge_keys(text: str, data: Any) -> None:
+    assert _one(text).data == data
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{<<: {a: 1}, a: 2}",
+        "{a: 2, <<: {a: 1}}",
+        "{<<: [{a: 1}, {a: 2}]}",
+        "{a: 1, a: 2}",
+        "{1: a, 0x1: b}",
+        "{y: a, on: b}",
+        "{b: 1, c: &x b, *x : 2}",
+    ],
+)
+def test_strict_decoding_lets_a_key_be_set_once_even_by_a_merge(text: str) -> None:
+    assert [rule for _, _, rule in _read(text)[1]] == ["duplicate-key"]
+
+
+def test_a_duplicate_key_is_pointed_at_and_says_where_the_first_is() -> None:
+    problem = _problem("a:\n  \u00e4: {b: 1,\n    b: 2}\n")
+    assert (problem.mark.line, problem.mark.column, problem.message) == (3, 5, "`b` stands twice in this mapping, first in line 2")
+
+
+@pytest.mark.parametrize("text", ["{<<: a}", "{<<: [a]}", "{<<: [[{a: 1}]]}", "{<<: }", "{x: &x 1, <<: *x}", "{x: &x [{a: 1}], <<: *x}"])
+def test_only_mappings_merge(text: str) -> None:
+    assert [rule for _, _, rule in _read(text)[1]] == ["yaml-syntax"]
+
+
+def test_an_anchor_may_be_set_anew() -> None:
+    assert _one("a: &x 1\nb: *x\nc: &x [2]\nd: *x\n").data == {"a": 1, "b": 1, "c": [2], "d": [2]}
+
+
+def test_an_anchor_ends_with_its_document() -> None:
+    assert _read("a: &x 1\n---\na: *x\n---\na: 1\n") == ([{"a": 1}, {"a": 1}], [(3, 4, "yaml-syntax")])
+
+
+def test_an_alias_may_be_a_key() -> None:
+    assert _one("a: &x b\n*x : c\n").data == {"a": "b", "b": "c"}
+
+
+@pytest.mark.parametrize("text", ["&x [*x]", "&x {a: [1, {b: *x}]}", "a: &x\n  - b: *x\n"])
+def test_a_value_cannot_hold_itself(text: str) -> None:
+    assert [rule for _, _, rule in _read(text)[1]] == ["recursive-alias"]
+
+
+def _bomb(levels: int, width: int) -> str:
+    lines = ["a0: &a0 x"]
+    lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * width)}]" for level in range(1, levels)]
+    return "\n".join(lines) + "\n"
+
+
+def test_aliases_may_stand_for_as_much_as_go_yaml_lets_them() -> None:
+    assert _read("a: &a {b: c}\nd: [" + "*a, " * 1000 + "]\n")[1] == []
+    assert _read(_bomb(4, 9))[1] == []
+
+
+@pytest.mark.parametrize(("levels", "width"), [(9, 9), (30, 2), (100_000, 2)])
+def test_a_bomb_of_aliases_is_refused_before_it_goes_off(levels: int, width: int) -> None:
+    assert [rule for _, _, rule in _read(_bomb(levels, width))[1]] == ["excessive-aliasing"]
+
+
+FILES: dict[str, tuple[str, list[Any], list[tuple[int, int, str]]]] = {
+    "documents": ("a: 1\n---\nb: 2\n--- \nc: 3\n---\t# d\nd: 4\n", [{"a": 1}, {"b": 2}, {"c": 3}, {"d": 4}], []),
+    "content beside the start": ("--- a\n--- [b]\n--- {c: d}\n--- !!str 1\n--- |\n  x\n", ["a", ["b"], {"c": "d"}, "1", "x\n"], []),
+    "no start": ("---a: 1\nb---: 2\n", [{"---a": 1, "b---": 2}], []),
+    "a start inside a block": ("a: |\n  x\n  ---\n  y\n", [{"a": "x\n---\ny\n"}], []),
+    "ends": ("a: 1\n...\n---\nb: 2\n...\n", [{"a": 1}, {"b": 2}], []),
+    "empty ones": ("---\n---\n# c\n---\na: 1\n---\n~\n---\n", [{"a": 1}], []),
+    "comments": ("# a\n\n   # b\n", [], []),
+    "nothing": ("", [], []),
+    "a broken one": ("a: 1\n---\nb: [x\n---\nc: 3\n", [{"a": 1}, {"c": 3}], [(3, 4, "yaml-syntax")]),
+    "two broken ones": (
+        "a: 1\n---\nb: *b\n---\n&c [*c]\n---\nd: 4\n",
+        [{"a": 1}, {"d": 4}],
+        [(3, 4, "yaml-syntax"), (5, 5, "recursive-alias")],
+    ),
+    "broken after its end": ("a: 1\n...\nb: 2\n---\nc: 3\n", [{"a": 1}, {"c": 3}], [(3, 1, "yaml-syntax")]),
+    "Windows": ("a: 1\r\n---\r\nb: [x\r\n---\r\nc: 3\r\n", [{"a": 1}, {"c": 3}], [(3, 4, "yaml-syntax")]),
+    "a byte order mark": ("\ufeffa: 1\n---\nb: [x\n", [{"a": 1}], [(3, 4, "yaml-syntax")]),
+    "directives": ("%YAML 1.1\n---\na: 1\n...\n# x\n%TAG !e! tag:x,2000:\n---\nb: !e!x 1\n", [{"a": 1}, {"b": "1"}], []),
+    "another version": ("%YAML 1.2\n---\na: 1\n---\nb: 2\n", [{"b": 2}], [(1, 1, "yaml-syntax")]),
+    "JSON": ('{"a": [1, 1.0, 1e2, true, null, "\\u00e4"],\n\t"b": {}}', [{"a": [1, 1, 100, True, None, "\u00e4"], "b": {}}], []),
+    "a tab": ("a:\n\tb: 1\n", [], [(2, 1, "yaml-syntax")]),
+    "after wide characters": ("a: \U0001f600\u00e4 # \u00e4\n\u00e4\U0001f600: [\u00e4, *x]\n", [], [(2, 9, "yaml-syntax")]),
+}
+
+
+@pytest.mark.parametrize(("text", "data", "problems"), FILES.values(), ids=FILES)
+def test_a_file(text: str, data: list[Any], problems: list[tuple[int, int, str]]) -> None:
+    assert _read(text) == (data, problems)
+
+
+def test_documents_are_counted_from_zero_the_broken_ones_too_and_the_empty_ones_not() -> None:
+    documents, problems = read("a: 1\n---\n---\nb: [\n---\nc: 1\nc: 2\n---\nd: 4\n", file="x.yaml")
+    assert [each.index for each in documents] == [0, 2, 3]
+    assert [(each.rule, each.document) for each in problems] == [("yaml-syntax", 1), ("duplicate-key", 2)]
+
+
+def test_every_value_and_key_knows_its_place_in_code_points() -> None:
+    marks = _one("\u00e4: {b: \U0001f600, 'c': [1,\n  yes]}\n").marks
+    places = {
+        (): (1, 1, None),
+        ("\u00e4",): (1, 4, (1, 1)),
+        ("\u00e4", "b"): (1, 8, (1, 5)),
+        ("\u00e4", "c"): (1, 16, (1, 11)),
+        ("\u00e4", "c", 0): (1, 17, None),
+        ("\u00e4", "c", 1): (2, 3, None),
+    }
+    for path, (line, column, key) in places.items():
+        found = marks.nearest(path)
+        assert (found.mark.line, found.mark.column) == (line, column), path
+        assert (found.key and (found.key.line, found.key.column)) == key, path
+    assert (marks.nearest(("\u00e4", "c", 1)).mark.end_line, marks.nearest(("\u00e4", "c", 1)).mark.end_column) == (2, 6)
+
+
+def test_what_an_alias_or_a_merge_brings_is_placed_where_it_was_written() -> None:
+    marks = _one("a: &x\n  b: 1\nc: *x\nd:\n  <<: *x\n").marks
+    assert [marks.nearest(path).mark.line for path in (("c", "b"), ("d", "b"))] == [2, 2]
+    key = marks.nearest(("d", "b")).key
+    assert key
+    assert key.line == 5
+
+
+NESTED = {
+    "lists in brackets": lambda depth: "[" * depth + "]" * depth,
+    "mappings in braces": lambda depth: "{a: " * depth + "1" + "}" * depth,
+    "lists of dashes": lambda depth: "- " * depth + "a",
+    "open brackets": lambda depth: "[" * depth,
+    "open braces": lambda depth: "{" * depth,
+}
+
+
+@pytest.mark.parametrize("depth", [10_000, 1_000_000])
+@pytest.mark.parametrize("kind", NESTED)
+def test_deep_nesting_is_refused_and_does_no_harm(kind: str, depth: int) -> None:
+    assert [rule for _, _, rule in _read(NESTED[kind](depth))[1]] == ["too-deep"]
+
+
+def test_deep_mappings_by_indentation() -> None:
+    assert [rule for _, _, rule in _read("".join(" " * depth + "a:\n" for depth in range(2000)))[1]] == ["too-deep"]
+
+
+def test_the_deepest_that_may_be() -> None:
+    assert _read("[" * MAX_DEPTH + "]" * MAX_DEPTH)[1] == []
+    assert _read("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))[1] == [(1, MAX_DEPTH + 1, "too-deep")]
