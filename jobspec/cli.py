@@ -6,7 +6,7 @@ import gc
 import io
 import sys
 
-from jobspec import __version__
+from jobspec import __version__, documents
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
@@ -27,6 +27,8 @@ exit codes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    if arguments is None:
+        documents.alone = True
     gc.disable()  # a command lives for moments; looking for cycles costs it more than they hold
     try:
         _speak_utf8()

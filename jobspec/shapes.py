@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
+_PLAIN: dict[str, type] = {"string": str, "boolean": bool}
+
+
 class Shape:
     """What the server accepts at one place. *type* is an OpenAPI type, `int-or-string` or `any`."""
 
@@ -35,6 +38,7 @@ class Shape:
         "minimum",
         "name",
         "pattern",
+        "plain",
         "replicas",
         "required",
         "type",
@@ -51,6 +55,10 @@ class Shape:
         self.values: Shape | None = raw.get("values")
         """Of a map: the shape of each value. An object with neither takes any content."""
         self.items: Shape | None = raw.get("items")
+        self.plain: type | None = None
+        """The Python type of which every value fits, where nothing but the type counts."""
+        if self.type in _PLAIN and not raw.keys() & {"format", "pattern", "enum", "minimum", "maximum"}:
+            self.plain = _PLAIN[self.type]
         self.required: list[str] = raw.get("required", [])
         self.format: str = raw.get("format", "")
         self.pattern: str = raw.get("pattern", "")

@@ -1,5 +1,7 @@
 """Decoding: YAML text to data and places, as sigs.k8s.io/yaml and go-yaml do it for an API server."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -366,3 +368,30 @@ def test_deep_mappings_by_indentation() -> None:
 def test_the_deepest_that_may_be() -> None:
     assert _read("[" * MAX_DEPTH + "]" * MAX_DEPTH)[1] == []
     assert _read("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))[1] == [(1, MAX_DEPTH + 1, "too-deep")]
+
+
+_PROGRAM = """
+import sys
+from jobspec import documents
+documents.alone = {alone}
+from jobspec.documents import libyaml, reader, writer
+found, _ = reader.read("a: [1, x]", file="f")
+_, problems = reader.read("a: \\x01", file="f")
+_, worse = reader.read("a: [", file="f")
+text = writer.write([found[0].data])
+try:
+    import yaml
+    loads = yaml.load(text, yaml.CSafeLoader) == found[0].data and not hasattr(libyaml.CParser("a"), "nothing")
+except ImportError:
+    loads = False
+print(text, problems, worse, loads, "yaml.constructor" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_the_parser_is_the_same_with_and_without_the_rest_of_pyyaml(alone: bool) -> None:
+    """In a program of its own, PyYAML's other modules are not loaded; elsewhere, PyYAML stays whole for everybody."""
+    code = _PROGRAM.format(alone=alone)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    said = "a:\n- 1\n- x\n [<yaml-syntax f:1:4 'a control character that YAML does not allow'>] "
+    assert done.stdout == f"{said}[<yaml-syntax f:2:1 'a value is missing here'>] {not alone} {not alone}\n"

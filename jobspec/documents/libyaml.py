@@ -1,45 +1,84 @@
-"""PyYAML's C parser and emitter, imported without compiling the regular expressions of their Python twins.
+"""PyYAML's C parser and emitter, without the start-up cost of what is pure Python in PyYAML.
 
-`import yaml` compiles four expressions that only the pure Python reader, resolver and constructor use; on a cold start
-that is half of what it costs. Here they are compiled when first used, which for jobspec is never.
+`import yaml` loads a loader and a dumper of twenty modules, and compiles regular expressions, that the C extension does
+not use: a third of a cold start. Where jobspec is the program (`documents.alone`), and no other code in the process can
+want PyYAML, the extension is loaded with nothing but the tokens, events, nodes and errors that it refers to. Should some
+code import `yaml` there all the same, it fails at once.
 """
 
 from __future__ import annotations
 
-import re
 import sys
+
+from jobspec import documents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from types import ModuleType
 
 
-class _LatePattern:
-    """A regular expression that is compiled when first used."""
+def _load() -> tuple[ModuleType, ModuleType, ModuleType]:
+    """The modules `yaml._yaml`, `yaml.events` and `yaml.error`."""
+    if documents.alone and "yaml" not in sys.modules:
+        try:
+            return _load_alone()
+        except (ImportError, AttributeError):  # a release of PyYAML that is built in another way
+            pass
+    import yaml._yaml
+    import yaml.error
+    import yaml.events
 
-    def __init__(self, pattern: Any, flags: Any = 0) -> None:
-        self._arguments = pattern, flags
-
-    def __getattr__(self, name: str) -> Any:
-        self.__dict__.update(_pattern=re.compile(*self._arguments))
-        return getattr(self._pattern, name)
+    return yaml._yaml, yaml.events, yaml.error
 
 
-def _import_yaml() -> None:
-    if "yaml" in sys.modules:
-        return
-    compile_now = re.compile
-    re.compile = _LatePattern  # type: ignore[assignment]
+def _load_alone() -> tuple[ModuleType, ModuleType, ModuleType]:
+    """The same, of a package that has no more than the extension needs; it does not stay among the loaded modules."""
+    package = type(sys)("yaml")
+    found = next(filter(None, (finder.find_spec("yaml", None) for finder in sys.meta_path)))
+    package.__path__ = list(found.submodule_search_locations or ())
+    sys.modules["yaml"] = package
     try:
-        import yaml  # noqa: F401 (its modules are imported below)
+        import yaml.error
+        import yaml.events
+        import yaml.nodes
+        import yaml.tokens
+
+        for module, name in _ERRORS.items():
+            base = _ReaderError if module == "reader" else yaml.error.MarkedYAMLError
+            setattr(package, module, type("", (), {name: type(name, (base, yaml.error.YAMLError), {})}))
+        import yaml._yaml
+
+        loaded = yaml._yaml, yaml.events, yaml.error
     finally:
-        re.compile = compile_now
+        for name in [name for name in sys.modules if name == "yaml" or name.startswith("yaml.")]:
+            del sys.modules[name]
+    sys.modules["yaml"] = None  # type: ignore[assignment]
+    return loaded
 
 
-_import_yaml()
+_ERRORS = {
+    "reader": "ReaderError",
+    "scanner": "ScannerError",
+    "parser": "ParserError",
+    "composer": "ComposerError",
+    "constructor": "ConstructorError",
+    "emitter": "EmitterError",
+    "serializer": "SerializerError",
+    "representer": "RepresenterError",
+}
 
-from yaml import events as events  # noqa: E402
-from yaml._yaml import CEmitter as CEmitter  # noqa: E402
-from yaml._yaml import CParser as CParser  # noqa: E402
-from yaml.error import MarkedYAMLError as MarkedYAMLError  # noqa: E402
-from yaml.error import YAMLError as YAMLError  # noqa: E402
+
+class _ReaderError(Exception):
+    """What the extension raises for a character that YAML does not allow, with PyYAML's arguments."""
+
+    def __init__(self, name: object, position: int, character: object, encoding: str, reason: str) -> None:
+        super().__init__(name, position, character, encoding, reason)
+        self.position = position
+        self.reason = reason
+
+
+_extension, events, _error = _load()
+CParser = _extension.CParser
+CEmitter = _extension.CEmitter
+YAMLError = _error.YAMLError
+MarkedYAMLError = _error.MarkedYAMLError

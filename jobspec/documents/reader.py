@@ -169,20 +169,32 @@ class _Builder:
         values = []
         nodes = []
         while type(event := self.next()) is not events.SequenceEndEvent:
-            value, node = self.value(event, depth + 1)
+            value, node = self.inner(event, depth)
             values.append(value)
             nodes.append(node)
         return values, _Node(start, nodes)
+
+    def inner(self, event: Any, depth: int) -> tuple[Any, Any]:
+        """The value inside a mapping or list; most are text, and need no further look."""
+        text = _surely_text(event)
+        if text is None:
+            return self.value(event, depth + 1)
+        self.decoded += 1
+        return text, event
 
     def mapping(self, start: Any, depth: int) -> tuple[dict[str, Any], _Node]:
         data: dict[str, Any] = {}
         nodes: dict[str, tuple[Any, Any]] = {}
         while type(event := self.next()) is not events.MappingEndEvent:
-            if _is_merge(event):
+            key = _surely_text(event)
+            if key is not None:
+                self.decoded += 1
+            elif _is_merge(event):
                 self.merge(event, depth, data, nodes)
                 continue
-            key = self.key(event, depth)
-            value, node = self.value(self.next(), depth + 1)
+            else:
+                key = self.key(event, depth)
+            value, node = self.inner(self.next(), depth)
             self.put(key, event, value, node, data, nodes)
         return data, _Node(start, nodes)
 
@@ -239,6 +251,14 @@ def _allowed_alias_ratio(decoded: int) -> float:
     """The share of values that may come from aliases, as in go-yaml's `allowedAliasRatio`."""
     low, high = 400_000, 4_000_000
     return 0.99 - 0.89 * (min(max(decoded, low), high) - low) / (high - low)
+
+
+def _surely_text(event: Any) -> str | None:
+    """The text of a scalar that is nothing else, by its quotes or by how it begins; None where more has to be looked at."""
+    if type(event) is not events.ScalarEvent or event.tag or event.anchor:
+        return None
+    text: str = event.value
+    return text if not event.implicit[0] or text[:1] in scalars.TEXT_BEGINS_WITH else None
 
 
 def _is_merge(event: Any) -> bool:
@@ -326,7 +346,7 @@ _SENTENCES = {
 _FROM_THE_START = frozenset(sentence for sentence, _ in _SENTENCES.values() if "begins here" in sentence)
 
 
-def _syntax(error: YAMLError, text: str, places: _Places, index: int) -> Diagnostic:
+def _syntax(error: Exception, text: str, places: _Places, index: int) -> Diagnostic:
     if isinstance(error, MarkedYAMLError):
         problem = str(error.problem)
         begins = _SENTENCES.get(problem, ("", ""))[0] in _FROM_THE_START and error.context_mark

@@ -35,6 +35,9 @@ _WORDS: Final[dict[str, Scalar]] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
 }
 _STARTS_NUMBER: Final = frozenset("+-.0123456789")
+
+#: Letters and the like that only text begins with, no number and none of the words above.
+TEXT_BEGINS_WITH: Final = frozenset("abcdeghijklmpqrsuvwxzABCDEGHIJKLMPQRSUVWXZ/_$(")
 _BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
 _DIGITS: Final = {2: frozenset("01"), 8: frozenset("01234567"), 10: frozenset("0123456789"), 16: frozenset("0123456789abcdefABCDEF")}
 _MAX_UINT64: Final = 2**64 - 1

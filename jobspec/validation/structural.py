@@ -84,6 +84,8 @@ def _object(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> I
     empty: list[str] | None = None
     for name, value in data.items():
         child = fields.get(name)
+        if child is not None and type(value) is child.plain:
+            continue
         if child is None:
             empty = _empty(data) if empty is None else empty
             problem = _unknown(name, data, shape, path, empty, suggest=len(meant) < _SUGGESTIONS)
@@ -106,7 +108,7 @@ def _map(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iter
         return
     empty = _empty(data)
     for name, value in data.items():
-        if value is None:
+        if value is None or type(value) is values.plain:
             continue
         before = None if isinstance(value, dict) else _lost_parent(name, data, shape, empty)
         if before:
@@ -118,7 +120,7 @@ def _map(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iter
 def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     assert shape.items
     for index, item in enumerate(items):
-        if item is not None or not typed:
+        if type(item) is not shape.items.plain and (item is not None or not typed):
             yield from _value(item, shape.items, (*path, index), typed=typed)
     if typed:
         return
