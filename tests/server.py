@@ -106,12 +106,17 @@ def _tls(cluster: dict[str, Any]) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=cluster.get("certificate-authority"), cadata=base64.b64decode(data).decode() if data else None)
 
 
-def find() -> Iterator[Server]:
-    """The server, known to have the CRD of PyTorchJob, as long as it is wanted; skips the test where there is none."""
+def kubeconfig() -> Path:
+    """The kubeconfig of the server; skips the test where there is none."""
     place = os.environ.get("JOBSPEC_TEST_KUBECONFIG")
     if not place:
         pytest.skip("JOBSPEC_TEST_KUBECONFIG names no kubeconfig of a server to compare with (see CONTRIBUTING.md)")
-    server = Server(Path(place))
+    return Path(place)
+
+
+def find() -> Iterator[Server]:
+    """The server, known to have the CRD of PyTorchJob, as long as it is wanted; skips the test where there is none."""
+    server = Server(kubeconfig())
     answer = server.call("GET", PLURALS["PyTorchJob"].format("default"))
     assert answer.accepted, f"the server has no PyTorchJob: {answer.message}"
     yield server

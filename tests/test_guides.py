@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.reference import ROOT, folder
+from tests.server import kubeconfig
 
 CASES = ROOT / "tests" / "cases" / "guides"
 
@@ -75,3 +76,20 @@ def test_the_exported_job_of_guide_001_is_what_a_server_takes() -> None:
     assert job["status"]["conditions"]
     assert job["metadata"]["resourceVersion"] == "53223"
     assert _jobspec("validate", "-", stdin=exported).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "overlays",
+    [
+        ["--overlay", "cpu", "--set", "cpu.cpus=2", "--set", "cpu.memory=4Gi", "--set", "cpu.backend=gloo"],
+        ["--overlay", "gpu-nccl", "--overlay", "istio-off", "--set", "gpu-nccl.gpus=2"],
+        ["--overlay", "pvc-output", "--set", "pvc-output.create=true", "--set", "pvc-output.class=fast"],
+    ],
+    ids=lambda overlays: str(overlays[1]),
+)
+def test_a_server_takes_what_is_rendered(overlays: list[str]) -> None:
+    rendered = _jobspec("render", CASES / "distributed.yaml", *overlays)
+    assert (rendered.returncode, rendered.stderr) == (0, "")
+    command = ["kubectl", f"--kubeconfig={kubeconfig()}", "apply", "--server-side", "--dry-run=server", "--filename=-"]
+    done = subprocess.run(command, input=rendered.stdout, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

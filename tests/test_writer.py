@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
+from tests.server import kubeconfig
 
 WORDS = """
     y Y n N yes Yes no NO on On off OFF true True TRUE false null Null NULL ~ inf nan .inf -.INF +.inf .nan .NaN
@@ -112,6 +113,18 @@ def test_kubernetes_reads_back_every_text_as_value_and_as_key() -> None:
     data = {"values": {f"k{number}": text for number, text in enumerate(texts)}, "items": texts, "keys": dict.fromkeys(texts, "a")}
     deep = {text: {text: [[text], {text: text}]} for text in texts}
     assert _kubectl(data, deep) == [data, deep]
+
+
+def test_kubectl_create_reads_back_every_text_as_value_and_as_key() -> None:
+    """The same through `kubectl create --dry-run=client`, which asks a server what kinds there are."""
+    texts = [*STRINGS, *CONTROLS]
+    data = {**{f"k{number}": text for number, text in enumerate(texts)}, **dict.fromkeys(texts, "a")}
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "probe", "annotations": data}, "data": data}
+    command = ["kubectl", f"--kubeconfig={kubeconfig()}", "create", "--dry-run=client", "--validate=false", "--output=json", "--filename=-"]
+    done = subprocess.run(command, input=write([manifest]).encode(), capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
+    created = json.loads(done.stdout)
+    assert (created["data"], created["metadata"]["annotations"]) == (data, data)
 
 
 @given(st.lists(st.dictionaries(TEXT, DATA, max_size=4), min_size=1, max_size=20))
