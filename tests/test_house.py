@@ -36,7 +36,7 @@ ORDER = [
     "jobspec.__main__",
 ]
 WITHIN = {
-    "jobspec.documents": ["", "scalars", "libyaml", "document", "reader", "writer", "files"],
+    "jobspec.documents": ["", "scalars", "libyaml", "document", "syntax", "reader", "writer", "files"],
     "jobspec.validation": ["", "formats", "wording", "structural", "builtin", "metadata", "verdict", "indentation"],
     "jobspec.overlays": ["", "tree", "parameters", "merge", "flags", "settings", "statements", "layer", "companions", "lay"],
     "jobspec.commands": ["", "inputs", "spread", "validate", "render", "explain", "schema"],

@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents import scalars
 from jobspec.documents.document import Document, Marks
-from jobspec.documents.libyaml import CParser, MarkedYAMLError, YAMLError, events
+from jobspec.documents.libyaml import CParser, YAMLError, events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,10 @@ def read(text: str, *, file: str, layer: str = "") -> tuple[list[Document], list
             problems.append(Diagnostic(failure.rule, failure.message, places.mark(failure.mark), document=index, hint=failure.hint))
             index += 1
         except YAMLError as error:
-            problems.append(_syntax(error, chunk, places, index))
+            from jobspec.documents.syntax import complaint
+
+            start, message, hint = complaint(error, chunk)
+            problems.append(Diagnostic("yaml-syntax", message, places.mark(start), document=index, hint=hint))
             index += 1
     return documents, problems
 
@@ -212,7 +215,9 @@ class _Builder:
         if type(event) is not events.ScalarEvent:
             _, node = self.value(event, depth + 1)
             if type(node) is not events.ScalarEvent:
-                hint = _TEMPLATE if type(event) is events.MappingStartEvent and event.flow_style else "write the key as text"
+                from jobspec.documents.syntax import TEMPLATE_HINT
+
+                hint = TEMPLATE_HINT if type(event) is events.MappingStartEvent and event.flow_style else "write the key as text"
                 raise _Failure("unsupported-value", "a key cannot be a mapping or list", event.start_mark, hint)
             return _key(node, event)
         self.decoded += 1
@@ -304,68 +309,3 @@ def _check_tag(event: Any) -> None:
     if tag and tag.startswith("tag:yaml.org,2002:") and tag not in scalars.TAGS:
         name = tag.rpartition("2002:")[2]
         raise _Failure("unknown-tag", f"Kubernetes has no YAML type `!!{name}`", event.start_mark, "write the plain value")
-
-
-_TEMPLATE = "if this is a template, fill it in first: `{{ ... }}` and `{% ... %}` are not YAML"
-_SENTENCES = {
-    "found character '\\t' that cannot start any token": ("a tab stands where YAML wants spaces", "indent with spaces"),
-    "found character that cannot start any token": ("a character that cannot begin a value", "put the value in quotes"),
-    "mapping values are not allowed in this context": (
-        "a `:` follows where no key can stand: the line is indented too far, or a value with `: ` in it needs quotes",
-        "",
-    ),
-    "did not find expected '-' indicator": (
-        "this line ends the list above it, but stands as deep as the list's items",
-        "check the indentation",
-    ),
-    "did not find expected key": (
-        "this line is indented unlike the lines above it",
-        "check the indentation, and quotes that are still open",
-    ),
-    "could not find expected ':'": ("what begins here is a key without `:`, or text without quotes", "write `key: value`"),
-    "found unexpected end of stream": ("the text that begins here has no closing quote", "close the quotes"),
-    "did not find expected ',' or ']'": (
-        "the list that begins here goes on without `,` or `]`",
-        "close it, or put a `,` between its items",
-    ),
-    "did not find expected ',' or '}'": (
-        "the mapping that begins here goes on without `,` or `}`",
-        "close it, or put a `,` between its entries",
-    ),
-    "did not find expected node content": ("a value is missing here", ""),
-    "did not find expected <document start>": ("more text follows the end of the document", "begin another document with `---`"),
-    "did not find expected alphabetic or numeric character": ("an `&` or `*` without a name", "put the value in quotes if text is meant"),
-    "block sequence entries are not allowed in this context": ("a list cannot begin here", "begin it on a line of its own"),
-    "found undefined tag handle": ("the prefix of this tag is not declared", "leave the tag out"),
-    "found invalid Unicode character escape code": ("an escape for a character that does not exist", ""),
-    "found unknown escape character": ("an unknown escape after `\\`", "use single quotes, in which `\\` is only itself"),
-    "control characters are not allowed": ("a control character that YAML does not allow", "remove it, or write it as an escape"),
-}
-
-
-_FROM_THE_START = frozenset(sentence for sentence, _ in _SENTENCES.values() if "begins here" in sentence)
-
-
-def _syntax(error: Exception, text: str, places: _Places, index: int) -> Diagnostic:
-    if isinstance(error, MarkedYAMLError):
-        problem = str(error.problem)
-        begins = _SENTENCES.get(problem, ("", ""))[0] in _FROM_THE_START and error.context_mark
-        mark = places.mark(begins or error.problem_mark or error.context_mark)
-    else:
-        problem = str(getattr(error, "reason", error))
-        before = text.encode()[: getattr(error, "position", 0)].decode(errors="ignore")
-        mark = Mark(places.file, before.count("\n") + places.first_line + 1, len(before) - before.rfind("\n"), layer=places.layer)
-    line = _line(text, mark.line - places.first_line)
-    if problem == "found character that cannot start any token" and line[mark.column - 1 : mark.column] == "\t":
-        problem = "found character '\\t' that cannot start any token"
-    message, hint = _SENTENCES.get(problem, (problem, ""))
-    if "{{" in line or "{%" in line:
-        hint = _TEMPLATE
-    elif "\n<<<<<<< " in text:
-        hint = "resolve the merge conflict"
-    return Diagnostic("yaml-syntax", message, mark, document=index, hint=hint)
-
-
-def _line(text: str, number: int) -> str:
-    lines = text.splitlines()
-    return lines[number - 1] if number <= len(lines) else ""

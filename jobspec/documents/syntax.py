@@ -1,0 +1,86 @@
+"""What libyaml's parser complains about, in the words of somebody who writes manifests."""
+
+from __future__ import annotations
+
+from jobspec.documents.libyaml import MarkedYAMLError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TEMPLATE_HINT = "if this is a template, fill it in first: `{{ ... }}` and `{% ... %}` are not YAML"
+
+_SENTENCES = {
+    "found character '\\t' that cannot start any token": ("a tab stands where YAML wants spaces", "indent with spaces"),
+    "found character that cannot start any token": ("a character that cannot begin a value", "put the value in quotes"),
+    "mapping values are not allowed in this context": (
+        "a `:` follows where no key can stand: the line is indented too far, or a value with `: ` in it needs quotes",
+        "",
+    ),
+    "did not find expected '-' indicator": (
+        "this line ends the list above it, but stands as deep as the list's items",
+        "check the indentation",
+    ),
+    "did not find expected key": (
+        "this line is indented unlike the lines above it",
+        "check the indentation, and quotes that are still open",
+    ),
+    "could not find expected ':'": ("what begins here is a key without `:`, or text without quotes", "write `key: value`"),
+    "found unexpected end of stream": ("the text that begins here has no closing quote", "close the quotes"),
+    "did not find expected ',' or ']'": (
+        "the list that begins here goes on without `,` or `]`",
+        "close it, or put a `,` between its items",
+    ),
+    "did not find expected ',' or '}'": (
+        "the mapping that begins here goes on without `,` or `}`",
+        "close it, or put a `,` between its entries",
+    ),
+    "did not find expected node content": ("a value is missing here", ""),
+    "did not find expected <document start>": ("more text follows the end of the document", "begin another document with `---`"),
+    "did not find expected alphabetic or numeric character": ("an `&` or `*` without a name", "put the value in quotes if text is meant"),
+    "block sequence entries are not allowed in this context": ("a list cannot begin here", "begin it on a line of its own"),
+    "found undefined tag handle": ("the prefix of this tag is not declared", "leave the tag out"),
+    "found invalid Unicode character escape code": ("an escape for a character that does not exist", ""),
+    "found unknown escape character": ("an unknown escape after `\\`", "use single quotes, in which `\\` is only itself"),
+    "control characters are not allowed": ("a control character that YAML does not allow", "remove it, or write it as an escape"),
+}
+
+
+_FROM_THE_START = frozenset(sentence for sentence, _ in _SENTENCES.values() if "begins here" in sentence)
+
+
+class Start:
+    """A place in a text, counted from 0 as the parser's own marks are."""
+
+    __slots__ = ("column", "line")
+
+    def __init__(self, line: int, column: int) -> None:
+        self.line = line
+        self.column = column
+
+
+def complaint(error: Exception, text: str) -> tuple[Any, str, str]:
+    """Where a *text* is no YAML, what is wrong there, and what may help."""
+    if isinstance(error, MarkedYAMLError):
+        problem = str(error.problem)
+        begins = _SENTENCES.get(problem, ("", ""))[0] in _FROM_THE_START and error.context_mark
+        start = begins or error.problem_mark or error.context_mark
+        assert start
+    else:
+        problem = str(getattr(error, "reason", error))
+        before = text.encode()[: getattr(error, "position", 0)].decode(errors="ignore")
+        start = Start(before.count("\n"), len(before) - before.rfind("\n") - 1)
+    line = _line(text, start.line)
+    if problem == "found character that cannot start any token" and line[start.column : start.column + 1] == "\t":
+        problem = "found character '\\t' that cannot start any token"
+    message, hint = _SENTENCES.get(problem, (problem, ""))
+    if "{{" in line or "{%" in line:
+        hint = TEMPLATE_HINT
+    elif "\n<<<<<<< " in text:
+        hint = "resolve the merge conflict"
+    return start, message, hint
+
+
+def _line(text: str, number: int) -> str:
+    lines = text.splitlines()
+    return lines[number] if number < len(lines) else ""
