@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
-from jobspec.documents.files import text_of
+from jobspec.documents.files import mentions, text_of
 from jobspec.documents.reader import read
 from jobspec.reports import FileReport
 from jobspec.validation.verdict import verdict
@@ -27,6 +27,7 @@ class Checked:
     def __init__(self, report: FileReport, documents: list[Document]) -> None:
         self.report = report
         self.documents = documents
+        """What can be rendered: all but what was passed by and is no object with a kind and a name."""
 
 
 def check(found: Found, target: Target, layers: Sequence[Layer] = (), *, skip_unknown: bool = False) -> Checked:
@@ -36,6 +37,8 @@ def check(found: Found, target: Target, layers: Sequence[Layer] = (), *, skip_un
     """
     documents, problems = load(found, target)
     skip = skip_unknown or not found.named
+    if skip and problems and not mentions(found.path, b"apiVersion"):
+        return _passed_by(found.path, documents, problems)
     checked = _judge(found.path, documents, problems, target, skip=skip)
     if not layers or not checked.report.valid:
         return checked
@@ -45,6 +48,12 @@ def check(found: Found, target: Target, layers: Sequence[Layer] = (), *, skip_un
     if any(problem.severity == "error" for problem in problems):
         return Checked(FileReport(found.path, checked.report.documents, problems), documents)
     return _judge(found.path, variant.documents(), problems, target, skip=skip)
+
+
+def _passed_by(path: str, documents: list[Document], problems: list[Diagnostic]) -> Checked:
+    """The report on a file that is broken and never was a manifest, such as JSON with comments."""
+    indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
+    return Checked(FileReport(path, [_row(index, "skipped") for index in sorted(indices)], []), [])
 
 
 def load(found: Found, target: Target) -> tuple[list[Document], list[Diagnostic]]:
@@ -80,16 +89,27 @@ def expand(document: Document) -> list[Document]:
 
 def _judge(path: str, documents: list[Document], problems: list[Diagnostic], target: Target, *, skip: bool) -> Checked:
     diagnostics = list(problems)
+    kept = []
     rows: dict[int, list[dict[str, Any]]] = {}
     broken = {problem.document for problem in problems if problem.severity == "error" and not problem.mark.layer}
     for document in documents:
         status, found = verdict(document, target, skip_unknown=skip)
         diagnostics += found
-        status = "invalid" if document.index in broken else status
-        row = {"index": document.index, "apiVersion": document.api_version, "kind": document.kind, "name": document.name, "status": status}
-        rows.setdefault(document.index, []).append(row)
+        if status == "skipped":
+            diagnostics = [each for each in diagnostics if each.document != document.index]
+        elif document.index in broken:
+            status = "invalid"
+        if status != "skipped" or (document.kind and document.name):
+            kept.append(document)
+        rows.setdefault(document.index, []).append(_row(document.index, status, document))
     for index in broken - rows.keys():
         if index is not None:
-            rows[index] = [{"index": index, "apiVersion": "", "kind": "", "name": "", "status": "invalid"}]
+            rows[index] = [_row(index, "invalid")]
     ordered = [row for index in sorted(rows) for row in rows[index]]
-    return Checked(FileReport(path, ordered, diagnostics), documents)
+    return Checked(FileReport(path, ordered, diagnostics), kept)
+
+
+def _row(index: int, status: str, document: Document | None = None) -> dict[str, Any]:
+    """A document's line in the report; what could not be decoded has no name."""
+    version, kind, name = (document.api_version, document.kind, document.name) if document else ("", "", "")
+    return {"index": index, "apiVersion": version, "kind": kind, "name": name, "status": status}

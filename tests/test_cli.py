@@ -327,3 +327,39 @@ def test_a_value_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     done = _run("render", "job.yaml", "--overlay", "cpu", "--set", os.fsdecode(b"cpu.backend=\xff"), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "jobspec: --set cpu.backend: the value is not UTF-8\n")
+
+
+BROKEN = {
+    "tsconfig.json": '{\n  // comments are no JSON\n  "a": {"b": 1,}\n}\n',
+    "mkdocs.yml": "site_name: a\nextensions:\n- emoji: !!python/name:material.emoji\n",
+    "twice.yaml": "on: push\non: pull\n",
+    "latin.yaml": b"name: \xe9\n",
+    "large.json": b"[" + b"1," * 2_000_000 + b"1]",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_that_never_was_a_manifest_is_passed_by_and_counted(tmp_path: Path, name: str) -> None:
+    content = BROKEN[name]
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    (tmp_path / "job.yaml").write_text(JOB)
+    for arguments in (["--skip-unknown", name, "job.yaml"], ["."]):
+        done = _run("validate", *arguments, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (0, f"2 documents: 1 valid, 1 skipped {RELEASES}\n")
+    assert _run("validate", name, cwd=tmp_path).returncode == 1
+
+
+def test_a_broken_manifest_is_never_passed_by(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB + "{{ template }}")
+    assert _run("validate", "--skip-unknown", "job.yaml", cwd=tmp_path).returncode == 1
+    assert _run("validate", ".", cwd=tmp_path).returncode == 1
+
+
+def test_render_takes_unknown_objects_along_and_leaves_what_is_no_object(tmp_path: Path) -> None:
+    queue = "apiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata:\n  name: a\n"
+    files = {"job.yaml": JOB, "queue.yaml": queue, "compose.yaml": COMPOSE}
+    files["kustomization.yaml"] = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [job.yaml]\n"
+    _write(tmp_path / "jobs", files)
+    done = _run("render", "jobs", "--to", "out", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, f"4 documents: 1 valid, 3 skipped {RELEASES}\n")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["localqueue-a.yaml", "pytorchjob-train.yaml"]

@@ -395,3 +395,10 @@ def test_the_parser_is_the_same_with_and_without_the_rest_of_pyyaml(alone: bool)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     said = "a:\n- 1\n- x\n [<yaml-syntax f:1:4 'a control character that YAML does not allow'>] "
     assert done.stdout == f"{said}[<yaml-syntax f:2:1 'a value is missing here'>] {not alone} {not alone}\n"
+
+
+def test_pyyaml_without_libyaml_is_told() -> None:
+    code = "import sys, jobspec.cli; sys.modules['yaml._yaml'] = None; sys.exit(jobspec.cli.main(['validate', '-']))"
+    done = subprocess.run([sys.executable, "-c", code], input="a: 1", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("jobspec: PyYAML was built without libyaml here")

@@ -87,3 +87,11 @@ def text_of(path: str, *, layer: str = "") -> str | Diagnostic:
         before = raw[: error.start].decode()
         mark = Mark(path, before.count("\n") + 1, len(before) - before.rfind("\n"), layer=layer)
         return Diagnostic("not-utf8", f"the byte 0x{raw[error.start]:02x} is not UTF-8", mark, hint="save the file as UTF-8")
+
+
+def mentions(path: str, word: bytes) -> bool:
+    """Whether a *word* stands in what can be a manifest of a file; standard input, which is read once, may hold any."""
+    if path == STDIN:
+        return True
+    with open(path, "rb") as file:
+        return word in file.read(MAX_BYTES)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 
 from jobspec import documents
+from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +25,13 @@ def _load() -> tuple[ModuleType, ModuleType, ModuleType]:
             return _load_alone()
         except (ImportError, AttributeError):  # a release of PyYAML that is built in another way
             pass
-    import yaml._yaml
     import yaml.error
     import yaml.events
 
+    try:
+        import yaml._yaml
+    except ImportError:
+        raise JobspecError("PyYAML was built without libyaml here; install one of its wheels, or libyaml before it") from None
     return yaml._yaml, yaml.events, yaml.error
 
 
