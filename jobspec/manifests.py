@@ -43,10 +43,12 @@ def check(found: Found, target: Target, layers: Sequence[Layer] = (), *, skip_un
     if not layers or not checked.report.valid:
         return checked
     from jobspec.overlays import lay as overlays
+    from jobspec.workloads import KINDS
 
     variant, problems = overlays.lay(overlays.start(documents), layers, target)
     if any(problem.severity == "error" for problem in problems):
-        return Checked(FileReport(found.path, checked.report.documents, problems), documents)
+        rows = [{**row, "status": "invalid"} if (row["apiVersion"], row["kind"]) in KINDS else row for row in checked.report.documents]
+        return Checked(FileReport(found.path, rows, problems), documents)
     return _judge(found.path, variant.documents(), problems, target, skip=skip)
 
 

@@ -363,3 +363,10 @@ def test_render_takes_unknown_objects_along_and_leaves_what_is_no_object(tmp_pat
     done = _run("render", "jobs", "--to", "out", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, f"4 documents: 1 valid, 3 skipped {RELEASES}\n")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["localqueue-a.yaml", "pytorchjob-train.yaml"]
+
+
+def test_a_job_that_an_overlay_does_not_fit_is_counted_as_invalid(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB.replace("name: pytorch", "name: trainer"))
+    done = _run("validate", "job.yaml", "--overlay", "gpu-nccl", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.endswith(f"\n1 document: 1 invalid, 1 error {RELEASES}\n")

@@ -170,6 +170,8 @@ class _Change:
                 self.laying.tree = self.laying.tree.put(path, lambda tree: tree.having(containers))
                 self.settings += settings.flatten_flags(flags, (*path, Key(role.container)))
                 return
+        if any(problem.rule == "missing-container" for problem in self.laying.problems):
+            return  # the same mistake, told already
         message = f"the {role.name} has no container `{role.container}`, which is the one that trains"
         self.laying.problems.append(Diagnostic("missing-container", message, flags.place()))
 
