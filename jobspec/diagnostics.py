@@ -144,5 +144,6 @@ RULES = {
     "missing-role": "The overlay is for roles of which the job has none.",
     "shell-command": "The program runs inside a shell's command string, where flags cannot be found or added safely.",
     "list-replaced": "The overlay replaces a list of the base as a whole, since its items cannot be told apart.",
+    "volume-replaced": "The overlay gives a volume of the base another source, for all that mount it.",
     "duplicate-resource": "Two documents are the same object: same kind, namespace and name.",
 }

@@ -49,7 +49,20 @@ def check(found: Found, target: Target, layers: Sequence[Layer] = (), *, skip_un
     if any(problem.severity == "error" for problem in problems):
         rows = [{**row, "status": "invalid"} if (row["apiVersion"], row["kind"]) in KINDS else row for row in checked.report.documents]
         return Checked(FileReport(found.path, rows, problems), documents)
-    return _judge(found.path, variant.documents(), problems, target, skip=skip)
+    laid = _judge(found.path, variant.documents(), problems, target, skip=skip)
+    return Checked(FileReport(found.path, laid.report.documents, _each_once(laid.report.diagnostics)), laid.documents)
+
+
+def _each_once(problems: list[Diagnostic]) -> list[Diagnostic]:
+    """A mistake in an overlay shows in every role and job that it is laid on, and is told once."""
+    told: set[tuple[str, ...]] = set()
+    once = []
+    for problem in problems:
+        name = (problem.rule, str(problem.mark), problem.message)
+        if not problem.mark.layer or name not in told:
+            once.append(problem)
+        told.add(name)
+    return once
 
 
 def _passed_by(path: str, documents: list[Document], problems: list[Diagnostic]) -> Checked:

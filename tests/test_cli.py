@@ -370,3 +370,46 @@ def test_a_job_that_an_overlay_does_not_fit_is_counted_as_invalid(tmp_path: Path
     done = _run("validate", "job.yaml", "--overlay", "gpu-nccl", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout.endswith(f"\n1 document: 1 invalid, 1 error {RELEASES}\n")
+
+
+def test_a_mistake_in_an_overlay_is_told_once_for_all_roles(tmp_path: Path) -> None:
+    worker = JOB.partition("    Master:\n")[2]
+    (tmp_path / "job.yaml").write_text(f"{JOB}    Worker:\n{worker}")
+    (tmp_path / "my.yaml").write_text(
+        "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: my}\nspec: {pods: [{template: {spec: {hostNetwrk: true}}}]}\n"
+    )
+    done = _run("validate", "job.yaml", "--overlay", "./my.yaml", "-o", "json", cwd=tmp_path)
+    (found,) = json.loads(done.stdout)["files"][0]["diagnostics"]
+    assert (found["rule"], found["file"], found["layer"]) == ("unknown-field", "./my.yaml", "my")
+
+
+def test_gpus_that_the_base_requests_do_not_contradict_the_overlay(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(f"{JOB}            resources: {{requests: {{cpu: 1, nvidia.com/gpu: 1}}}}\n")
+    done = _run("render", "job.yaml", "--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=2", cwd=tmp_path)
+    assert (
+        "resources:\n              limits:\n                nvidia.com/gpu: 2\n              requests:\n                cpu: 1\n"
+        in done.stdout
+    )
+    assert done.stdout.count("nvidia.com/gpu") == 1
+
+
+def test_a_volume_of_the_base_whose_name_an_overlay_takes_is_told(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(f"{JOB}          volumes: [{{name: data, hostPath: {{path: /data}}}}]\n")
+    done = _run("render", "job.yaml", "--overlay", "pvc-output", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "warning: `hostPath` of a volume of the base goes" in done.stderr
+
+
+def test_nothing_to_render_leaves_the_folder_alone(tmp_path: Path) -> None:
+    _write(tmp_path, {"job.yaml": JOB, "other/compose.yaml": COMPOSE})
+    assert _run("render", "job.yaml", "--to", "out", cwd=tmp_path).returncode == 0
+    done = _run("render", "other", "--to", "out", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "jobspec: nothing to render: the files hold no object of a cluster\n")
+    assert (tmp_path / "out" / "pytorchjob-train.yaml").exists()
+    assert _run("render", "job.yaml", "--to", "", cwd=tmp_path).returncode == 2
+
+
+def test_what_render_passes_by_is_told(tmp_path: Path) -> None:
+    _write(tmp_path, {"jobs/job.yaml": JOB, "jobs/compose.yaml": COMPOSE})
+    done = _run("render", "jobs", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, f"2 documents: 1 valid, 1 skipped {RELEASES}\n")

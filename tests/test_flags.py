@@ -150,7 +150,7 @@ def test_a_program_inside_a_shells_text_cannot_be_given_flags(words: list[str], 
     assert (problem.rule, problem.field, problem.mark) == ("shell-command", "containers[0]", BASE)
 
 
-@pytest.mark.parametrize(("flag", "value"), [("f", 1), ("--f=1", True), ("--f", False), ("--f", [1]), ("--f", {"x": 1})])
+@pytest.mark.parametrize(("flag", "value"), [("f", 1), ("--f=1", True), ("--f", [1]), ("--f", {"x": 1})])
 def test_what_no_flag_can_be(flag: str, value: Any) -> None:
     changed, (problem,) = set_on({"args": ["x"]}, {flag: value})
     assert changed == {"args": ["x"]}

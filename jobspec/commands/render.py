@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 def run(inputs: Inputs, *, to: str | None) -> int:
     """Render to standard output, or to the folder *to*, whole or not at all; 1 where an error was found."""
+    if to == "":
+        raise JobspecError("--to needs the name of a folder")
     target = choose(inputs.targets)
     layers, broken = load_layers(inputs, target)
     found = find(inputs.paths)
@@ -36,9 +38,13 @@ def run(inputs: Inputs, *, to: str | None) -> int:
     if not all(report.valid for report in reports):
         _report(reports, target, inputs.output, sys.stderr if inputs.output == "text" or to is None else sys.stdout)
         return 1
+    documents = [document for document in documents if document.kind != "Overlay"]
+    if not documents:
+        raise JobspecError("nothing to render: the files hold no object of a cluster")
     if to is None:
         sys.stdout.write(write(_arranged(document, target) for document in documents))
-        if inputs.output == "json" or any(report.diagnostics for report in reports):
+        skipped = any(row["status"] == "skipped" for report in reports for row in report.documents)
+        if inputs.output == "json" or skipped or any(report.diagnostics for report in reports):
             _report(reports, target, inputs.output, sys.stderr)
     else:
         written = trees.replace(to, {name: write([_arranged(document, target)]) for name, document in _files(documents).items()})

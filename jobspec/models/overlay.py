@@ -26,7 +26,9 @@ class Pods(Model):
     """What is said to training pods, wherever the kind of job keeps their templates."""
 
     roles: list[Roles] | None = Field(None, description="pods of these roles; every training pod where left out")
-    flags: dict[str, Any] | None = Field(None, description="flags of the training program; `null` removes, `true` is a bare flag")
+    flags: dict[str, Any] | None = Field(
+        None, description="flags of the training program; `null` removes, `true` is a bare flag, `false` removes one"
+    )
     template: dict[str, Any] | None = Field(None, description="a partial pod template; lists merge by their merge keys")
 
 

@@ -34,9 +34,11 @@ def set_flags(container: Tree, flags: Tree, path: Path, *, layer: str, entry: in
 
 
 def said(value: Tree) -> str | None:
-    """What a flag is set to: its text, empty for a bare flag, None to remove it."""
+    """What a flag is set to: its text after a blank, empty for a bare flag, None to remove it, `false` to remove a bare one."""
     if value.value is None:
         return None
+    if value.value is False:
+        return "false"
     return "" if value.value is True else f" {value.value}"
 
 
@@ -74,7 +76,7 @@ def _is_number(text: str) -> bool:
 
 def _set(words: dict[str, list[Tree]], flag: str, value: Tree, rank: Rank) -> None:
     """Set one flag in place; of one that stands several times the first stays, and the others go."""
-    done = value.value is None
+    done = value.value is None or value.value is False
     for name in ("command", "args"):
         rest = words[name]
         kept: list[Tree] = []
@@ -85,7 +87,7 @@ def _set(words: dict[str, list[Tree]], flag: str, value: Tree, rank: Rank) -> No
             elif not done:
                 kept += _written(rest[:size], flag, value, rank)
                 done = True
-            if size == 2 and value.value is True and rest[1].bound == _PERHAPS:
+            if size == 2 and isinstance(value.value, bool) and rest[1].bound == _PERHAPS:
                 kept.append(Tree(rest[1].value, rest[1].mark, None, rest[1].rank, bound=_OWN))
             rest = rest[size or 1 :]
         words[name] = kept
@@ -137,8 +139,8 @@ def _problems(container: Tree, flags: Tree, path: Path) -> list[Diagnostic]:
         if not flag.startswith("-") or "=" in flag:
             hint = f"write `--{flag.lstrip('-').partition('=')[0]}: VALUE`"
             found.append(Diagnostic("invalid-overlay", f"`{flag}` is no flag of the form `--name`", value.key or value.mark, hint=hint))
-        if value.value is False or isinstance(value.value, (dict, list)):
-            hint = "text, a number, `true` for a bare flag, or `null` to remove it"
+        if isinstance(value.value, (dict, list)):
+            hint = "text, a number, `true` for a bare flag, `null` to remove it with its value, or `false` without"
             found.append(Diagnostic("invalid-overlay", f"the flag `{flag}` cannot be set to this value", value.place(), hint=hint))
     shell = _shell_string(container)
     if shell:

@@ -82,7 +82,7 @@ def _excluded(layers: Sequence[Layer]) -> Iterator[Diagnostic]:
 
 def _each_once(problems: list[Diagnostic]) -> list[Diagnostic]:
     """One mistake of an overlay is one diagnostic, however many roles and jobs it is laid on."""
-    return list({(each.rule, str(each.mark), each.message): each for each in reversed(problems)}.values())[::-1]
+    return list({(each.rule, str(each.mark)): each for each in reversed(problems)}.values())[::-1]
 
 
 class _Laying:

@@ -57,12 +57,18 @@ class Merge:
         old = base if base and isinstance(base.value, dict) else patch.having({})
         excluded = excludes(patch, shape)
         merged = {name: child for name, child in old.value.items() if name not in excluded}
+        for name, child in old.value.items():
+            if name in excluded and not child.mark.layer and shape and shape.name == "Volume":
+                self._warn_other_volume(name, patch, path)
         for name, child in patch.value.items():
             if child.value is None:
                 merged.pop(name, None)
                 if shape and name in shape.required:
                     merged[name] = child  # the verdict on the result then points at this null
                 continue
+            there = merged.get(name)
+            if (there is None or there.value is None) and _only_removes(child):
+                continue  # what is to be removed is not there, nor will be what it would stand in
             below = shape.at((name,)) if shape else None
             step = Key(name) if shape and shape.fields is None else name
             merged[name] = self(merged.get(name), child, below, (*path, step))
@@ -139,8 +145,23 @@ class Merge:
         hint = "use `flags` to set single ones" if path[-1] in ("args", "command") else "write `{$append: [...]}` to add to it"
         self.problems.append(Diagnostic("list-replaced", message, patch.place(), field=spell(path), severity="warning", hint=hint))
 
+    def _warn_other_volume(self, name: str, patch: Tree, path: Path) -> None:
+        message = f"`{name}` of a volume of the base goes, and whatever mounts it now mounts this one"
+        hint = "give the overlay's volume another name, if both are wanted"
+        self.problems.append(
+            Diagnostic("volume-replaced", message, patch.place(), field=spell((*path, name)), severity="warning", hint=hint)
+        )
+
     def _problem(self, rule: str, message: str, tree: Tree, path: Path, hint: str = "") -> None:
         self.problems.append(Diagnostic(rule, message, tree.place(), field=spell(path), hint=hint))
+
+
+def _only_removes(patch: Tree) -> bool:
+    return (
+        isinstance(patch.value, dict)
+        and bool(patch.value)
+        and all(child.value is None or _only_removes(child) for child in patch.value.values())
+    )
 
 
 def chosen(patch: Tree, shape: Shape | None) -> list[str]:
