@@ -409,6 +409,13 @@ def test_nothing_to_render_leaves_the_folder_alone(tmp_path: Path) -> None:
     assert _run("render", "job.yaml", "--to", "", cwd=tmp_path).returncode == 2
 
 
+def test_an_overlay_beside_the_jobs_is_not_rendered(tmp_path: Path) -> None:
+    overlay = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: my}\nspec: {pods: []}\n"
+    _write(tmp_path, {"jobs/job.yaml": JOB, "jobs/my.yaml": overlay})
+    done = _run("render", "jobs", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, JOB, "")
+
+
 def test_what_render_passes_by_is_told(tmp_path: Path) -> None:
     _write(tmp_path, {"jobs/job.yaml": JOB, "jobs/compose.yaml": COMPOSE})
     done = _run("render", "jobs", cwd=tmp_path)

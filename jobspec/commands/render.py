@@ -12,7 +12,7 @@ from jobspec.documents.files import find
 from jobspec.documents.writer import write
 from jobspec.manifests import check
 from jobspec.reports import REPORTS
-from jobspec.targets import choose
+from jobspec.targets import KINDS, choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def run(inputs: Inputs, *, to: str | None) -> int:
     if not all(report.valid for report in reports):
         _report(reports, target, inputs.output, sys.stderr if inputs.output == "text" or to is None else sys.stdout)
         return 1
-    documents = [document for document in documents if document.kind != "Overlay"]
+    documents = [document for document in documents if KINDS.get((document.api_version, document.kind)) != "jobspec"]
     if not documents:
         raise JobspecError("nothing to render: the files hold no object of a cluster")
     if to is None:
