@@ -12,7 +12,7 @@ from jobspec.diagnostics import JobspecError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, HelpFormatter, Namespace
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from jobspec.commands.inputs import Inputs
 
@@ -55,10 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     try:
-        command, options = _parse(arguments)
+        run, options = _parse(arguments)
     except SystemExit as end:  # argparse has told its help, or what is wrong
         return int(end.code or 0)
-    return _RUN[command](options)
+    return run(options)
 
 
 def _cannot(why: str) -> int:
@@ -119,25 +119,17 @@ def _inputs(options: Namespace) -> Inputs:
     )
 
 
-_RUN = {"validate": _validate, "render": _render, "explain": _explain, "schema": _schema}
-_HELP = {
-    "validate": "say what an API server would say to manifests",
-    "render": "lay overlays on jobs, check the result and write it",
-    "explain": "say what a rule is about",
-    "schema": "write or check the schemas that follow from the models",
-}
-
-
-def _parse(arguments: Sequence[str]) -> tuple[str, Namespace]:
-    """The command and its options; only its own parser is made, since argparse takes as long for one as a verdict."""
+def _parse(arguments: Sequence[str]) -> tuple[Callable[[Namespace], int], Namespace]:
+    """What runs the command, and its options; only its own parser is made, since argparse takes as long for one as a verdict."""
     command = arguments[0] if arguments else ""
-    if command in _RUN:
-        return command, _ARGUMENTS[command](_parser(f"jobspec {command}", _HELP[command])).parse_args(arguments[1:])
+    if command in _COMMANDS:
+        what, add_arguments, run = _COMMANDS[command]
+        return run, add_arguments(_parser(f"jobspec {command}", what)).parse_args(arguments[1:])
     parser = _parser("jobspec", "configure and check Kubernetes training jobs: layered overlays, and an API server's verdict offline")
-    parser.epilog = "commands:\n" + "".join(f"  {name:10}{what}\n" for name, what in _HELP.items()) + f"\n{_EXIT_CODES}"
+    parser.epilog = "commands:\n" + "".join(f"  {name:10}{what}\n" for name, (what, *_) in _COMMANDS.items()) + f"\n{_EXIT_CODES}"
     parser.add_argument("--version", action="version", version=f"jobspec {__version__}")
     parser.add_argument(
-        "command", choices=list(_RUN), metavar="COMMAND", help="one of those below; `jobspec COMMAND --help` tells its options"
+        "command", choices=list(_COMMANDS), metavar="COMMAND", help="one of those below; `jobspec COMMAND --help` tells its options"
     )
     parser.parse_args(arguments)
     raise AssertionError(arguments)  # without a known command, parse_args has ended the program
@@ -198,9 +190,10 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
     return parser
 
 
-_ARGUMENTS = {
-    "validate": _validate_arguments,
-    "render": _render_arguments,
-    "explain": _explain_arguments,
-    "schema": _schema_arguments,
+#: Each command: what it does, its arguments, and what runs it.
+_COMMANDS = {
+    "validate": ("say what an API server would say to manifests", _validate_arguments, _validate),
+    "render": ("lay overlays on jobs, check the result and write it", _render_arguments, _render),
+    "explain": ("say what a rule is about", _explain_arguments, _explain),
+    "schema": ("write or check the schemas that follow from the models", _schema_arguments, _schema),
 }

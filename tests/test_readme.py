@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jobspec.cli import _HELP
+from jobspec.cli import _COMMANDS
 from jobspec.overlays.layer import shipped
 from tests.reference import ROOT
 
@@ -99,5 +99,5 @@ def test_the_python_example_builds_the_job() -> None:
 
 def test_every_command_of_the_readme_exists() -> None:
     shown = set(re.findall(r"\bjobspec ([a-z]+) ", README))
-    assert shown <= _HELP.keys()
+    assert shown <= _COMMANDS.keys()
     assert {"render", "validate", "explain"} <= shown

@@ -32,7 +32,9 @@ def run(inputs: Inputs, *, to: str | None) -> int:
     found = find(inputs.paths)
     checked = [] if broken else [check(each, target, layers, skip_unknown=inputs.skip_unknown) for each in found]
     reports = broken or [each.report for each in checked]
-    documents = _companions_once([document for each in checked for document in each.documents])
+    documents = [document for each in checked for document in each.documents]
+    if layers:
+        documents = _companions_once(documents)
     require_workload(layers, reports)
     _tell_duplicates(documents, reports)
     if not all(report.valid for report in reports):

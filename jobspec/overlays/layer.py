@@ -33,7 +33,7 @@ class Layer:
         spec = tree.get("spec")
         assert spec
         self.spec = spec
-        self.name: str = tree.data()["metadata"]["name"]
+        self.name = _name(tree)
         override = spec.get("override")
         self.override = bool(override and override.value)
         self.values = values
@@ -60,7 +60,7 @@ def load(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[lis
         tree, found = _read(path, target)
         problems += found
         if tree:
-            name = tree.data()["metadata"]["name"]
+            name = _name(tree)
             if name in trees:
                 raise JobspecError(f"the overlays {trees[name].mark.file} and {path} have the same name, {name}")
             trees[name] = tree
@@ -73,6 +73,12 @@ def load(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[lis
         problems += found
         layers.append(Layer(tree, found_values))
     return layers, problems
+
+
+def _name(tree: Tree) -> str:
+    name = tree.get("metadata", "name")
+    assert name
+    return str(name.value)
 
 
 def locate(name: str) -> str:
