@@ -36,7 +36,7 @@ def json_report(files: Iterable[FileReport], target: Target) -> str:
     """The report of a run as one JSON object."""
     import json
 
-    from jobspec.targets import OPERATORS
+    from jobspec.targets import told
 
     files = list(files)
     report = {
@@ -49,7 +49,7 @@ def json_report(files: Iterable[FileReport], target: Target) -> str:
             }
             for each in files
         ],
-        "target": {operator: target[operator] for operator in OPERATORS},
+        "target": told(target),
         "summary": _count(files),
     }
     return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
@@ -76,7 +76,7 @@ def lines_of(diagnostic: Diagnostic) -> list[str]:
 
 def coverage(files: list[FileReport], target: Target) -> str:
     """One line that leaves nothing out: how many documents, how each fared, against which releases."""
-    from jobspec.targets import OPERATORS
+    from jobspec.targets import told
 
     counts = _count(files)
     parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
@@ -85,7 +85,7 @@ def coverage(files: list[FileReport], target: Target) -> str:
         parts += [f"{number} {severity}{'s' if number > 1 else ''}"] if number else []
     what = ", ".join(parts) or "nothing found"
     documents = f"{counts['documents']} document{'' if counts['documents'] == 1 else 's'}"
-    return f"{documents}: {what} ({', '.join(f'{operator} {target[operator]}' for operator in OPERATORS)})"
+    return f"{documents}: {what} ({', '.join(' '.join(each) for each in told(target).items())})"
 
 
 def _count(files: list[FileReport]) -> dict[str, int]:

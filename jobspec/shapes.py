@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _PLAIN: dict[str, type] = {"string": str, "boolean": bool}
+_LIMITS = frozenset(("format", "pattern", "enum", "minLength", "maxLength"))  # of what has a plain type
+_SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
 
 
 class Shape:
@@ -32,10 +34,12 @@ class Shape:
         "format",
         "items",
         "keys",
+        "least",
         "maximum",
         "merge",
         "meta",
         "minimum",
+        "most",
         "name",
         "pattern",
         "plain",
@@ -43,6 +47,7 @@ class Shape:
         "required",
         "type",
         "unique",
+        "use",
         "values",
     )
 
@@ -57,7 +62,7 @@ class Shape:
         self.items: Shape | None = raw.get("items")
         self.plain: type | None = None
         """The Python type of which every value fits, where nothing but the type counts."""
-        if self.type in _PLAIN and not raw.keys() & {"format", "pattern", "enum", "minimum", "maximum"}:
+        if self.type in _PLAIN and not raw.keys() & _LIMITS:
             self.plain = _PLAIN[self.type]
         self.required: list[str] = raw.get("required", [])
         self.format: str = raw.get("format", "")
@@ -65,6 +70,10 @@ class Shape:
         self.enum: list[Any] = raw.get("enum", [])
         self.minimum: int | None = raw.get("minimum")
         self.maximum: int | None = raw.get("maximum")
+        size = _SIZES.get(self.type, "")
+        self.least: int | None = raw.get("min" + size)
+        """The fewest characters, items or fields."""
+        self.most: int | None = raw.get("max" + size)
         self.default: Any = raw.get("default")
         self.keys: list[str] = raw.get("keys", [])
         """The list-map keys that the server enforces."""
@@ -72,6 +81,8 @@ class Shape:
         """A set: no item twice."""
         self.merge: list[str] = raw.get("merge", [])
         """The keys that overlays merge the list's items by."""
+        self.use: str = raw.get("use", "")
+        """What took the place of a field that later releases do not have."""
         self.meta: bool = raw.get("meta", False)
         """The object's own metadata, which has rules of its own."""
         self.replicas: list[str] = raw.get("replicas", [])

@@ -1,4 +1,4 @@
-"""Releases: which exist, which kinds they define, and which Kubernetes libraries an operator was built with."""
+"""Releases: which exist, which kinds they define, and which libraries an operator was built with."""
 
 from __future__ import annotations
 
@@ -10,22 +10,45 @@ if TYPE_CHECKING:
 
     Target = Mapping[str, str]
 
-#: component -> release -> the release of the Kubernetes libraries that froze the pod schema inside its CRDs; newest last.
-RELEASES: dict[str, dict[str, str]] = {
-    "training-operator": {"1.9.0": "0.31.3", "1.9.4": "0.36.3"},
-    "kubernetes": {"1.36": "0.36.3"},
-    "jobspec": {"1": "0.36.3"},
+#: component -> release -> the libraries whose types its CRDs froze, `k8s.io/api` as `kubernetes`; newest last.
+#: From the operators' own go.mod at each release.
+RELEASES: dict[str, dict[str, dict[str, str]]] = {
+    "training-operator": {
+        "1.7.0": {"kubernetes": "0.27.3"},
+        "1.8.1": {"kubernetes": "0.29.3"},
+        "1.9.0": {"kubernetes": "0.31.3"},
+        "1.9.4": {"kubernetes": "0.36.3"},
+    },
+    "trainer": {
+        "2.0.0": {"kubernetes": "0.32.2", "jobset": "0.8.2"},
+        "2.1.0": {"kubernetes": "0.34.1", "jobset": "0.10.1"},
+        "2.2.0": {"kubernetes": "0.35.2", "jobset": "0.11.1"},
+        "2.2.1": {"kubernetes": "0.36.0", "jobset": "0.11.1"},
+        "2.3.0": {"kubernetes": "0.36.2", "jobset": "0.12.0"},
+    },
+    "jobset": {
+        "0.8.2": {"kubernetes": "0.32.2"},
+        "0.10.1": {"kubernetes": "0.34.1"},
+        "0.11.1": {"kubernetes": "0.35.0"},
+        "0.12.0": {"kubernetes": "0.36.0"},
+    },
+    "kubernetes": {"1.36": {"kubernetes": "0.36.3"}},
+    "jobspec": {"1": {"kubernetes": "0.36.3"}},
 }
 
 #: (apiVersion, kind) -> the component whose release decides about its schema.
 KINDS: dict[tuple[str, str], str] = {
     ("kubeflow.org/v1", "PyTorchJob"): "training-operator",
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainer",
+    ("trainer.kubeflow.org/v1alpha1", "TrainingRuntime"): "trainer",
+    ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime"): "trainer",
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobset",
     ("v1", "PersistentVolumeClaim"): "kubernetes",
     ("jobspec.dev/v1alpha1", "Overlay"): "jobspec",
 }
 
-#: The components that a user may choose a release of.
-OPERATORS = ("training-operator",)
+#: The components that a user may choose a release of. JobSet's follows from the trainer's unless it is chosen, too.
+OPERATORS = ("training-operator", "trainer", "jobset")
 
 
 def choose(wishes: Iterable[str]) -> Target:
@@ -33,17 +56,36 @@ def choose(wishes: Iterable[str]) -> Target:
 
     A release may be shortened (`1.9` is the newest known patch of it). Raises JobspecError for what is not known.
     """
+    chosen = dict(_wish(wish) for wish in wishes)
     target = {component: list(releases)[-1] for component, releases in RELEASES.items()}
-    for wish in wishes:
-        operator, equals, release = wish.partition("=")
-        if not equals or operator not in OPERATORS:
-            raise JobspecError(f"--target {wish}: write OPERATOR=RELEASE with one of {', '.join(OPERATORS)}")
-        known = RELEASES[operator]
-        matching = [each for each in known if each == release or each.startswith(release + ".")]
-        if not matching:
-            raise JobspecError(f"--target {wish}: the known releases of {operator} are {', '.join(known)}")
-        target[operator] = matching[-1]
-    return target
+    target |= RELEASES["trainer"][chosen.get("trainer", target["trainer"])] | {"kubernetes": target["kubernetes"]}
+    return target | chosen
+
+
+def _wish(wish: str) -> tuple[str, str]:
+    operator, equals, release = wish.partition("=")
+    if not equals or operator not in OPERATORS:
+        raise JobspecError(f"--target {wish}: write OPERATOR=RELEASE with one of {', '.join(OPERATORS)}")
+    known = RELEASES[operator]
+    matching = [each for each in known if each == release or each.startswith(release + ".")]
+    if not matching:
+        raise JobspecError(f"--target {wish}: the known releases of {operator} are {', '.join(known)}")
+    return operator, matching[-1]
+
+
+def told(target: Target) -> dict[str, str]:
+    """The releases that a report names: the operators' of training jobs, and JobSet's where it is not the trainer's own."""
+    operators = OPERATORS if target["jobset"] != RELEASES["trainer"][target["trainer"]]["jobset"] else OPERATORS[:2]
+    return {operator: target[operator] for operator in operators}
+
+
+def reached(release: str, other: str) -> bool:
+    """Whether a release is another one or came after it."""
+    return _numbers(release) >= _numbers(other)
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(part) for part in release.split(".")]
 
 
 def schema_path(component: str, release: str, api_version: str, kind: str) -> str:

@@ -7,7 +7,7 @@ import sys
 
 from jobspec import data
 from jobspec.diagnostics import JobspecError
-from jobspec.schemas import files
+from jobspec.schemas.files import files
 
 
 def export(folder: str) -> int:

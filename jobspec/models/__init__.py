@@ -5,13 +5,25 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jobspec.models.base import Model
+    from jobspec.models.jobset import JobSet as JobSet
     from jobspec.models.overlay import Overlay as Overlay
     from jobspec.models.persistentvolumeclaim import PersistentVolumeClaim as PersistentVolumeClaim
     from jobspec.models.pytorchjob import PyTorchJob as PyTorchJob
+    from jobspec.models.runtime import ClusterTrainingRuntime as ClusterTrainingRuntime
+    from jobspec.models.runtime import TrainingRuntime as TrainingRuntime
+    from jobspec.models.trainjob import TrainJob as TrainJob
 
-_MODULES = {"Overlay": "overlay", "PersistentVolumeClaim": "persistentvolumeclaim", "PyTorchJob": "pytorchjob"}
+_MODULES = {
+    "ClusterTrainingRuntime": "runtime",
+    "JobSet": "jobset",
+    "Overlay": "overlay",
+    "PersistentVolumeClaim": "persistentvolumeclaim",
+    "PyTorchJob": "pytorchjob",
+    "TrainJob": "trainjob",
+    "TrainingRuntime": "runtime",
+}
 
-__all__ = ["Overlay", "PersistentVolumeClaim", "PyTorchJob"]
+__all__ = ["ClusterTrainingRuntime", "JobSet", "Overlay", "PersistentVolumeClaim", "PyTorchJob", "TrainJob", "TrainingRuntime"]
 
 
 def __getattr__(name: str) -> object:

@@ -4,12 +4,18 @@ A field is one line: its Python type, the facts about it, a default and a descri
 
     env: Annotated[list[EnvVar] | None, Keyed("name")] = Field(None, description="variables of the container")
 
+Limits are annotated_types' own (`Ge`, `MinLen`, `MaxLen`), which pydantic enforces. A fact that does not hold on every release
+stands inside of `Since` or `Until`; pydantic does not see it there, so that a model takes what any release takes::
+
+    command: Annotated[list[str] | None, Since("trainer", "2.2", MaxLen(128))] = Field(None, description="program to start")
+
 Everything else (structural schema, JSON Schema, CRD) is derived from these lines by `jobspec.schemas`.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
+from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -21,8 +27,8 @@ class Model(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
-    #: The whole object is replaced by a server-side apply, never merged (`x-kubernetes-map-type: atomic`).
-    ATOMIC: ClassVar[bool] = False
+    #: Facts about the object itself, wherever it stands.
+    FACTS: ClassVar[tuple[object, ...]] = ()
 
 
 @dataclass(frozen=True)
@@ -73,9 +79,9 @@ class ListType:
 
 @dataclass(frozen=True)
 class MapType:
-    """How the server treats a map of free keys: `atomic` (one value)."""
+    """How a server-side apply treats an object or a map of free keys: `atomic` (replaced whole) or `granular` (merged, as by default)."""
 
-    name: Literal["atomic"]
+    name: Literal["atomic", "granular"]
 
 
 @dataclass(frozen=True)
@@ -87,11 +93,57 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Choices:
+    """The texts that an enumeration takes, where not every release takes all of the annotation's."""
+
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Type:
+    """The type that a release takes of the wider one in the annotation."""
+
+    annotation: Any
+
+
+@dataclass(frozen=True)
+class Required:
+    """The field has to be given."""
+
+
+@dataclass(frozen=True)
+class Defaulted:
+    """The schema says the field's default; elsewhere it is only what pydantic and the operator take it for."""
+
+
+@dataclass(frozen=True, init=False)
 class Since:
-    """A fact that holds from a *release* of *component* on; before it, the field does not exist."""
+    """*facts* hold from a *release* of *component* on; without any, the field itself exists from then on."""
 
     component: str
     release: str
+    facts: tuple[object, ...]
+
+    def __init__(self, component: str, release: str, *facts: object) -> None:
+        object.__setattr__(self, "component", component)
+        object.__setattr__(self, "release", release)
+        object.__setattr__(self, "facts", facts)
+
+
+@dataclass(frozen=True, init=False)
+class Until:
+    """*facts* hold before a *release* of *component*; without any, the field itself is gone from then on, and *use* says what to use."""
+
+    component: str
+    release: str
+    facts: tuple[object, ...]
+    use: str
+
+    def __init__(self, component: str, release: str, *facts: object, use: str = "") -> None:
+        object.__setattr__(self, "component", component)
+        object.__setattr__(self, "release", release)
+        object.__setattr__(self, "facts", facts)
+        object.__setattr__(self, "use", use)
 
 
 @dataclass(frozen=True)
@@ -110,6 +162,7 @@ class Column:
     name: str
     type: str
     path: str
+    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,18 +175,33 @@ class Resource:
     plural: str
     component: str
     """Whose releases decide about the schema: an operator, `kubernetes`, or `jobspec` itself."""
+    scope: Literal["Namespaced", "Cluster"] = "Namespaced"
     status: bool = False
     scale: Scale | None = None
     columns: tuple[Column, ...] = ()
 
+    @property
+    def api_version(self) -> str:
+        """Group and version as manifests write them."""
+        return f"{self.group}/{self.version}".lstrip("/")
+
 
 QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
 
-Int32 = Annotated[int, Field(ge=-(2**31), le=2**31 - 1), Format("int32")]
-Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), Format("int64")]
+Int32 = Annotated[int, Ge(-(2**31)), Le(2**31 - 1), Format("int32")]
+Int64 = Annotated[int, Ge(-(2**63)), Le(2**63 - 1), Format("int64")]
 Time = Annotated[str, Format("date-time")]
 IntOrString = int | str
 Quantity = Annotated[int | Annotated[str, Field(pattern=QUANTITY)], Quantities()]
 AtomicList = Annotated[list[T], ListType("atomic")]
 SetList = Annotated[list[T], ListType("set")]
 AtomicDict = Annotated[dict[str, T], MapType("atomic")]
+
+# Kubernetes' types say how a server treats the lists of a pod, and most of its defaults, from 0.31 on.
+PodList = Annotated[list[T], Since("kubernetes", "0.31", ListType("atomic"))]
+POD_DEFAULT = Since("kubernetes", "0.31", Defaulted())
+
+
+def pod_keys(*keys: str) -> Since:
+    """The keys of a list of a pod, which overlays merge by on every release."""
+    return Since("kubernetes", "0.31", Keyed(*keys))

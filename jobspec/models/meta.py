@@ -1,16 +1,17 @@
 """Metadata of objects and of embedded templates, and the selection of objects by label."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+from annotated_types import Ge, MaxLen, MinLen
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int64, Keyed, Model, SetList, Time
+from jobspec.models.base import AtomicList, Int64, Keyed, MapType, Model, Pattern, PodList, SetList, Time
 
 
 class OwnerReference(Model):
     """An object that this one belongs to and disappears with."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
     api_version: str = Field(description="API version of the owner, such as `kubeflow.org/v1`")
     kind: str = Field(description="kind of the owner")
@@ -67,13 +68,29 @@ class LabelSelectorRequirement(Model):
 
     key: str = Field(description="key of the label")
     operator: str = Field(description="`In`, `NotIn`, `Exists` or `DoesNotExist`")
-    values: AtomicList[str] | None = Field(None, description="the values for `In` and `NotIn`; none for the other operators")
+    values: PodList[str] | None = Field(None, description="the values for `In` and `NotIn`; none for the other operators")
 
 
 class LabelSelector(Model):
     """Objects by their labels: all conditions hold; the empty selector takes every object."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
     match_labels: dict[str, str] | None = Field(None, description="labels that the object has, with just these values")
-    match_expressions: AtomicList[LabelSelectorRequirement] | None = Field(None, description="further conditions on labels")
+    match_expressions: PodList[LabelSelectorRequirement] | None = Field(None, description="further conditions on labels")
+
+
+#: A word in CamelCase, of a group or of nobody in particular: `Complete`, `example.com/Ready`.
+_CONDITION_TYPE = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+_CONDITION_REASON = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
+
+
+class Condition(Model):
+    """A state that an object is or was in."""
+
+    type: Annotated[str, MaxLen(316), Pattern(_CONDITION_TYPE)] = Field(description="the state, a word such as `Complete`")
+    status: Literal["True", "False", "Unknown"] = Field(description="whether the object is in it: `True`, `False` or `Unknown`")
+    reason: Annotated[str, MinLen(1), MaxLen(1024), Pattern(_CONDITION_REASON)] = Field(description="why, as a word in CamelCase")
+    message: Annotated[str, MaxLen(32768)] = Field(description="why, as a sentence; it may be empty")
+    last_transition_time: Time = Field(description="when `status` last changed")
+    observed_generation: Annotated[Int64, Ge(0)] | None = Field(None, description="`metadata.generation` that the condition was set for")

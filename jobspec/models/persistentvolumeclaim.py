@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Keyed, Model, Quantity, Resource, Time
+from jobspec.models.base import AtomicList, Keyed, MapType, Model, Quantity, Resource, Time
 from jobspec.models.meta import ObjectMeta
 from jobspec.models.pod.claim import PersistentVolumeClaimSpec
 
@@ -35,7 +35,9 @@ class PersistentVolumeClaimStatus(Model):
     capacity: dict[str, Quantity] | None = Field(None, description="size of the bound volume, as `storage`")
     conditions: Annotated[list[PersistentVolumeClaimCondition] | None, Keyed("type")] = Field(None, description="states of the claim")
     allocated_resources: dict[str, Quantity] | None = Field(None, description="size that counts for quota while a resize is under way")
-    allocated_resource_statuses: dict[str, str] | None = Field(None, description="state of a resize by resource, as `NodeResizePending`")
+    allocated_resource_statuses: Annotated[dict[str, str] | None, MapType("granular")] = Field(
+        None, description="state of a resize by resource, as `NodeResizePending`"
+    )
     current_volume_attributes_class_name: str | None = Field(None, description="VolumeAttributesClass that the volume has now")
     modify_volume_status: ModifyVolumeStatus | None = Field(None, description="the change of the class that is under way")
 

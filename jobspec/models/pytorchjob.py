@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from jobspec.models.autoscaling import MetricSpec
-from jobspec.models.base import Column, Int32, Int64, Merge, Model, Quantity, Resource, Rule, Scale, Time
+from jobspec.models.base import Column, Int32, Int64, Merge, Model, Quantity, Resource, Rule, Scale, Since, Time
 from jobspec.models.meta import LabelSelector, ObjectMeta
 from jobspec.models.pod.template import PodTemplateSpec
 
@@ -14,9 +14,9 @@ class SchedulingPolicy(Model):
     """How the pods are scheduled as a gang, where the operator has a gang scheduler."""
 
     min_available: Int32 | None = Field(None, description="fewest pods to start together, the sum of all replicas by default")
-    queue: Annotated[str | None, Rule("self == oldSelf", "spec.runPolicy.schedulingPolicy.queue is immutable")] = Field(
-        None, description="queue of Volcano, `default` by default; it cannot change"
-    )
+    queue: Annotated[
+        str | None, Since("training-operator", "1.8", Rule("self == oldSelf", "spec.runPolicy.schedulingPolicy.queue is immutable"))
+    ] = Field(None, description="queue of Volcano, `default` by default; it cannot change")
     min_resources: dict[str, Quantity] | None = Field(None, description="resources to start together, computed from the pods by default")
     priority_class: str | None = Field(None, description="PriorityClass of the gang; only Volcano looks at it")
     schedule_timeout_seconds: Int32 | None = Field(None, description="seconds to wait for the gang; only scheduler-plugins looks at it")
@@ -26,7 +26,9 @@ class RunPolicy(Model):
     """How long a job runs, how often it fails, and what is left of it."""
 
     suspend: bool = Field(False, description="delete the pods and wait; the start time begins anew when it goes on")
-    managed_by: str | None = Field(None, description="controller: `kubeflow.org/training-operator` or `kueue.x-k8s.io/multikueue`")
+    managed_by: Annotated[str | None, Since("training-operator", "1.9")] = Field(
+        None, description="controller: `kubeflow.org/training-operator` or `kueue.x-k8s.io/multikueue`"
+    )
     clean_pod_policy: str | None = Field(None, description="pods to delete when the job is over: `None` (default), `Running` or `All`")
     ttl_seconds_after_finished: Int32 | None = Field(None, description="seconds after the end until the job is deleted; never by default")
     active_deadline_seconds: Int64 | None = Field(None, description="seconds after the start until the job fails; never by default")

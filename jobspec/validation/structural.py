@@ -98,6 +98,17 @@ def _object(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> I
     for name in shape.required:
         if data.get(name) is None and did_you_mean(name) not in meant:
             yield _missing(name, data, path)
+    if shape.least is not None or shape.replicas:
+        yield from _as_a_whole(data, shape, path)
+
+
+def _as_a_whole(data: dict[str, Any], shape: Shape, path: Path) -> Iterator[Problem]:
+    """Whether an object has as many fields as it needs, nulls dropped and defaults filled in, and a number of replicas that can be."""
+    assert shape.fields
+    given = sum(data.get(name) is not None or child.default is not None for name, child in shape.fields.items())
+    problem = _size(given, "field", shape, path)
+    if problem:
+        yield problem
     if shape.replicas and not path:
         yield from _scale(data, shape.replicas)
 
@@ -122,6 +133,9 @@ def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterato
     for index, item in enumerate(items):
         if type(item) is not shape.items.plain and (item is not None or not typed):
             yield from _value(item, shape.items, (*path, index), typed=typed)
+    problem = _size(len(items), "item", shape, path)
+    if problem:
+        yield problem
     if typed:
         return
     if shape.keys:
@@ -168,40 +182,60 @@ def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pr
         or (kind is float and (expected == "number" or (typed and shape.format == "quantity")))
     ):
         yield _wrong_type(value, shape, path)
-    elif shape.format:
-        yield from _format(value, shape, path, typed=typed)
-    elif shape.pattern and kind is str:
-        yield from _pattern(value, shape, path)
-    elif shape.enum and value not in shape.enum:
-        choices = ", ".join(f"`{choice}`" for choice in shape.enum)
-        yield Problem(
-            "unsupported-choice", path, f"{_name(path)} takes one of {choices}, not {describe(value)}", closest(value, shape.enum)
-        )
-    elif kind is int and ((shape.minimum is not None and value < shape.minimum) or (shape.maximum is not None and value > shape.maximum)):
-        limits = f"at least {shape.minimum}" if shape.maximum is None else f"{shape.minimum} to {shape.maximum}"
-        yield Problem("out-of-range", path, f"{_name(path)} takes {limits}, not {value}")
+    else:
+        problem = _format(value, shape, path, typed=typed) or (_number if kind is not str else _text)(value, shape, path)
+        if problem:
+            yield problem
 
 
 _BITS = {"int32": 31, "int64": 63}
 
 
-def _format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+def _format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
     name = _name(path)
     if shape.format in _BITS:
         most = (1 << _BITS[shape.format]) - 1
         if not -most - 1 <= value <= most:
-            yield Problem("out-of-range", path, f"{name} takes {-most - 1:,} to {most:,}, not {value:,}")
-    elif isinstance(value, str) and not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
+            return Problem("out-of-range", path, f"{name} takes {-most - 1:,} to {most:,}, not {value:,}")
+    elif shape.format and isinstance(value, str) and not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
         message = f"{name} takes {formats.EXAMPLES[shape.format]}, not {describe(value)}"
-        yield Problem("wrong-format", path, message, quantity_hint(value) if shape.format == "quantity" else "")
+        return Problem("wrong-format", path, message, quantity_hint(value) if shape.format == "quantity" else "")
+    return None
 
 
-def _pattern(value: str, shape: Shape, path: Path) -> Iterator[Problem]:
+def _number(value: Any, shape: Shape, path: Path) -> Problem | None:
+    if (shape.minimum is None or value >= shape.minimum) and (shape.maximum is None or value <= shape.maximum):
+        return None
+    limits = f"at least {shape.minimum}" if shape.maximum is None else f"{shape.minimum} to {shape.maximum}"
+    return Problem("out-of-range", path, f"{_name(path)} takes {limits}, not {value}")
+
+
+def _text(value: str, shape: Shape, path: Path) -> Problem | None:
+    if shape.enum and value not in shape.enum:
+        choices = ", ".join(f"`{choice}`" if choice else "an empty text" for choice in shape.enum)
+        message = f"{_name(path)} takes one of {choices}, not {describe(value)}"
+        return Problem("unsupported-choice", path, message, closest(value, shape.enum))
+    return _size(len(value), "character", shape, path) or (_pattern(value, shape, path) if shape.pattern else None)
+
+
+def _pattern(value: str, shape: Shape, path: Path) -> Problem | None:
     import re
 
     regex = re.sub(r"(?<!\\)\$$", r"\\Z", shape.pattern)  # in RE2, `$` is the end of the text, not a line's
-    if not re.search(regex, value, re.ASCII):
-        yield Problem("wrong-format", path, f"{_name(path)} has to match `{shape.pattern}`, which {describe(value)} does not")
+    if re.search(regex, value, re.ASCII):
+        return None
+    return Problem("wrong-format", path, f"{_name(path)} has to match `{shape.pattern}`, which {describe(value)} does not")
+
+
+def _size(size: int, what: str, shape: Shape, path: Path) -> Problem | None:
+    """Whether a text, list or object is too short or too long."""
+    if shape.least is not None and size < shape.least:
+        limit = f"at least {shape.least:,} {what}{'s' * (shape.least != 1)}"
+    elif shape.most is not None and size > shape.most:
+        limit = f"at most {shape.most:,} {what}{'s' * (shape.most != 1)}"
+    else:
+        return None
+    return Problem("wrong-size", path, f"{_name(path)} takes {limit}, and has {size:,}")
 
 
 def _scale(data: dict[str, Any], path: list[str]) -> Iterator[Problem]:

@@ -1,8 +1,10 @@
 """Which nodes a pod may or likes to run on, and beside which other pods."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Model
+from jobspec.models.base import AtomicList, Int32, MapType, Model, PodList, Since
 from jobspec.models.meta import LabelSelector
 
 
@@ -11,24 +13,24 @@ class NodeSelectorRequirement(Model):
 
     key: str = Field(description="key of the label, or the field `metadata.name`")
     operator: str = Field(description="`In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` or `Lt`")
-    values: AtomicList[str] | None = Field(None, description="values to compare with: one integer for `Gt` and `Lt`, none for `Exists`")
+    values: PodList[str] | None = Field(None, description="values to compare with: one integer for `Gt` and `Lt`, none for `Exists`")
 
 
 class NodeSelectorTerm(Model):
     """Conditions on a node that hold together; without any, no node fits."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
-    match_expressions: AtomicList[NodeSelectorRequirement] | None = Field(None, description="conditions on labels")
-    match_fields: AtomicList[NodeSelectorRequirement] | None = Field(None, description="conditions on fields: `metadata.name` alone")
+    match_expressions: PodList[NodeSelectorRequirement] | None = Field(None, description="conditions on labels")
+    match_fields: PodList[NodeSelectorRequirement] | None = Field(None, description="conditions on fields: `metadata.name` alone")
 
 
 class NodeSelector(Model):
     """Nodes that fit at least one of several terms."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
-    node_selector_terms: AtomicList[NodeSelectorTerm] = Field(description="the terms, of which one has to fit")
+    node_selector_terms: PodList[NodeSelectorTerm] = Field(description="the terms, of which one has to fit")
 
 
 class PreferredSchedulingTerm(Model):
@@ -42,7 +44,7 @@ class NodeAffinity(Model):
     """Nodes that a pod requires and likes."""
 
     required_during_scheduling_ignored_during_execution: NodeSelector | None = Field(None, description="the only nodes allowed")
-    preferred_during_scheduling_ignored_during_execution: AtomicList[PreferredSchedulingTerm] | None = Field(
+    preferred_during_scheduling_ignored_during_execution: PodList[PreferredSchedulingTerm] | None = Field(
         None, description="likings; the node with the greatest sum of weights wins"
     )
 
@@ -52,9 +54,13 @@ class PodAffinityTerm(Model):
 
     topology_key: str = Field(description="node label whose equal values make one place, such as `kubernetes.io/hostname`")
     label_selector: LabelSelector | None = Field(None, description="the pods by label; left out, no pods")
-    match_label_keys: AtomicList[str] | None = Field(None, description="label keys whose values the pods share with this one")
-    mismatch_label_keys: AtomicList[str] | None = Field(None, description="label keys whose values differ between the pods and this one")
-    namespaces: AtomicList[str] | None = Field(None, description="namespaces to look in, by name; this pod's own by default")
+    match_label_keys: Annotated[AtomicList[str] | None, Since("kubernetes", "0.29")] = Field(
+        None, description="label keys whose values the pods share with this one"
+    )
+    mismatch_label_keys: Annotated[AtomicList[str] | None, Since("kubernetes", "0.29")] = Field(
+        None, description="label keys whose values differ between the pods and this one"
+    )
+    namespaces: PodList[str] | None = Field(None, description="namespaces to look in, by name; this pod's own by default")
     namespace_selector: LabelSelector | None = Field(None, description="namespaces to look in by label; the empty selector takes all")
 
 
@@ -68,10 +74,10 @@ class WeightedPodAffinityTerm(Model):
 class PodAffinity(Model):
     """Pods to be near to."""
 
-    required_during_scheduling_ignored_during_execution: AtomicList[PodAffinityTerm] | None = Field(
+    required_during_scheduling_ignored_during_execution: PodList[PodAffinityTerm] | None = Field(
         None, description="only places where all terms find a pod"
     )
-    preferred_during_scheduling_ignored_during_execution: AtomicList[WeightedPodAffinityTerm] | None = Field(
+    preferred_during_scheduling_ignored_during_execution: PodList[WeightedPodAffinityTerm] | None = Field(
         None, description="likings; the node with the greatest sum of weights wins"
     )
 
@@ -79,10 +85,10 @@ class PodAffinity(Model):
 class PodAntiAffinity(Model):
     """Pods to be far from."""
 
-    required_during_scheduling_ignored_during_execution: AtomicList[PodAffinityTerm] | None = Field(
+    required_during_scheduling_ignored_during_execution: PodList[PodAffinityTerm] | None = Field(
         None, description="only places where no term finds a pod"
     )
-    preferred_during_scheduling_ignored_during_execution: AtomicList[WeightedPodAffinityTerm] | None = Field(
+    preferred_during_scheduling_ignored_during_execution: PodList[WeightedPodAffinityTerm] | None = Field(
         None, description="aversions; the node with the smallest sum of weights wins"
     )
 

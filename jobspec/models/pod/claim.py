@@ -1,10 +1,13 @@
 """Claims on persistent storage, and volumes that use them."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Model, Quantity
+from jobspec.models.base import Keyed, Model, PodList, Quantity, Since, Until
 from jobspec.models.meta import EmbeddedMeta, LabelSelector
 from jobspec.models.pod.reference import TypedLocalObjectReference, TypedObjectReference
+from jobspec.models.pod.resources import ResourceClaim
 
 
 class VolumeResourceRequirements(Model):
@@ -12,14 +15,19 @@ class VolumeResourceRequirements(Model):
 
     requests: dict[str, Quantity] | None = Field(None, description="the wished size as `storage`, such as `100Gi`; it can grow, not shrink")
     limits: dict[str, Quantity] | None = Field(None, description="largest size as `storage`; few drivers look at it")
+    claims: Annotated[list[ResourceClaim] | None, Keyed("name"), Until("kubernetes", "0.29")] = Field(
+        None, description="of no use: claims of devices belong to containers"
+    )
 
 
 class PersistentVolumeClaimSpec(Model):
     """The storage that a claim asks for."""
 
-    access_modes: AtomicList[str] | None = Field(None, description="`ReadWriteOnce`, `ReadWriteOncePod`, `ReadOnlyMany` or `ReadWriteMany`")
+    access_modes: PodList[str] | None = Field(None, description="`ReadWriteOnce`, `ReadWriteOncePod`, `ReadOnlyMany` or `ReadWriteMany`")
     storage_class_name: str | None = Field(None, description="StorageClass to provision from; left out, the cluster's default; empty, none")
-    volume_attributes_class_name: str | None = Field(None, description="VolumeAttributesClass with changeable settings, such as IOPS")
+    volume_attributes_class_name: Annotated[str | None, Since("kubernetes", "0.29")] = Field(
+        None, description="VolumeAttributesClass with changeable settings, such as IOPS"
+    )
     resources: VolumeResourceRequirements | None = Field(None, description="how much storage; `requests.storage` is needed")
     volume_mode: str | None = Field(None, description="`Filesystem` (default) or `Block`")
     volume_name: str | None = Field(None, description="the PersistentVolume to bind to; set by the control plane otherwise")

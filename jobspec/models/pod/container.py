@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Keyed, Model, SetList, Since
+from jobspec.models.base import AtomicList, Int32, Keyed, Model, PodList, SetList, Since, pod_keys
 from jobspec.models.pod.env import EnvVar
 from jobspec.models.pod.env_from import EnvFromSource
 from jobspec.models.pod.probe import Lifecycle, Probe
@@ -30,7 +30,9 @@ class VolumeMount(Model):
     sub_path: str | None = Field(None, description="path inside of the volume, its root by default; relative and without `..`")
     sub_path_expr: str | None = Field(None, description="the same with `$(NAME)` for variables of the container; excludes `subPath`")
     read_only: bool | None = Field(None, description="nothing can be written; false by default")
-    recursive_read_only: str | None = Field(None, description="mounts below too: `Disabled` (default), `IfPossible` or `Enabled`")
+    recursive_read_only: Annotated[str | None, Since("kubernetes", "0.31")] = Field(
+        None, description="mounts below too: `Disabled` (default), `IfPossible` or `Enabled`"
+    )
     mount_propagation: str | None = Field(None, description="later mounts are seen: `None` (default), `HostToContainer` or `Bidirectional`")
 
 
@@ -61,20 +63,22 @@ class Container(Model):
     name: str = Field(description="name, unique in the pod: a DNS label of at most 63 characters")
     image: str | None = Field(None, description="image to run, best with a tag or a digest")
     image_pull_policy: str | None = Field(None, description="`Always` (default for `:latest` or no tag), `IfNotPresent` or `Never`")
-    restart_policy: str | None = Field(None, description="as the pod's, for this one; `Always` makes an init container a sidecar")
+    restart_policy: Annotated[str | None, Since("kubernetes", "0.28")] = Field(
+        None, description="as the pod's, for this one; `Always` makes an init container a sidecar"
+    )
     restart_policy_rules: Annotated[AtomicList[ContainerRestartRule] | None, Since("kubernetes", "0.34")] = Field(
         None, description="rules by exit code, at most 20: the first that fits wins over `restartPolicy`, which has to be set too"
     )
-    command: AtomicList[str] | None = Field(None, description="program to start, without a shell, instead of the image's entrypoint")
-    args: AtomicList[str] | None = Field(None, description="arguments, instead of the image's; `$(NAME)` stands for a variable")
+    command: PodList[str] | None = Field(None, description="program to start, without a shell, instead of the image's entrypoint")
+    args: PodList[str] | None = Field(None, description="arguments, instead of the image's; `$(NAME)` stands for a variable")
     working_dir: str | None = Field(None, description="folder in which the program starts, the image's own by default")
-    env: Annotated[list[EnvVar] | None, Keyed("name")] = Field(None, description="variables, which win over `envFrom`")
-    env_from: AtomicList[EnvFromSource] | None = Field(None, description="variables from whole ConfigMaps and Secrets; the last wins")
+    env: Annotated[list[EnvVar] | None, pod_keys("name")] = Field(None, description="variables, which win over `envFrom`")
+    env_from: PodList[EnvFromSource] | None = Field(None, description="variables from whole ConfigMaps and Secrets; the last wins")
     ports: Annotated[list[ContainerPort] | None, Keyed("containerPort", "protocol")] = Field(None, description="ports that it listens on")
     resources: ResourceRequirements | None = Field(None, description="CPU, memory, GPUs: what is reserved, and what it may use at most")
     resize_policy: AtomicList[ContainerResizePolicy] | None = Field(None, description="which changes of its resources restart it")
-    volume_mounts: Annotated[list[VolumeMount] | None, Keyed("mountPath")] = Field(None, description="volumes in its file system")
-    volume_devices: Annotated[list[VolumeDevice] | None, Keyed("devicePath")] = Field(None, description="volumes as block devices")
+    volume_mounts: Annotated[list[VolumeMount] | None, pod_keys("mountPath")] = Field(None, description="volumes in its file system")
+    volume_devices: Annotated[list[VolumeDevice] | None, pod_keys("devicePath")] = Field(None, description="volumes as block devices")
     liveness_probe: Probe | None = Field(None, description="check whose failure restarts it")
     readiness_probe: Probe | None = Field(None, description="check whose failure takes the pod out of its services")
     startup_probe: Probe | None = Field(None, description="check that comes before the other two; its failure restarts it")

@@ -4,15 +4,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import Model, Quantity, Since
+from jobspec.models.base import POD_DEFAULT, MapType, Model, Quantity, Since
 
 
 class ConfigMapKeySelector(Model):
     """One key of a ConfigMap."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
-    name: str = Field("", description="name of the ConfigMap, in the pod's own namespace")
+    name: Annotated[str, POD_DEFAULT] = Field("", description="name of the ConfigMap, in the pod's own namespace")
     key: str = Field(description="the key to take")
     optional: bool | None = Field(None, description="start the container even when the ConfigMap or the key is missing")
 
@@ -20,9 +20,9 @@ class ConfigMapKeySelector(Model):
 class SecretKeySelector(Model):
     """One key of a Secret."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
-    name: str = Field("", description="name of the Secret, in the pod's own namespace")
+    name: Annotated[str, POD_DEFAULT] = Field("", description="name of the Secret, in the pod's own namespace")
     key: str = Field(description="the key to take")
     optional: bool | None = Field(None, description="start the container even when the Secret or the key is missing")
 
@@ -30,7 +30,7 @@ class SecretKeySelector(Model):
 class ObjectFieldSelector(Model):
     """A field of the pod itself."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
     api_version: str | None = Field(None, description="API version that the path is written in, `v1` by default")
     field_path: str = Field(description="path of the field, such as `metadata.name`")
@@ -39,7 +39,7 @@ class ObjectFieldSelector(Model):
 class FileKeySelector(Model):
     """A variable from a file that a container wrote into a volume."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
     volume_name: str = Field(description="the volume that holds the file")
     path: str = Field(description="path of the file inside the volume, relative and without `..`")
@@ -50,7 +50,7 @@ class FileKeySelector(Model):
 class ResourceFieldSelector(Model):
     """A resource limit or request of a container."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
     container_name: str | None = Field(None, description="whose resource it is; needed in volumes")
     resource: str = Field(description="the resource, such as `limits.cpu`")

@@ -1,25 +1,27 @@
 """Environment variables of a container from whole ConfigMaps and Secrets."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from jobspec.models.base import Model
+from jobspec.models.base import POD_DEFAULT, MapType, Model
 
 
 class ConfigMapEnvSource(Model):
     """All keys of a ConfigMap."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
-    name: str = Field("", description="name of the ConfigMap, in the pod's own namespace")
+    name: Annotated[str, POD_DEFAULT] = Field("", description="name of the ConfigMap, in the pod's own namespace")
     optional: bool | None = Field(None, description="start the container even when the ConfigMap is missing")
 
 
 class SecretEnvSource(Model):
     """All keys of a Secret."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
-    name: str = Field("", description="name of the Secret, in the pod's own namespace")
+    name: Annotated[str, POD_DEFAULT] = Field("", description="name of the Secret, in the pod's own namespace")
     optional: bool | None = Field(None, description="start the container even when the Secret is missing")
 
 

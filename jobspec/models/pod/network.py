@@ -1,15 +1,17 @@
 """Names: how a pod resolves them, and what it adds of its own."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Model
+from jobspec.models.base import Model, PodList, Required, Since
 
 
 class HostAlias(Model):
     """A line of the pod's `/etc/hosts`."""
 
-    ip: str = Field(description="the IP address")
-    hostnames: AtomicList[str] | None = Field(None, description="names that stand for it")
+    ip: Annotated[str | None, Since("kubernetes", "0.31", Required())] = Field(None, description="the IP address")
+    hostnames: PodList[str] | None = Field(None, description="names that stand for it")
 
 
 class PodDNSConfigOption(Model):
@@ -22,6 +24,6 @@ class PodDNSConfigOption(Model):
 class PodDNSConfig(Model):
     """Settings of `/etc/resolv.conf`, added to those of `dnsPolicy`."""
 
-    nameservers: AtomicList[str] | None = Field(None, description="addresses of name servers, at most 3; needed with policy `None`")
-    searches: AtomicList[str] | None = Field(None, description="domains to try for short names, at most 32")
-    options: AtomicList[PodDNSConfigOption] | None = Field(None, description="options of the resolver")
+    nameservers: PodList[str] | None = Field(None, description="addresses of name servers, at most 3; needed with policy `None`")
+    searches: PodList[str] | None = Field(None, description="domains to try for short names, at most 32")
+    options: PodList[PodDNSConfigOption] | None = Field(None, description="options of the resolver")

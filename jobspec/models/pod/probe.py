@@ -4,13 +4,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Int64, IntOrString, Model, Since
+from jobspec.models.base import POD_DEFAULT, Int32, Int64, IntOrString, Model, PodList, Since
 
 
 class ExecAction(Model):
     """A command inside of the container; exit code 0 is success."""
 
-    command: AtomicList[str] | None = Field(None, description="program and arguments, started in `/` and without a shell")
+    command: PodList[str] | None = Field(None, description="program and arguments, started in `/` and without a shell")
 
 
 class HTTPHeader(Model):
@@ -27,7 +27,7 @@ class HTTPGetAction(Model):
     port: IntOrString = Field(description="number from 1 to 65535, or name of a port of the container")
     host: str | None = Field(None, description="host to connect to, the pod's IP by default")
     scheme: str | None = Field(None, description="`HTTP` (default) or `HTTPS`, whose certificate is not checked")
-    http_headers: AtomicList[HTTPHeader] | None = Field(None, description="headers to send; a name may come twice")
+    http_headers: PodList[HTTPHeader] | None = Field(None, description="headers to send; a name may come twice")
 
 
 class TCPSocketAction(Model):
@@ -41,7 +41,7 @@ class GRPCAction(Model):
     """A call of gRPC's health checking protocol."""
 
     port: Int32 = Field(description="number of the port, from 1 to 65535; a name is not possible")
-    service: str = Field("", description="service to ask about; empty for the server as a whole")
+    service: Annotated[str, POD_DEFAULT] = Field("", description="service to ask about; empty for the server as a whole")
 
 
 class SleepAction(Model):
@@ -70,7 +70,7 @@ class LifecycleHandler(Model):
 
     exec: ExecAction | None = Field(None, description="run a command in the container")
     http_get: HTTPGetAction | None = Field(None, description="send an HTTP request")
-    sleep: SleepAction | None = Field(None, description="wait")
+    sleep: Annotated[SleepAction | None, Since("kubernetes", "0.29")] = Field(None, description="wait")
     tcp_socket: TCPSocketAction | None = Field(None, description="deprecated: accepted, and fails when the hook runs")
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Int64, Model, Since
+from jobspec.models.base import POD_DEFAULT, Int32, Int64, MapType, Model, PodList, Since
 from jobspec.models.meta import LabelSelector
 from jobspec.models.pod.env import ObjectFieldSelector, ResourceFieldSelector
 
@@ -20,10 +20,10 @@ class KeyToPath(Model):
 class ConfigMapVolumeSource(Model):
     """A file for each key of a ConfigMap."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
-    name: str = Field("", description="name of the ConfigMap, in the pod's own namespace")
-    items: AtomicList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
+    name: Annotated[str, POD_DEFAULT] = Field("", description="name of the ConfigMap, in the pod's own namespace")
+    items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
     default_mode: Int32 | None = Field(None, description="permission bits of the files, 0644 (octal) by default")
     optional: bool | None = Field(None, description="start the pod even when the ConfigMap or a key is missing")
 
@@ -32,7 +32,7 @@ class SecretVolumeSource(Model):
     """A file, held in memory, for each key of a Secret."""
 
     secret_name: str | None = Field(None, description="name of the Secret, in the pod's own namespace")
-    items: AtomicList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
+    items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
     default_mode: Int32 | None = Field(None, description="permission bits of the files, 0644 (octal) by default")
     optional: bool | None = Field(None, description="start the pod even when the Secret or a key is missing")
 
@@ -49,34 +49,34 @@ class DownwardAPIVolumeFile(Model):
 class DownwardAPIVolumeSource(Model):
     """Files with facts about the pod."""
 
-    items: AtomicList[DownwardAPIVolumeFile] | None = Field(None, description="the files")
+    items: PodList[DownwardAPIVolumeFile] | None = Field(None, description="the files")
     default_mode: Int32 | None = Field(None, description="permission bits of the files, 0644 (octal) by default")
 
 
 class ConfigMapProjection(Model):
     """A ConfigMap's part of a projected volume."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
-    name: str = Field("", description="name of the ConfigMap, in the pod's own namespace")
-    items: AtomicList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
+    name: Annotated[str, POD_DEFAULT] = Field("", description="name of the ConfigMap, in the pod's own namespace")
+    items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
     optional: bool | None = Field(None, description="start the pod even when the ConfigMap or a key is missing")
 
 
 class SecretProjection(Model):
     """A Secret's part of a projected volume."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
-    name: str = Field("", description="name of the Secret, in the pod's own namespace")
-    items: AtomicList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
+    name: Annotated[str, POD_DEFAULT] = Field("", description="name of the Secret, in the pod's own namespace")
+    items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
     optional: bool | None = Field(None, description="start the pod even when the Secret or a key is missing")
 
 
 class DownwardAPIProjection(Model):
     """The part of a projected volume with facts about the pod."""
 
-    items: AtomicList[DownwardAPIVolumeFile] | None = Field(None, description="the files")
+    items: PodList[DownwardAPIVolumeFile] | None = Field(None, description="the files")
 
 
 class ServiceAccountTokenProjection(Model):
@@ -118,7 +118,9 @@ class VolumeProjection(Model):
     secret: SecretProjection | None = Field(None, description="keys of a Secret")
     downward_api: DownwardAPIProjection | None = Field(None, alias="downwardAPI", description="facts about the pod")
     service_account_token: ServiceAccountTokenProjection | None = Field(None, description="a token of the pod's service account")
-    cluster_trust_bundle: ClusterTrustBundleProjection | None = Field(None, description="certificates of authorities")
+    cluster_trust_bundle: Annotated[ClusterTrustBundleProjection | None, Since("kubernetes", "0.29")] = Field(
+        None, description="certificates of authorities"
+    )
     pod_certificate: Annotated[PodCertificateProjection | None, Since("kubernetes", "0.34")] = Field(
         None, description="a private key and a certificate for the pod, renewed by the kubelet"
     )
@@ -127,5 +129,5 @@ class VolumeProjection(Model):
 class ProjectedVolumeSource(Model):
     """Files of several sources in one volume."""
 
-    sources: AtomicList[VolumeProjection] | None = Field(None, description="the sources; their paths must not collide")
+    sources: PodList[VolumeProjection] | None = Field(None, description="the sources; their paths must not collide")
     default_mode: Int32 | None = Field(None, description="permission bits of the files, 0644 (octal) by default")

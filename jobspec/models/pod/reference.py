@@ -1,22 +1,24 @@
 """References to other objects."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from jobspec.models.base import Model
+from jobspec.models.base import POD_DEFAULT, MapType, Model
 
 
 class LocalObjectReference(Model):
     """An object in the same namespace, by name."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
-    name: str = Field("", description="name of the object")
+    name: Annotated[str, POD_DEFAULT] = Field("", description="name of the object")
 
 
 class TypedLocalObjectReference(Model):
     """An object of any kind in the same namespace."""
 
-    ATOMIC = True
+    FACTS = (MapType("atomic"),)
 
     api_group: str | None = Field(None, description="API group of the object; left out for the core group")
     kind: str = Field(description="kind of the object")

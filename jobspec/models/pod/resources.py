@@ -4,14 +4,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import Keyed, Model, Quantity
+from jobspec.models.base import Keyed, Model, Quantity, Since, Until
 
 
 class ResourceClaim(Model):
     """A use of one of the pod's `resourceClaims`."""
 
     name: str = Field(description="name of the entry in the pod's `resourceClaims`")
-    request: str | None = Field(None, description="one request of the claim; without it, everything that the claim got")
+    request: Annotated[str | None, Since("kubernetes", "0.31")] = Field(
+        None, description="one request of the claim; without it, everything that the claim got"
+    )
 
 
 class ResourceRequirements(Model):
@@ -29,9 +31,23 @@ class ContainerResizePolicy(Model):
     restart_policy: str = Field(description="`NotRequired` to resize in place, or `RestartContainer`")
 
 
+class ClaimSource(Model):
+    """Where the ResourceClaim of a pod comes from; one of the two."""
+
+    resource_claim_name: str | None = Field(None, description="an existing ResourceClaim in the pod's namespace")
+    resource_claim_template_name: str | None = Field(None, description="a template, from which the pod gets a claim of its own")
+
+
 class PodResourceClaim(Model):
     """A ResourceClaim that has to be allocated before the pod starts; one of the two sources."""
 
     name: str = Field(description="name by which containers refer to it")
-    resource_claim_name: str | None = Field(None, description="an existing ResourceClaim in the pod's namespace")
-    resource_claim_template_name: str | None = Field(None, description="a template, from which the pod gets a claim of its own")
+    source: Annotated[
+        ClaimSource | None, Until("kubernetes", "0.31", use="`resourceClaimName` or `resourceClaimTemplateName` right beside `name`")
+    ] = Field(None, description="where the claim comes from; needed")
+    resource_claim_name: Annotated[str | None, Since("kubernetes", "0.31")] = Field(
+        None, description="an existing ResourceClaim in the pod's namespace"
+    )
+    resource_claim_template_name: Annotated[str | None, Since("kubernetes", "0.31")] = Field(
+        None, description="a template, from which the pod gets a claim of its own"
+    )

@@ -35,6 +35,16 @@ class PodSchedulingGate(Model):
     name: str = Field(description="name of the gate")
 
 
+class WorkloadReference(Model):
+    """The Workload that the pod belongs to, and its place in there."""
+
+    name: str = Field(description="name of the Workload, in the pod's own namespace")
+    pod_group: str = Field(description="name of the group inside of the Workload")
+    pod_group_replica_key: str | None = Field(
+        None, description="which replica of the group the pod belongs to; the one there is by default"
+    )
+
+
 class PodSchedulingGroup(Model):
     """The group that the pod is scheduled with."""
 

@@ -4,14 +4,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int64, Model, Since
+from jobspec.models.base import Int64, Model, PodList, Since
 
 
 class Capabilities(Model):
     """Linux capabilities beyond or below what the container runtime gives."""
 
-    add: AtomicList[str] | None = Field(None, description="capabilities to add, without `CAP_`, such as `IPC_LOCK` for RDMA")
-    drop: AtomicList[str] | None = Field(None, description="capabilities to take away, such as `ALL`")
+    add: PodList[str] | None = Field(None, description="capabilities to add, without `CAP_`, such as `IPC_LOCK` for RDMA")
+    drop: PodList[str] | None = Field(None, description="capabilities to take away, such as `ALL`")
 
 
 class SELinuxOptions(Model):
@@ -57,7 +57,9 @@ class SecurityContext(Model):
     capabilities: Capabilities | None = Field(None, description="Linux capabilities to add and to drop")
     read_only_root_filesystem: bool | None = Field(None, description="only volumes can be written; false by default")
     seccomp_profile: SeccompProfile | None = Field(None, description="which system calls are allowed")
-    app_armor_profile: AppArmorProfile | None = Field(None, description="AppArmor profile of the container")
+    app_armor_profile: Annotated[AppArmorProfile | None, Since("kubernetes", "0.31")] = Field(
+        None, description="AppArmor profile of the container"
+    )
     se_linux_options: SELinuxOptions | None = Field(None, description="SELinux label; the container runtime picks one by default")
     proc_mount: str | None = Field(None, description="how `/proc` is masked: `Default` or `Unmasked`, which needs `hostUsers: false`")
     windows_options: WindowsSecurityContextOptions | None = Field(None, description="settings for Windows, in place of those for Linux")
@@ -78,13 +80,17 @@ class PodSecurityContext(Model):
     run_as_non_root: bool | None = Field(None, description="refuse to start containers whose user would be root (0)")
     fs_group: Int64 | None = Field(None, description="group ID that owns the files of volumes, and a further group of the programs")
     fs_group_change_policy: str | None = Field(None, description="`Always` (default), or `OnRootMismatch`: quick where the root fits")
-    supplemental_groups: AtomicList[Int64] | None = Field(None, description="further group IDs of the programs")
-    supplemental_groups_policy: str | None = Field(None, description="`Merge` (default) adds the image's groups, `Strict` does not")
+    supplemental_groups: PodList[Int64] | None = Field(None, description="further group IDs of the programs")
+    supplemental_groups_policy: Annotated[str | None, Since("kubernetes", "0.31")] = Field(
+        None, description="`Merge` (default) adds the image's groups, `Strict` does not"
+    )
     seccomp_profile: SeccompProfile | None = Field(None, description="which system calls are allowed")
-    app_armor_profile: AppArmorProfile | None = Field(None, description="AppArmor profile of the containers")
+    app_armor_profile: Annotated[AppArmorProfile | None, Since("kubernetes", "0.31")] = Field(
+        None, description="AppArmor profile of the containers"
+    )
     se_linux_options: SELinuxOptions | None = Field(None, description="SELinux label; the container runtime picks one by default")
     se_linux_change_policy: Annotated[str | None, Since("kubernetes", "0.32")] = Field(
         None, description="how volumes get the SELinux label: `MountOption` mounts with it, `Recursive` changes file by file"
     )
-    sysctls: AtomicList[Sysctl] | None = Field(None, description="kernel parameters; unsafe ones where the kubelet allows them")
+    sysctls: PodList[Sysctl] | None = Field(None, description="kernel parameters; unsafe ones where the kubelet allows them")
     windows_options: WindowsSecurityContextOptions | None = Field(None, description="settings for Windows, in place of those for Linux")

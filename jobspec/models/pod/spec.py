@@ -4,13 +4,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicDict, AtomicList, Int32, Int64, Keyed, Model, Quantity, Since
+from jobspec.models.base import AtomicDict, Int32, Int64, Keyed, Model, PodList, Quantity, Since, Until, pod_keys
 from jobspec.models.pod.affinity import Affinity
 from jobspec.models.pod.container import Container, EphemeralContainer
 from jobspec.models.pod.network import HostAlias, PodDNSConfig
 from jobspec.models.pod.reference import LocalObjectReference
 from jobspec.models.pod.resources import PodResourceClaim, ResourceRequirements
-from jobspec.models.pod.scheduling import PodSchedulingGate, PodSchedulingGroup, Toleration, TopologySpreadConstraint
+from jobspec.models.pod.scheduling import PodSchedulingGate, PodSchedulingGroup, Toleration, TopologySpreadConstraint, WorkloadReference
 from jobspec.models.pod.security import PodSecurityContext
 from jobspec.models.pod.volume import Volume
 
@@ -39,11 +39,14 @@ class PodSpec(Model):
     scheduling_group: Annotated[PodSchedulingGroup | None, Since("kubernetes", "0.36")] = Field(
         None, description="group that the pod is scheduled with (alpha), in place of being scheduled alone"
     )
+    workload_ref: Annotated[WorkloadReference | None, Since("kubernetes", "0.35"), Until("kubernetes", "0.36", use="`schedulingGroup`")] = (
+        Field(None, description="Workload that the pod belongs to (alpha), for gang scheduling; it cannot change")
+    )
     runtime_class_name: str | None = Field(None, description="RuntimeClass of the containers, such as `nvidia`; the node's by default")
     node_name: str | None = Field(None, description="the node; set by the scheduler, which is passed by where it is given")
     node_selector: AtomicDict[str] | None = Field(None, description="labels that the node has, with just these values")
     affinity: Affinity | None = Field(None, description="nodes and neighbours that the pod requires or likes")
-    tolerations: AtomicList[Toleration] | None = Field(None, description="taints of nodes that do not keep the pod away")
+    tolerations: PodList[Toleration] | None = Field(None, description="taints of nodes that do not keep the pod away")
     topology_spread_constraints: Annotated[list[TopologySpreadConstraint] | None, Keyed("topologyKey", "whenUnsatisfiable")] = Field(
         None, description="how pods of a kind spread over zones or nodes; all constraints hold"
     )
@@ -52,7 +55,9 @@ class PodSpec(Model):
     service_account_name: str | None = Field(None, description="ServiceAccount that the pod acts as, `default` by default")
     service_account: str | None = Field(None, description="deprecated: the old name of `serviceAccountName`")
     automount_service_account_token: bool | None = Field(None, description="mount a token of the ServiceAccount; true by default")
-    image_pull_secrets: Annotated[list[LocalObjectReference] | None, Keyed("name")] = Field(None, description="Secrets to pull images with")
+    image_pull_secrets: Annotated[list[LocalObjectReference] | None, pod_keys("name")] = Field(
+        None, description="Secrets to pull images with"
+    )
     security_context: PodSecurityContext | None = Field(None, description="users, groups and confinement of all containers")
     host_network: bool | None = Field(None, description="use the node's own network, as some RDMA set-ups need; false by default")
     host_pid: bool | None = Field(None, alias="hostPID", description="see the processes of the node; false by default")
@@ -65,18 +70,18 @@ class PodSpec(Model):
     )
     subdomain: str | None = Field(None, description="headless Service whose DNS domain the host name belongs to")
     set_hostname_as_fqdn: bool | None = Field(None, alias="setHostnameAsFQDN", description="the host name is the fully qualified one")
-    host_aliases: Annotated[list[HostAlias] | None, Keyed("ip")] = Field(None, description="further lines of `/etc/hosts`")
+    host_aliases: Annotated[list[HostAlias] | None, pod_keys("ip")] = Field(None, description="further lines of `/etc/hosts`")
     dns_policy: str | None = Field(None, description="`ClusterFirst` (default), `ClusterFirstWithHostNet`, `Default` (the node's), `None`")
     dns_config: PodDNSConfig | None = Field(None, description="name servers and search domains, besides those of `dnsPolicy`")
     enable_service_links: bool | None = Field(None, description="variables for each Service of the namespace; true by default")
     active_deadline_seconds: Int64 | None = Field(None, description="seconds until the pod is killed and failed; never by default")
     termination_grace_period_seconds: Int64 | None = Field(None, description="seconds from the stop signal to the kill, 30 by default")
-    readiness_gates: AtomicList[PodReadinessGate] | None = Field(None, description="further conditions for the pod to be ready")
+    readiness_gates: PodList[PodReadinessGate] | None = Field(None, description="further conditions for the pod to be ready")
     resources: Annotated[ResourceRequirements | None, Since("kubernetes", "0.32")] = Field(
         None, description="what the pod as a whole reserves and may use, shared by its containers: `cpu`, `memory` and huge pages only"
     )
     resource_claims: Annotated[list[PodResourceClaim] | None, Keyed("name")] = Field(None, description="devices to allocate before it runs")
-    init_containers: Annotated[list[Container] | None, Keyed("name")] = Field(None, description="containers that run first, one by one")
-    containers: Annotated[list[Container], Keyed("name")] = Field(description="the containers, at least one")
-    ephemeral_containers: Annotated[list[EphemeralContainer] | None, Keyed("name")] = Field(None, description="for debugging a running pod")
-    volumes: Annotated[list[Volume] | None, Keyed("name")] = Field(None, description="volumes that the containers can mount")
+    init_containers: Annotated[list[Container] | None, pod_keys("name")] = Field(None, description="containers that run first, one by one")
+    containers: Annotated[list[Container], pod_keys("name")] = Field(description="the containers, at least one")
+    ephemeral_containers: Annotated[list[EphemeralContainer] | None, pod_keys("name")] = Field(None, description="to debug a running pod")
+    volumes: Annotated[list[Volume] | None, pod_keys("name")] = Field(None, description="volumes that the containers can mount")

@@ -1,8 +1,10 @@
 """Volumes of a pod."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Model, Quantity
+from jobspec.models.base import POD_DEFAULT, Int32, Model, PodList, Quantity, Since
 from jobspec.models.pod import volume_legacy as legacy
 from jobspec.models.pod.claim import EphemeralVolumeSource, PersistentVolumeClaimVolumeSource
 from jobspec.models.pod.projection import ConfigMapVolumeSource, DownwardAPIVolumeSource, ProjectedVolumeSource, SecretVolumeSource
@@ -51,9 +53,9 @@ class ImageVolumeSource(Model):
 class FCVolumeSource(Model):
     """A Fibre Channel disk, by `targetWWNs` and `lun` or by `wwids`."""
 
-    target_wwns: AtomicList[str] | None = Field(None, alias="targetWWNs", description="world wide names of the targets")
+    target_wwns: PodList[str] | None = Field(None, alias="targetWWNs", description="world wide names of the targets")
     lun: Int32 | None = Field(None, description="number of the logical unit")
-    wwids: AtomicList[str] | None = Field(None, description="world wide identifiers of the disk, instead of targets and unit")
+    wwids: PodList[str] | None = Field(None, description="world wide identifiers of the disk, instead of targets and unit")
     fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
     read_only: bool | None = Field(None, description="mount it read-only; false by default")
 
@@ -64,8 +66,8 @@ class ISCSIVolumeSource(Model):
     target_portal: str = Field(description="address of the target, with the port where it is not 3260")
     iqn: str = Field(description="qualified name of the target")
     lun: Int32 = Field(description="number of the logical unit")
-    portals: AtomicList[str] | None = Field(None, description="further addresses of the target, for multipath")
-    iscsi_interface: str = Field("default", description="interface of the initiator; `default` is TCP")
+    portals: PodList[str] | None = Field(None, description="further addresses of the target, for multipath")
+    iscsi_interface: Annotated[str, POD_DEFAULT] = Field("default", description="interface of the initiator; `default` is TCP")
     initiator_name: str | None = Field(None, description="name of the initiator; makes a new interface for the connection")
     fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
     read_only: bool | None = Field(None, description="mount it read-only; false by default")
@@ -88,7 +90,9 @@ class Volume(Model):
     host_path: HostPathVolumeSource | None = Field(None, description="a path of the node; best avoided, and often forbidden")
     nfs: NFSVolumeSource | None = Field(None, description="a folder of an NFS server")
     csi: CSIVolumeSource | None = Field(None, description="an ephemeral volume of a CSI driver")
-    image: ImageVolumeSource | None = Field(None, description="files of a container image or OCI artifact")
+    image: Annotated[ImageVolumeSource | None, Since("kubernetes", "0.31")] = Field(
+        None, description="files of a container image or OCI artifact"
+    )
     fc: FCVolumeSource | None = Field(None, description="a Fibre Channel disk")
     iscsi: ISCSIVolumeSource | None = Field(None, description="an iSCSI disk")
     aws_elastic_block_store: legacy.AWSElasticBlockStoreVolumeSource | None = Field(None, description="deprecated: an EBS disk; use CSI")

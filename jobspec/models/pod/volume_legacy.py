@@ -1,8 +1,10 @@
 """Volumes of the drivers that were once built into Kubernetes: removed, or served by a CSI driver today."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Model
+from jobspec.models.base import POD_DEFAULT, Int32, Model, PodList
 from jobspec.models.pod.reference import LocalObjectReference
 
 
@@ -22,8 +24,8 @@ class AzureDiskVolumeSource(Model):
     disk_uri: str = Field(alias="diskURI", description="URI of the disk")
     kind: str | None = Field(None, description="`Shared` (default), `Dedicated` or `Managed`")
     caching_mode: str | None = Field(None, description="cache of the host: `None`, `ReadOnly` or `ReadWrite`")
-    fs_type: str = Field("ext4", description="file system to mount")
-    read_only: bool = Field(False, description="mount it read-only")
+    fs_type: Annotated[str, POD_DEFAULT] = Field("ext4", description="file system to mount")
+    read_only: Annotated[bool, POD_DEFAULT] = Field(False, description="mount it read-only")
 
 
 class AzureFileVolumeSource(Model):
@@ -37,7 +39,7 @@ class AzureFileVolumeSource(Model):
 class CephFSVolumeSource(Model):
     """A folder of CephFS."""
 
-    monitors: AtomicList[str] = Field(description="addresses of the monitors")
+    monitors: PodList[str] = Field(description="addresses of the monitors")
     path: str | None = Field(None, description="folder to mount, `/` by default")
     user: str | None = Field(None, description="user, `admin` by default")
     secret_file: str | None = Field(None, description="keyring on the node, `/etc/ceph/user.secret` by default")
@@ -125,11 +127,11 @@ class QuobyteVolumeSource(Model):
 class RBDVolumeSource(Model):
     """A RADOS block device of Ceph."""
 
-    monitors: AtomicList[str] = Field(description="addresses of the monitors")
+    monitors: PodList[str] = Field(description="addresses of the monitors")
     image: str = Field(description="name of the image")
-    pool: str = Field("rbd", description="pool of the image")
-    user: str = Field("admin", description="user to authenticate as")
-    keyring: str = Field("/etc/ceph/keyring", description="keyring of the user on the node")
+    pool: Annotated[str, POD_DEFAULT] = Field("rbd", description="pool of the image")
+    user: Annotated[str, POD_DEFAULT] = Field("admin", description="user to authenticate as")
+    keyring: Annotated[str, POD_DEFAULT] = Field("/etc/ceph/keyring", description="keyring of the user on the node")
     secret_ref: LocalObjectReference | None = Field(None, description="Secret with the user's key, instead of `keyring`")
     fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
     read_only: bool | None = Field(None, description="mount it read-only; false by default")
@@ -144,9 +146,9 @@ class ScaleIOVolumeSource(Model):
     ssl_enabled: bool | None = Field(None, description="speak TLS with the gateway; false by default")
     protection_domain: str | None = Field(None, description="protection domain of the storage")
     storage_pool: str | None = Field(None, description="pool of the protection domain")
-    storage_mode: str = Field("ThinProvisioned", description="`ThinProvisioned` or `ThickProvisioned`")
+    storage_mode: Annotated[str, POD_DEFAULT] = Field("ThinProvisioned", description="`ThinProvisioned` or `ThickProvisioned`")
     volume_name: str | None = Field(None, description="name of an existing volume")
-    fs_type: str = Field("xfs", description="file system to mount")
+    fs_type: Annotated[str, POD_DEFAULT] = Field("xfs", description="file system to mount")
     read_only: bool | None = Field(None, description="mount it read-only; false by default")
 
 

@@ -1,0 +1,153 @@
+"""JobSet (`jobset.x-k8s.io/v1alpha2`): Jobs that start, restart, fail and succeed together."""
+
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Ge, MaxLen
+from pydantic import Field
+
+from jobspec.models.base import AtomicList, Column, Int32, Keyed, Model, Resource, Rule, Since, Until
+from jobspec.models.job import JobTemplateSpec
+from jobspec.models.jobset_policies import FailurePolicy, StartupPolicy, SuccessPolicy, VolumeClaimPolicy
+from jobspec.models.meta import Condition, ObjectMeta
+
+IMMUTABLE = Rule("self == oldSelf", "Value is immutable")
+
+
+class DependsOn(Model):
+    """A replicated job to wait for."""
+
+    name: str = Field(description="name of a replicated job that stands before this one")
+    status: Literal["Ready", "Complete"] = Field(description="wait until all its Jobs are `Ready` (or over), or `Complete`")
+
+
+class ReplicatedJob(Model):
+    """Jobs made from one template, all alike."""
+
+    name: str = Field(description="name; it becomes a part of the Jobs' and pods' names, which have at most 63 characters")
+    replicas: Int32 = Field(1, description="number of Jobs; always 1 where the template has the ancestor label of a TrainJob")
+    group_name: Annotated[str, Since("jobset", "0.10")] = Field("default", description="group that the Jobs are numbered in, by label")
+    depends_on: Annotated[list[DependsOn] | None, MaxLen(5), Until("jobset", "0.10", MaxLen(1)), Keyed("name"), IMMUTABLE] = Field(
+        None, description="replicated jobs to wait for, at most 5; never for the first one; excludes `InOrder`; it cannot change"
+    )
+    template: JobTemplateSpec = Field(description="the Jobs; a TrainJob's parts go where the ancestor label says, to a container `node`")
+
+
+class Network(Model):
+    """How the pods find each other."""
+
+    enable_dns_hostnames: bool | None = Field(
+        None,
+        alias="enableDNSHostnames",
+        description="pods are reached as `<JobSet>-<replicated job>-<Job>-<pod>.<subdomain>`; true by default",
+    )
+    subdomain: str | None = Field(None, description="Service's name, the JobSet's by default; a TrainJob's `PET_MASTER_ADDR` ignores it")
+    publish_not_ready_addresses: bool | None = Field(None, description="DNS answers for pods that are not ready yet; true by default")
+
+
+class Coordinator(Model):
+    """The pod whose address all Jobs and pods get as `jobset.sigs.k8s.io/coordinator`, a label and an annotation."""
+
+    replicated_job: str = Field(description="name of its replicated job")
+    job_index: int | None = Field(None, description="number of its Job, from 0 (default)")
+    pod_index: int | None = Field(None, description="number of the pod in the Job, from 0 (default)")
+
+
+class JobSetSpec(Model):
+    """The Jobs, and what they have in common."""
+
+    FACTS = (
+        Rule(
+            "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder'"
+            " && self.replicatedJobs.exists(x, has(x.dependsOn)))",
+            "StartupPolicy and DependsOn APIs are mutually exclusive",
+        ),
+    )
+
+    suspend: bool | None = Field(None, description="delete the pods and wait; a TrainJob overwrites it by its own")
+    managed_by: str | None = Field(None, description="controller, `jobset.sigs.k8s.io/jobset-controller` by default; it cannot change")
+    ttl_seconds_after_finished: Annotated[Int32 | None, Ge(0)] = Field(
+        None,
+        description="seconds after the end until it is deleted, never by default; a TrainJob stays, and on 2.3.0 runs again if it failed",
+    )
+    network: Annotated[Network | None, IMMUTABLE] = Field(None, description="how the pods find each other; it cannot change")
+    coordinator: Coordinator | None = Field(None, description="the pod whose address all others get")
+    success_policy: Annotated[SuccessPolicy | None, IMMUTABLE] = Field(
+        None, description="which Jobs have to succeed, all by default; it cannot change"
+    )
+    failure_policy: Annotated[FailurePolicy | None, IMMUTABLE] = Field(
+        None, description="what failures lead to; by default, the first failed Job fails the JobSet; it cannot change"
+    )
+    startup_policy: Annotated[StartupPolicy | None, IMMUTABLE] = Field(
+        None, description="deprecated: the order of the starts; `replicatedJobs[].dependsOn` took its place; it cannot change"
+    )
+    volume_claim_policies: Annotated[AtomicList[VolumeClaimPolicy] | None, MaxLen(50), IMMUTABLE, Since("jobset", "0.11")] = Field(
+        None, description="claims that the pods share, at most 50 policies; they cannot change"
+    )
+    replicated_jobs: Annotated[list[ReplicatedJob] | None, Keyed("name")] = Field(
+        None, description="the Jobs, by role; only labels, `nodeSelector`, tolerations and gates of the pods can change, while suspended"
+    )
+
+
+class ReplicatedJobStatus(Model):
+    """How the Jobs of one replicated job fare."""
+
+    name: str = Field(description="name of the replicated job")
+    ready: Int32 = Field(description="Jobs whose pods are all ready or have succeeded")
+    succeeded: Int32 = Field(description="Jobs that ended well")
+    failed: Int32 = Field(description="Jobs that failed")
+    active: Int32 = Field(description="Jobs with a pod that is pending or running")
+    suspended: Int32 = Field(description="Jobs that are suspended")
+    job_restarts: Annotated[AtomicList[Int32] | None, MaxLen(1024), Since("jobset", "0.12")] = Field(
+        None, description="restarts of each Job by itself, by its number"
+    )
+    job_restarts_count_towards_max: Annotated[AtomicList[Int32] | None, MaxLen(1024), Since("jobset", "0.12")] = Field(
+        None, description="those of them that count towards `maxRestarts`"
+    )
+
+
+class JobSetStatus(Model):
+    """How the JobSet fares; written by the operator."""
+
+    conditions: Annotated[list[Condition] | None, Keyed("type")] = Field(
+        None, description="`Completed`, `Failed`, `Suspended`, `StartupPolicyInProgress` and `StartupPolicyCompleted`"
+    )
+    terminal_state: str | None = Field(None, description="how it ended: `Completed` or `Failed`")
+    restarts: Int32 | None = Field(None, description="restarts of the whole JobSet")
+    restarts_count_towards_max: Int32 | None = Field(None, description="those of them that count towards `maxRestarts`")
+    replicated_jobs_status: Annotated[list[ReplicatedJobStatus] | None, Keyed("name")] = Field(
+        None, description="numbers of Jobs, by replicated job"
+    )
+    previous_in_place_restart_attempt: Annotated[Int32 | None, Ge(0), Since("jobset", "0.11")] = Field(
+        None, description="pods of this attempt, or an earlier one, start again in place (alpha)"
+    )
+    current_in_place_restart_attempt: Annotated[Int32 | None, Ge(0), Since("jobset", "0.11")] = Field(
+        None, description="pods of this attempt may begin their work (alpha)"
+    )
+
+
+class JobSet(Model):
+    """Jobs that start, restart, fail and succeed together; the trainer makes one for each TrainJob."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="jobset.x-k8s.io",
+        version="v1alpha2",
+        kind="JobSet",
+        plural="jobsets",
+        component="jobset",
+        status=True,
+        columns=(
+            Column("TerminalState", "string", ".status.terminalState", "Final state of JobSet"),
+            Column("Restarts", "string", ".status.restarts", "Number of restarts"),
+            Column("Completed", "string", '.status.conditions[?(@.type=="Completed")].status'),
+            Column("Suspended", "string", ".spec.suspend", "JobSet suspended"),
+            Column("Age", "date", ".metadata.creationTimestamp", "Time this JobSet was created"),
+        ),
+    )
+
+    api_version: Literal["jobset.x-k8s.io/v1alpha2"] = Field(
+        "jobset.x-k8s.io/v1alpha2", description="version of the API: `jobset.x-k8s.io/v1alpha2`"
+    )
+    kind: Literal["JobSet"] = Field("JobSet", description="kind of the object: `JobSet`")
+    metadata: ObjectMeta | None = Field(None, description="name, labels and so on; the name becomes a part of the pods' names")
+    spec: JobSetSpec | None = Field(None, description="the Jobs, and what they have in common")
+    status: JobSetStatus | None = Field(None, description="how the JobSet fares; written by the operator")

@@ -1,0 +1,214 @@
+"""TrainingRuntime and ClusterTrainingRuntime (`trainer.kubeflow.org/v1alpha1`): what TrainJobs are run with."""
+
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import MaxLen, MinLen
+from pydantic import Field
+
+from jobspec.models.autoscaling import MetricSpec
+from jobspec.models.base import AtomicList, Choices, Int32, IntOrString, Keyed, ListType, Model, Required, Resource, Rule, Since, Until
+from jobspec.models.jobset import JobSetSpec
+from jobspec.models.meta import EmbeddedMeta, ObjectMeta
+
+
+class EnvInjectionTarget(Model):
+    """Containers of one replicated job that get the variables too."""
+
+    job_name: Annotated[str, MinLen(1), MaxLen(253)] = Field(description="name of the replicated job")
+    container_names: Annotated[
+        list[Annotated[str, MaxLen(63)]],
+        MinLen(1),
+        MaxLen(8),
+        ListType("set"),
+        Rule(
+            "!self.exists(c, c == 'node')",
+            "containerNames must not include the main node container because PET_* envs are always injected into it",
+        ),
+    ] = Field(description="1 to 8 of its containers, init containers too; never `node`, which has the variables anyway")
+
+
+class EnvInjection(Model):
+    """Further containers that get the `PET_*` variables."""
+
+    targets: Annotated[list[EnvInjectionTarget] | None, Keyed("jobName"), MaxLen(16)] = Field(
+        None, description="the containers by replicated job, at most 16; they get the variables even where the TrainJob has no `trainer`"
+    )
+
+
+class TorchElasticPolicy(Model):
+    """The bounds of an elastic training; no release ever looked at them."""
+
+    min_nodes: Int32 | None = Field(None, description="fewest nodes")
+    max_nodes: Int32 | None = Field(None, description="most nodes")
+    max_restarts: Int32 | None = Field(None, description="restarts of the training")
+    metrics: AtomicList[MetricSpec] | None = Field(None, description="metrics to scale the nodes by")
+
+
+class TorchMLPolicySource(Model):
+    """A training that torchrun starts: `PET_*` variables in the container `node`, where the TrainJob has a `trainer`."""
+
+    num_proc_per_node: Annotated[
+        IntOrString,
+        Rule("self > 0 || self in ['auto', 'cpu', 'gpu']", "NumProcPerNode must be equal to auto, cpu, gpu, or int value"),
+        Until("trainer", "2.2", use="`spec.trainer.numProcPerNode` of the TrainJob"),
+    ] = Field("auto", description="processes per node: a number, `auto` (default: a process for each GPU, else CPU), `cpu` or `gpu`")
+    elastic_policy: Annotated[
+        TorchElasticPolicy | None, Until("trainer", "2.2", use="`mlPolicy.numNodes`: no release trains elastically")
+    ] = Field(None, description="bounds of an elastic training; without any effect, and it excludes `numNodes`")
+    env_injection: Annotated[EnvInjection | None, Since("trainer", "2.3")] = Field(
+        None, description="further containers that get the `PET_*` variables, such as a check of the network"
+    )
+
+
+class MPIMLPolicySource(Model):
+    """A training that `mpirun` starts: replicated jobs `launcher` and `node`, connected by SSH, and a host file."""
+
+    num_proc_per_node: Int32 = Field(1, description="slots of each node; 1 (default) becomes the number of GPUs where there are more")
+    mpi_implementation: Annotated[Literal["OpenMPI", ""], Until("trainer", "2.1", Choices(("OpenMPI",)))] = Field(
+        "OpenMPI", description="`OpenMPI`, the only one; an empty text passes the API server and fails in the operator"
+    )
+    ssh_auth_mount_path: Annotated[str, Since("trainer", "2.2", MaxLen(4096))] = Field(
+        "/root/.ssh", description="folder of the SSH keys, in the home of the user that the containers run as"
+    )
+    run_launcher_as_node: bool = Field(False, description="the launcher trains too, as one of the nodes; one node still makes two pods")
+
+
+class JAXMLPolicySource(Model):
+    """A training with JAX: `JAX_*` variables in the container `node`, where the TrainJob has a `trainer`."""
+
+
+class XGBoostMLPolicySource(Model):
+    """A training with XGBoost: `DMLC_*` variables in the container `node`, where the TrainJob has a `trainer`."""
+
+
+class FluxMLPolicySource(Model):
+    """A training that Flux starts in place of the container's command; the TrainJob has to say `trainer.numNodes`."""
+
+    num_proc_per_node: Annotated[Int32, Rule("self >= 1", "NumProcPerNode in fluxPolicy must be >= 1")] = Field(
+        1, description="processes per node, at least 1"
+    )
+
+
+class MLPolicy(Model):
+    """How the training is distributed; at most one of the frameworks."""
+
+    FACTS = (
+        Until(
+            "trainer",
+            "2.2",
+            Rule(
+                "!(has(self.numNodes) && (has(self.torch) && has(self.torch.elasticPolicy)))",
+                "numNodes should not be set if torch.elasticPolicy is configured",
+            ),
+            Rule("!(has(self.torch) && has(self.mpi))", "Only one of the policy can be configured"),
+        ),
+        Since(
+            "trainer",
+            "2.2",
+            Rule(
+                "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost),has(self.flux)].filter(x, x).size() <= 1",
+                "Only one of the policy can be configured",
+            ),
+        ),
+    )
+
+    num_nodes: Int32 | None = Field(
+        None, description="nodes where the TrainJob says none, 1 by default: pods of the Job that is labelled as `trainer`"
+    )
+    torch: TorchMLPolicySource | None = Field(None, description="torchrun; `{}` is enough")
+    mpi: MPIMLPolicySource | None = Field(
+        None, description="MPI, for DeepSpeed and MLX too; leave `numNodes` at 1, as it multiplies the launcher"
+    )
+    jax: Annotated[JAXMLPolicySource | None, Since("trainer", "2.2")] = Field(None, description="JAX; always `{}`")
+    xgboost: Annotated[XGBoostMLPolicySource | None, Since("trainer", "2.2")] = Field(None, description="XGBoost; always `{}`")
+    flux: Annotated[FluxMLPolicySource | None, Since("trainer", "2.2")] = Field(None, description="the Flux framework")
+
+
+class CoschedulingPodGroupPolicySource(Model):
+    """A gang of scheduler-plugins: its PodGroup asks for all pods, those of initializers too."""
+
+    schedule_timeout_seconds: Int32 = Field(60, description="seconds to wait for the gang; 0 means the default, 60")
+
+
+class NetworkTopologySpec(Model):
+    """How close to each other the pods run, by Volcano's HyperNodes."""
+
+    mode: Literal["hard", "soft"] = Field("hard", description="`hard` keeps the pods pending, `soft` only prefers")
+    highest_tier_allowed: int = Field(1, description="highest tier of HyperNodes that the pods may span; greater is farther apart")
+
+
+class VolcanoPodGroupPolicySource(Model):
+    """A gang of Volcano; its queue is the JobSet's annotation `scheduling.volcano.sh/queue-name`."""
+
+    network_topology: NetworkTopologySpec | None = Field(None, description="how close to each other the pods run")
+
+
+class PodGroupPolicy(Model):
+    """The gang that the pods are scheduled as; their `schedulerName` has to name the gang's scheduler."""
+
+    coscheduling: CoschedulingPodGroupPolicySource | None = Field(None, description="a gang of scheduler-plugins; never with `volcano`")
+    volcano: Annotated[VolcanoPodGroupPolicySource | None, Since("trainer", "2.1")] = Field(
+        None, description="a gang of Volcano; never with `coscheduling`: nothing refuses both, and each makes a PodGroup"
+    )
+
+
+class JobSetTemplateSpec(Model):
+    """The JobSet that is made for a TrainJob; its name and namespace are the TrainJob's."""
+
+    FACTS = (Since("trainer", "2.1", MinLen(1)),)
+
+    metadata: EmbeddedMeta | None = Field(None, description="labels and annotations of the JobSet; the TrainJob's own are not copied")
+    spec: JobSetSpec | None = Field(None, description="the Jobs, and what they have in common")
+
+
+class TrainingRuntimeSpec(Model):
+    """How the training is distributed and scheduled, and the JobSet that it is made from."""
+
+    FACTS = (Since("trainer", "2.1", MinLen(1)),)
+
+    ml_policy: MLPolicy | None = Field(None, description="how the training is distributed; without it `resourcesPerNode` is ignored")
+    pod_group_policy: PodGroupPolicy | None = Field(
+        None, description="the gang that the pods are scheduled as, none by default; their `schedulerName` is not set"
+    )
+    template: Annotated[JobSetTemplateSpec | None, Until("trainer", "2.1", Required())] = Field(
+        None, description="the JobSet; for torch a replicated job `node` with a container `node`, its Job template labelled as `trainer`"
+    )
+
+
+class TrainingRuntime(Model):
+    """What TrainJobs of the same namespace are run with, where their `runtimeRef.kind` says `TrainingRuntime`."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="trainer.kubeflow.org", version="v1alpha1", kind="TrainingRuntime", plural="trainingruntimes", component="trainer"
+    )
+
+    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = Field(
+        "trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
+    )
+    kind: Literal["TrainingRuntime"] = Field("TrainingRuntime", description="kind of the object: `TrainingRuntime`")
+    metadata: ObjectMeta | None = Field(None, description="name, labels and so on; TrainJobs refer to the runtime by its name")
+    spec: TrainingRuntimeSpec | None = Field(
+        None, description="how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with"
+    )
+
+
+class ClusterTrainingRuntime(Model):
+    """What TrainJobs of every namespace are run with."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="trainer.kubeflow.org",
+        version="v1alpha1",
+        kind="ClusterTrainingRuntime",
+        plural="clustertrainingruntimes",
+        component="trainer",
+        scope="Cluster",
+    )
+
+    api_version: Literal["trainer.kubeflow.org/v1alpha1"] = Field(
+        "trainer.kubeflow.org/v1alpha1", description="version of the API: `trainer.kubeflow.org/v1alpha1`"
+    )
+    kind: Literal["ClusterTrainingRuntime"] = Field("ClusterTrainingRuntime", description="kind of the object: `ClusterTrainingRuntime`")
+    metadata: ObjectMeta | None = Field(None, description="name, labels and so on, no namespace; TrainJobs refer to it by its name")
+    spec: TrainingRuntimeSpec | None = Field(
+        None, description="how TrainJobs are run; from 2.3 on, a TrainJob keeps the one that it began with"
+    )

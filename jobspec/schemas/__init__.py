@@ -1,0 +1,1 @@
+"""Schemas, derived from the models for a release. Loads pydantic: nothing on the way from a manifest to a verdict imports this."""

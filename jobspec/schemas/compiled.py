@@ -1,0 +1,56 @@
+"""Structures to compiled schemas: the small files that checks and overlays walk (see `jobspec.shapes`)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from jobspec.schemas.structure import structure_of
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.models.base import Model, Resource
+    from jobspec.schemas.structure import Structure
+
+_LEFT_OUT = ("atomic", "granular", "rules", "description")  # what a walk does not look at
+_LINKS = ("values", "items")
+
+
+def compiled(model: type[Model], release: str) -> str:
+    """The text of a kind's compiled file: one line of JSON, each distinct shape once, children named by their index."""
+    resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
+    document = {"apiVersion": resource.api_version, "kind": resource.kind, "component": resource.component, "release": release}
+    table = _table(_root(structure_of(model, release), resource))
+    return json.dumps({**document, "shapes": table}, separators=(",", ":")) + "\n"
+
+
+def _root(structure: Structure, resource: Resource) -> Structure:
+    """What is special at the top: `metadata` belongs to the API server, and the scale subresource reads the object."""
+    fields = structure["fields"]
+    root = {**structure, "fields": {**fields, "metadata": {**fields["metadata"], "meta": True}}}
+    if resource.scale:
+        root["replicas"] = resource.scale.replicas.strip(".").split(".")
+    return root
+
+
+def _table(root: Structure) -> list[dict[str, Any]]:
+    table: list[dict[str, Any]] = [{}]
+    known: dict[str, int] = {}
+
+    def place(structure: Structure) -> int:
+        flat = flatten(structure)
+        text = json.dumps(flat)
+        if text not in known:
+            known[text] = len(table)
+            table.append(flat)
+        return known[text]
+
+    def flatten(structure: Structure) -> dict[str, Any]:
+        flat = {key: value for key, value in structure.items() if key not in _LEFT_OUT}
+        if "fields" in structure:
+            flat["fields"] = {name: place(child) for name, child in structure["fields"].items()}
+        return flat | {key: place(structure[key]) for key in _LINKS if key in structure}
+
+    table[0] = flatten(root)
+    return table

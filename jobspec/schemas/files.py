@@ -1,0 +1,26 @@
+"""Every file below `schemas/` that follows from the models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobspec.models import roots
+from jobspec.schemas import json_schema
+from jobspec.schemas.compiled import compiled
+from jobspec.targets import KINDS, RELEASES, schema_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.models.base import Resource
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """The path of each file below `schemas/`, with `/` between its parts, and its text."""
+    for model in roots():
+        resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
+        assert KINDS[resource.api_version, resource.kind] == resource.component
+        for release in RELEASES[resource.component]:
+            path = schema_path(resource.component, release, resource.api_version, resource.kind)
+            yield f"compiled/{path}", compiled(model, release)
+            yield path, json_schema.text(model, release)

@@ -1,0 +1,121 @@
+"""Structures to JSON Schema (draft-07), for editors and other validators.
+
+They say what the server takes as far as JSON Schema can: no CEL rules, no list keys, and `status` as if it were not dropped on
+create. Null is allowed wherever the server drops it. Shapes of `$defs` are described where they are used: what a container is, depends
+on whose it is.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from jobspec.models.base import QUANTITY
+from jobspec.schemas.structure import structure_of
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.models.base import Model, Resource
+    from jobspec.schemas.structure import Structure
+
+    Schema = dict[str, Any]
+
+_AS_THEY_ARE = (
+    *("pattern", "enum", "default", "minimum", "maximum", "minLength", "maxLength"),
+    *("minItems", "maxItems", "minProperties", "maxProperties"),
+)
+_RANGES = {"int32": 2**31, "int64": 2**63}
+#: A quantity as Go parses it, to whom `.` and `Gi` are zeros; a custom resource's has to match the CRD's own pattern.
+_PARSED_QUANTITY = r"^\s*[+-]?[0-9]*(\.[0-9]*)?([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?\s*$"
+#: A time as Go reads it. JSON Schema's own format `date-time` refuses some of those, `T1:00:00Z` for one.
+_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
+
+
+def json_schema(model: type[Model], release: str) -> Schema:
+    """The JSON Schema of a kind at a release, its shared shapes in `$defs`."""
+    resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
+    structure = structure_of(model, release)
+    structure["fields"]["metadata"]["meta"] = True
+    shared = _Shared()
+    root = shared.object_schema(structure, typed=resource.component == "kubernetes")
+    for name, value in (("apiVersion", resource.api_version), ("kind", resource.kind)):
+        root["properties"][name] = {"description": structure["fields"][name]["description"], "type": "string", "const": value}
+    head = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": f"{resource.kind} ({resource.component} {release})",
+        "description": structure["description"],
+    }
+    required = {"required": ["apiVersion", "kind", *root.get("required", ())]}
+    return {**head, **root, "type": "object", **required, "$defs": dict(sorted(shared.definitions.items()))}
+
+
+class _Shared:
+    """The shapes that `$defs` holds, each once, by the name of its model.
+
+    *typed* is what the server decodes into Go types, metadata and built-in kinds: there an item may be null, and a set is a list.
+    """
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Schema] = {}
+
+    def schema(self, structure: Structure, *, nullable: bool, typed: bool, description: str = "") -> Schema:
+        """What a place takes; *description* is that of the list or map around it, for an item that has none of its own."""
+        kind, typed = structure["type"], typed or structure.get("meta", False)
+        description = structure.get("description") or description
+        limits = {key: structure[key] for key in _AS_THEY_ARE if key in structure}
+        made: Schema = {"description": description}
+        if "fields" in structure:
+            made["allOf"] = [{"$ref": f"#/$defs/{self._place(structure, typed=typed)}"}]
+            return made | limits | ({} if nullable else {"type": "object"})
+        if kind != "any":
+            made["type"] = _types(structure, nullable=nullable, typed=typed)
+        made |= _format(structure.get("format", ""), typed=typed) | limits
+        if nullable and "enum" in made:
+            made["enum"] = [*made["enum"], None]
+        if "items" in structure:
+            made["items"] = self.schema(structure["items"], nullable=typed, typed=typed, description=description)
+        if structure.get("unique") and not typed:
+            made["uniqueItems"] = True
+        if "values" in structure:
+            made["additionalProperties"] = self.schema(structure["values"], nullable=True, typed=typed, description=description)
+        return made
+
+    def object_schema(self, structure: Structure, *, typed: bool) -> Schema:
+        """An object with fields, whether it is null or not."""
+        required = structure.get("required", [])
+        properties = {
+            name: self.schema(child, nullable=name not in required, typed=typed) for name, child in structure["fields"].items()
+        }
+        made: Schema = {"type": ["object", "null"], "properties": properties}
+        return made | ({"required": required} if required else {}) | {"additionalProperties": False}
+
+    def _place(self, structure: Structure, *, typed: bool) -> str:
+        """The name of the shape in `$defs`; a second shape of the same name gets a number."""
+        made = self.object_schema(structure, typed=typed)
+        name, number = structure["name"], 1
+        while self.definitions.setdefault(name, made) != made:
+            number += 1
+            name = f"{structure['name']}{number}"
+        return str(name)
+
+
+def _types(structure: Structure, *, nullable: bool, typed: bool) -> str | list[str]:
+    kinds = ["integer", "string"] if structure["type"] == "int-or-string" else [structure["type"]]
+    if typed and structure.get("format") == "quantity":
+        kinds = ["number", "string"]
+    kinds += ["null"] if nullable else []
+    return kinds[0] if len(kinds) == 1 else kinds
+
+
+def _format(name: str, *, typed: bool) -> Schema:
+    if name in _RANGES:
+        return {"minimum": -_RANGES[name], "maximum": _RANGES[name] - 1}
+    if name == "quantity":
+        return {"pattern": _PARSED_QUANTITY if typed else QUANTITY}
+    return {"pattern": _TIME} if name == "date-time" else {}
+
+
+def text(model: type[Model], release: str) -> str:
+    """The text of a kind's JSON Schema file."""
+    return json.dumps(json_schema(model, release), indent=1) + "\n"

@@ -1,0 +1,173 @@
+"""Models to structures: the schema of a kind at a release as a tree of plain data, which every form of schema is written from.
+
+A structure is a mapping. `type` is an OpenAPI type, `int-or-string` or `any`; `fields`, `values` (of a map) and `items` hold
+structures; `required`, `format` (`quantity` too), `pattern`, `enum`, `default`, `minimum` to `maxProperties`, `keys` (a list map's),
+`unique` (a set), `atomic`, `granular` and `rules` (CEL) are the server's facts; `name` is the model's, `description` the field's or the
+model's, `merge` the keys that overlays merge by, `use` what took the place of a field that is gone in later releases.
+"""
+
+from __future__ import annotations
+
+import types
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic.fields import FieldInfo
+
+from jobspec.models.base import (
+    Choices,
+    Defaulted,
+    Format,
+    Keyed,
+    ListType,
+    MapType,
+    Merge,
+    Pattern,
+    Quantities,
+    Required,
+    Rule,
+    Since,
+    Type,
+    Until,
+)
+from jobspec.targets import RELEASES, reached
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jobspec.models.base import Model, Resource
+
+    Structure = dict[str, Any]
+
+_SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
+_INT_LIMITS = {-(2**31), 2**31 - 1, -(2**63), 2**63 - 1}  # what a format's name says; no limits of the schema's own
+
+
+@cache
+def structure_of(model: type[Model], release: str) -> Structure:
+    """The structure of a kind at a release of its component; shared, not to be changed."""
+    resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
+    structure = _object(model, _Context({resource.component: release, **RELEASES[resource.component][release]}))
+    for name in ("apiVersion", "kind"):
+        field = structure["fields"][name]
+        structure["fields"][name] = {"type": "string", "description": field["description"]}
+    return structure
+
+
+class _Context:
+    """The releases that decide which facts hold."""
+
+    def __init__(self, releases: dict[str, str]) -> None:
+        self.releases = releases
+
+    def holds(self, fact: Since | Until) -> bool:
+        return reached(self.releases[fact.component], fact.release) == isinstance(fact, Since)
+
+    def facts(self, facts: Iterable[object]) -> Iterator[object]:
+        """The facts that hold, out of their `Since` and `Until`; of a list's keys that do not, that overlays merge by them."""
+        for fact in facts:
+            if not isinstance(fact, Since | Until):
+                yield fact
+            elif self.holds(fact):
+                yield from self.facts(fact.facts)
+            else:
+                yield from (Merge(*inner.keys) for inner in fact.facts if isinstance(inner, Keyed))
+
+
+def _object(model: type[Model], context: _Context) -> Structure:
+    fields = {}
+    required = []
+    for info in model.model_fields.values():
+        ends = [fact for fact in info.metadata if isinstance(fact, Since | Until) and not fact.facts]
+        if not all(context.holds(fact) for fact in ends):
+            continue
+        assert info.alias
+        fields[info.alias] = _field(info, context)
+        uses = [end.use for end in ends if isinstance(end, Until) and end.use]
+        if uses:
+            fields[info.alias]["use"] = uses[0]
+        if info.is_required() or Required() in context.facts(info.metadata):
+            required.append(info.alias)
+    structure: Structure = {"type": "object", "name": model.__name__, "description": model.__doc__, "fields": fields}
+    if required:
+        structure["required"] = required
+    _apply(context.facts(model.FACTS), structure, context)
+    return structure
+
+
+def _field(info: FieldInfo, context: _Context) -> Structure:
+    structure = _type(info.annotation, context)
+    facts = list(context.facts(info.metadata))
+    _apply(facts, structure, context)
+    structure["description"] = info.description
+    said_by_release = any(isinstance(fact, Since | Until) and Defaulted() in fact.facts for fact in info.metadata)
+    if not info.is_required() and info.default is not None and (not said_by_release or Defaulted() in facts):
+        structure["default"] = info.default
+    return structure
+
+
+def _type(annotation: Any, context: _Context) -> Structure:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        structure = _type(arguments[0], context)
+        _apply(context.facts(arguments[1:]), structure, context)
+        return structure
+    if origin in (Union, types.UnionType):
+        return _union([each for each in arguments if each is not type(None)], context)
+    if origin is list:
+        return {"type": "array", "items": _type(arguments[0], context)}
+    if origin is dict:
+        return {"type": "object", "values": _type(arguments[1], context)}
+    if origin is Literal:
+        return {"type": "string", "enum": list(arguments)}
+    if annotation is Any:
+        return {"type": "any"}
+    return {"type": _SCALARS[annotation]} if annotation in _SCALARS else _object(annotation, context)
+
+
+def _union(arms: list[Any], context: _Context) -> Structure:
+    if len(arms) == 1:
+        return _type(arms[0], context)
+    kinds = {_type(arm, context)["type"] for arm in arms}
+    return {"type": "int-or-string" if kinds == {"integer", "string"} else "any"}
+
+
+def _apply(facts: Iterable[object], structure: Structure, context: _Context) -> None:  # noqa: C901 (one line a fact)
+    """Write facts into the structure of the place that they stand at."""
+    for fact in facts:
+        match fact:
+            case Type(annotation):
+                structure.clear()
+                structure |= _type(annotation, context)
+            case Format(name):
+                structure["format"] = name
+            case Pattern(regex):
+                structure["pattern"] = regex
+            case Quantities():
+                structure["format"] = "quantity"
+            case Choices(values):
+                structure["enum"] = list(values)
+            case Ge(limit) if limit not in _INT_LIMITS:
+                structure["minimum"] = limit
+            case Le(limit) if limit not in _INT_LIMITS:
+                structure["maximum"] = limit
+            case MinLen(limit):
+                structure["min" + _LENGTHS[structure["type"]]] = limit
+            case MaxLen(limit):
+                structure["max" + _LENGTHS[structure["type"]]] = limit
+            case Keyed(keys):
+                structure["keys"] = structure["merge"] = list(keys)
+            case Merge(keys):
+                structure["merge"] = list(keys)
+            case ListType("set"):
+                structure["unique"] = True
+            case ListType("atomic") | MapType("atomic"):
+                structure["atomic"] = True
+            case MapType("granular"):
+                structure["granular"] = True
+            case Rule(rule, message):
+                structure.setdefault("rules", []).append({"rule": rule, "message": message})
+            case _:
+                assert isinstance(fact, Required | Defaulted | FieldInfo | Ge | Le), fact  # looked at elsewhere
