@@ -9,6 +9,7 @@ from jobspec.diagnostics import Key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
     from jobspec.diagnostics import Path
@@ -23,10 +24,16 @@ class Role:
     def __init__(self, name: str, path: Path, container: str) -> None:
         self.name = name
         self.path = path
-        """Path of the pod template in the manifest."""
+        """Path of the pod template in the manifest; empty where the manifest has none, since a runtime has it."""
         self.container = container
         """Name of the container that the operator requires."""
 
+    def answers_to(self, wanted: Collection[str]) -> bool:
+        """Whether pods of the *wanted* roles are meant to be these; nodes are masters and workers in one."""
+        return not wanted or self.name in wanted or not self.path
+
+
+TRAINJOB = ("trainer.kubeflow.org/v1alpha1", "TrainJob")
 
 #: (apiVersion, kind) -> its roles, in the order in which the operator ranks them.
 KINDS: dict[tuple[str, str], tuple[Role, ...]] = {
@@ -34,6 +41,7 @@ KINDS: dict[tuple[str, str], tuple[Role, ...]] = {
         Role("master", ("spec", "pytorchReplicaSpecs", Key("Master"), "template"), "pytorch"),
         Role("worker", ("spec", "pytorchReplicaSpecs", Key("Worker"), "template"), "pytorch"),
     ),
+    TRAINJOB: (Role("node", (), "node"),),
 }
 
 

@@ -60,7 +60,7 @@ def write_files(parts: dict[str, str], folder: Path) -> tuple[Path, list[Path]]:
     base.write_text(parts.get("base") or JOB + indented(parts["pod"], 10))
     overlays = []
     for name, text in parts.items():
-        if name not in ("base", "pod", "set", "expected pod", "expected documents"):
+        if name not in ("base", "pod", "set", "target", "expected pod", "expected documents"):
             whole = text if text.startswith("apiVersion") else OVERLAY.format(name) + indented(text, 2)
             overlays.append(folder / f"{name}.yaml")
             overlays[-1].write_text(whole)
@@ -80,10 +80,11 @@ def expected_diagnostics(files: list[Path]) -> list[tuple[str, int, str, str]]:
 @pytest.mark.parametrize("parts", cases())
 def test_case(parts: dict[str, str], tmp_path: Path) -> None:
     base, overlays = write_files(parts, tmp_path)
-    layers, problems = load(list(map(str, overlays)), parts.get("set", "").split(), TARGET)
+    target = choose(parts.get("target", "").split())
+    layers, problems = load(list(map(str, overlays)), parts.get("set", "").split(), target)
     documents: list[Any] = []
     if not problems:
-        checked = check(Found(str(base), named=True), TARGET, layers)
+        checked = check(Found(str(base), named=True), target, layers)
         problems = checked.report.diagnostics
         documents = [document.data for document in checked.documents]
     got = sorted((Path(each.mark.file).name, each.mark.line, each.rule, each.message) for each in problems)

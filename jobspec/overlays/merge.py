@@ -189,6 +189,8 @@ def identity(item: Tree, shape: Shape) -> tuple[str, ...] | None:
     for key in shape.merge:
         child = item.get(key)
         value = child.value if child else None
+        if child and isinstance(value, list):
+            value = child.data()
         if value is None and shape.items:
             known = shape.items.at((key,))
             value = known.default if known else None
