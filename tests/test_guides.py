@@ -39,6 +39,17 @@ def _render(base: str, *arguments: str | Path) -> Any:
     return yaml.safe_load(done.stdout)
 
 
+def test_guide_000() -> None:
+    guide = _guide("000")
+    (nodes,), (cpus,), (memory,) = (re.findall(rf"{name}[=:] *(\S+),", guide) for name in ("num_nodes", '"cpu"', '"memory"'))
+    (runtime,) = re.findall(r"runtime.name == \"([^\"]*)\"", guide)
+    job = _render("trainjob.yaml", "--overlay", "cpu", "--set", f"cpu.cpus={cpus}", "--set", f"cpu.memory={json.loads(memory)}")
+    resources = {"cpu": int(cpus), "memory": json.loads(memory)}
+    assert job["spec"]["runtimeRef"]["name"] == runtime
+    assert job["spec"]["trainer"]["numNodes"] == int(nodes)
+    assert job["spec"]["trainer"]["resourcesPerNode"] == {"requests": resources, "limits": resources}
+
+
 def test_guide_001() -> None:
     written, _ = _jobs("001")
     assert _render("simple.yaml", "--overlay", CASES / "simple-once.yaml") == yaml.safe_load(written)
