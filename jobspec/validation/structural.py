@@ -54,6 +54,11 @@ def problems(data: dict[str, Any], shape: Shape, *, typed: bool = False) -> list
     return lost[:1] or found
 
 
+def problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
+    """What a shape has against one value of a custom resource."""
+    return list(_value(value, shape, path, typed=False))
+
+
 def typed_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
     """What a shape has against one value that the server decodes into a Go type; nothing against one that is absent or null."""
     return [] if value is None else list(_value(value, shape, path, typed=True))

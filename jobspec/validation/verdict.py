@@ -30,6 +30,10 @@ def verdict(document: Document, target: Target, *, skip_unknown: bool = False) -
     shape = shapes.load(document.api_version, document.kind, target)
     typed = KINDS.get((document.api_version, document.kind)) == "kubernetes"
     found = structural.problems(document.data, shape, typed=typed) if shape else _metadata_types(document, target)
+    if found and not typed and shape:
+        from jobspec.validation.releases import told
+
+        found = told(found, document.data, (document.api_version, document.kind), target)
     meta = document.data.get("metadata")
     lost = any(problem.rule == "wrong-indentation" for problem in found)
     if not lost and (meta is None or isinstance(meta, dict)):

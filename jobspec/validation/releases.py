@@ -1,0 +1,77 @@
+"""What other releases say to a field that the target's does not have, or to a value that it does not take."""
+
+from __future__ import annotations
+
+from jobspec import shapes
+from jobspec.targets import KINDS, RELEASES
+from jobspec.validation import structural
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.shapes import Shape
+    from jobspec.targets import Target
+    from jobspec.validation.structural import Problem
+
+_ABOUT_VALUES = ("wrong-type", "unsupported-choice", "wrong-size", "out-of-range", "wrong-format")
+
+
+def told(problems: list[Problem], data: Any, kind: tuple[str, str], target: Target) -> list[Problem]:
+    """The problems, those that another release of the kind's operator would not have with that in their words."""
+    component = KINDS[kind]
+    others = [release for release in RELEASES[component] if release != target[component]]
+    return [_told(problem, data, kind, others, target) for problem in problems] if others else problems
+
+
+def _told(problem: Problem, data: Any, kind: tuple[str, str], others: list[str], target: Target) -> Problem:
+    if problem.rule != "unknown-field" and problem.rule not in _ABOUT_VALUES:
+        return problem
+    component = KINDS[kind]
+    known = {release: shape for release in others if (shape := _shape(problem.path, kind, {**target, component: release}))}
+    if problem.rule == "unknown-field":
+        return _other_field(problem, known, kind, target) if known else problem
+    value = _value_at(data, problem.path)
+    taking = [release for release, shape in known.items() if not structural.problems_at(value, shape, problem.path)]
+    if not taking or problem.hint:
+        return problem
+    hint = f"{component} {_spell(taking, others)} {'takes' if len(taking) == 1 else 'take'} it; the target is {target[component]}"
+    return structural.Problem(problem.rule, problem.path, problem.message, hint, at_key=problem.at_key)
+
+
+def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str], target: Target) -> Problem:
+    component = KINDS[kind]
+    releases = list(RELEASES[component])
+    own = releases.index(target[component])
+    name = f"`{problem.path[-1]}`"
+    earlier = [release for release in known if releases.index(release) < own]
+    if earlier:
+        gone = releases[releases.index(earlier[-1]) + 1]
+        message, hint = f"{name} was removed in {component} {gone}", ""
+        if known[earlier[-1]].use:
+            message += f"; use {known[earlier[-1]].use}"
+    else:
+        first = next(iter(known))
+        message = f"{name} came with {component} {first}, and the target is {target[component]}"
+        hint = f"leave it out, or say `--target {component}={first}`"
+    return structural.Problem(problem.rule, problem.path, message, hint, at_key=problem.at_key)
+
+
+def _shape(path: Path, kind: tuple[str, str], target: Target) -> Shape | None:
+    root = shapes.load(*kind, target)
+    return root.at(path) if root else None
+
+
+def _value_at(data: Any, path: Path) -> Any:
+    for step in path:
+        data = data[step if isinstance(step, int) else str(step)]
+    return data
+
+
+def _spell(releases: list[str], all_others: list[str]) -> str:
+    """Releases as people name a range: `2.0.0 to 2.1.0`, or one by one where others lie between."""
+    first, last = all_others.index(releases[0]), all_others.index(releases[-1])
+    if len(releases) == 1:
+        return releases[0]
+    return f"{releases[0]} to {releases[-1]}" if last - first + 1 == len(releases) else ", ".join(releases)

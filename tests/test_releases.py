@@ -1,0 +1,95 @@
+"""A field or a value that another release takes is told so."""
+
+from typing import Any
+
+import pytest
+
+from jobspec.documents.document import Document
+from jobspec.documents.reader import read
+from jobspec.targets import RELEASES, choose, reached, told
+from jobspec.validation.verdict import verdict
+
+_JOB = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n  runtimeRef: {name: b}\n"
+_RUNTIME = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: a}\nspec:\n  template: {}\n"
+_POD = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: a}
+spec: {pytorchReplicaSpecs: {Worker: {template: {spec: {containers: [{name: pytorch, %s}], %s}}}}}
+"""
+
+
+def _document(text: str) -> Document:
+    (document,), problems = read(text, file="a.yaml")
+    assert problems == []
+    return document
+
+
+def _said(text: str, *wishes: str) -> list[Any]:
+    _, problems = verdict(_document(text), choose(wishes))
+    return [(problem.rule, problem.message, problem.hint) for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "wish", "rule", "message", "hint"),
+    [
+        (
+            *(_JOB + "  podTemplateOverrides: []\n", "trainer=2.2", "unknown-field"),
+            *("`podTemplateOverrides` was removed in trainer 2.2.0; use `runtimePatches`", ""),
+        ),
+        (
+            *(_JOB + "  podSpecOverrides: []\n", "trainer=2.1", "unknown-field"),
+            *("`podSpecOverrides` was removed in trainer 2.1.0; use `podTemplateOverrides`, or `runtimePatches` from 2.2 on", ""),
+        ),
+        (
+            *(_JOB + "  runtimePatches: []\n", "trainer=2.0", "unknown-field"),
+            "`runtimePatches` came with trainer 2.2.0, and the target is 2.0.0",
+            "leave it out, or say `--target trainer=2.2.0`",
+        ),
+        (
+            *(_JOB + "  trainer: {numProcPerNode: auto}\n", "trainer=2.3", "wrong-type"),
+            '`numProcPerNode` takes an integer, not the text "auto"',
+            "trainer 2.0.0 to 2.1.0 take it; the target is 2.3.0",
+        ),
+        (
+            *(_RUNTIME + "  mlPolicy: {mpi: {mpiImplementation: ''}}\n", "trainer=2.0", "unsupported-choice"),
+            "`mpiImplementation` takes one of `OpenMPI`, not an empty text",
+            "trainer 2.1.0 to 2.3.0 take it; the target is 2.0.0",
+        ),
+        (
+            *(_POD % ("restartPolicyRules: []", ""), "training-operator=1.9.0", "unknown-field"),
+            "`restartPolicyRules` came with training-operator 1.9.4, and the target is 1.9.0",
+            "leave it out, or say `--target training-operator=1.9.4`",
+        ),
+        (
+            *(_POD % ("", "resourceClaims: [{name: a, source: {}}]"), "training-operator=1.9", "unknown-field"),
+            "`source` was removed in training-operator 1.9.0; use `resourceClaimName` or `resourceClaimTemplateName` right beside `name`",
+            "",
+        ),
+    ],
+)
+def test_a_field_of_another_release(text: str, wish: str, rule: str, message: str, hint: str) -> None:
+    assert _said(text, wish) == [(rule, message, hint)]
+
+
+def test_a_field_of_no_release_has_its_own_words() -> None:
+    ((rule, message, hint),) = _said(_JOB + "  trainers: {}\n")
+    assert (rule, hint) == ("unknown-field", "did you mean `trainer`?")
+    assert "trainer 2" not in message
+
+
+def test_a_target_chooses_the_newest_patch_and_jobset_follows_the_trainer() -> None:
+    assert choose(["trainer=2.2"])["trainer"] == "2.2.1"
+    assert choose(["trainer=2.0"])["jobset"] == "0.8.2"
+    assert choose(["trainer=2.0", "jobset=0.12"])["jobset"] == "0.12.0"
+    assert told(choose(["trainer=2.0"])) == {"training-operator": "1.9.4", "trainer": "2.0.0"}
+    assert told(choose(["jobset=0.10"])) == {"training-operator": "1.9.4", "trainer": "2.3.0", "jobset": "0.10.1"}
+
+
+def test_releases_are_compared_by_their_numbers() -> None:
+    assert reached("0.12.0", "0.9")
+    assert reached("2.2.0", "2.2")
+    assert not reached("2.1.9", "2.2")
+    assert all(
+        list(releases) == sorted(releases, key=lambda each: [int(part) for part in each.split(".")]) for releases in RELEASES.values()
+    )
