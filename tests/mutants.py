@@ -184,7 +184,8 @@ def _set_meta(tree: Any, field: str, value: Any) -> None:
 
 
 def _status(tree: Any, shape: Shape, random: Random) -> None:
-    value = _grown(shape.fields["status"], random, 4) if shape.fields and random.random() < 0.7 else _odd(random)
+    known = shape.fields and shape.fields.get("status")
+    value = _grown(known, random, 4) if known and random.random() < 0.7 else _odd(random)
     tree[:] = [each for each in tree if each[0] != "status"] + [["status", value]]
 
 
