@@ -130,6 +130,7 @@ RULES = {
     "wrong-format": "The text does not have the form that the field needs.",
     "duplicate-item": "Two items of the list have the same key.",
     "unsupported-choice": "The value is not one of those that the field takes.",
+    "conflicting-values": "Two values, each right by itself, exclude each other or contradict.",
     # metadata
     "missing-name": "An object needs `metadata.name` or `metadata.generateName`.",
     "invalid-name": "The name is not one that Kubernetes takes.",

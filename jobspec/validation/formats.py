@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 _SUFFIXES = frozenset(("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "n", "u", "m", "k", "M", "G", "T", "P", "E"))
+#: The blanks that Go trims where they reach it as they are, and not as escapes of JSON (a tab, a line's end, U+2028).
+_BLANKS = " \u0085\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 def is_quantity(text: str) -> bool:
@@ -35,11 +37,13 @@ def is_parsed_quantity(text: str) -> bool:
     """Whether `resource.ParseQuantity` takes the text, as it has to in built-in kinds: `.` and `Gi` are zeros to it."""
     import re
 
-    match = re.fullmatch(r"[+-]?\d*(?:\.\d*)?([eEinumkKMGTP]*(?:[+-]?\d*))", text.strip(), re.ASCII)
-    if not match or not text.strip():
+    trimmed = text.strip(_BLANKS)
+    match = re.fullmatch(r"[+-]?\d*(?:\.\d*)?([eEinumkKMGTP]*(?:[+-]?\d*))", trimmed, re.ASCII)
+    if not match or not trimmed:
         return False
     suffix = match[1]
-    return suffix in _SUFFIXES or (bool(re.fullmatch(r"[eE][+-]?\d+", suffix, re.ASCII)) and abs(float(suffix[1:])) < 2**63)
+    exponent = re.fullmatch(r"[eE]([+-]?)0*(\d{1,19})", suffix, re.ASCII)
+    return suffix in _SUFFIXES or (exponent is not None and -(2**63) <= int(exponent[1] + exponent[2]) < 2**63)
 
 
 def is_time(text: str) -> bool:

@@ -36,8 +36,16 @@ def verdict(document: Document, target: Target, *, skip_unknown: bool = False) -
         found = told(found, document.data, (document.api_version, document.kind), target)
     meta = document.data.get("metadata")
     lost = any(problem.rule == "wrong-indentation" for problem in found)
+    if not lost and document.kind == "PersistentVolumeClaim":
+        from jobspec.validation import claim
+
+        found = claim.problems(document.data, found)
     if not lost and (meta is None or isinstance(meta, dict)):
         found += metadata.problems(meta or {}, kind=document.kind, builtin=typed or not shape)
+    if not lost and shape and shape.ruled == 2:
+        from jobspec.validation import rules
+
+        found += rules.problems(document.data, shape, found)
     diagnostics = [
         document.problem(problem.rule, problem.message, problem.path, hint=problem.hint, at_key=problem.at_key) for problem in found
     ]
