@@ -97,12 +97,16 @@ def _render(options: Namespace) -> int:
 def _explain(options: Namespace) -> int:
     from jobspec.commands import explain
 
-    return explain.run(options.rule)
+    return explain.run(options.name, targets=options.target, recursive=options.recursive)
 
 
 def _schema(options: Namespace) -> int:
     from jobspec.commands import schema
 
+    if options.action == "crd":
+        return schema.crd(options.kinds, everything=options.all, targets=options.target, output=options.output)
+    if options.action == "kustomize":
+        return schema.kustomize(options.base, targets=options.target)
     return schema.check() if options.action == "check" else schema.export(options.folder)
 
 
@@ -164,7 +168,7 @@ def _validate_arguments(parser: ArgumentParser) -> ArgumentParser:
         help="lay this overlay on every job: a shipped name, or a path; repeatable",
     )
     add("--set", action="append", default=[], metavar="OVERLAY.NAME=VALUE", help="give a parameter of an overlay a value; repeatable")
-    add("--target", action="append", default=[], metavar="OPERATOR=RELEASE", help="judge by this release, not by the newest; repeatable")
+    _add_target(parser, "judge by this release, not by the newest; repeatable")
     add("--skip-unknown", action="store_true", help="pass by documents that are no manifest or of an unknown kind, and count them")
     add("-o", "--output", choices=("text", "json"), default="text", help="the format of the report")
     return parser
@@ -177,16 +181,37 @@ def _render_arguments(parser: ArgumentParser) -> ArgumentParser:
 
 
 def _explain_arguments(parser: ArgumentParser) -> ArgumentParser:
-    parser.add_argument("rule", metavar="RULE", help="the name in brackets behind a message")
+    add = parser.add_argument
+    add(
+        "name",
+        metavar="RULE|KIND.PATH",
+        help="a rule, the name in brackets behind a message; or a field, such as TrainJob.spec.trainer, as messages spell it, too",
+    )
+    _add_target(parser, "explain the field as of this release, not of the newest; repeatable")
+    add("--recursive", action="store_true", help="print the names and types of all fields below, nothing else")
     return parser
+
+
+def _add_target(parser: ArgumentParser, what: str) -> None:
+    parser.add_argument("--target", action="append", default=[], metavar="OPERATOR=RELEASE", help=what)
 
 
 def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", prog="jobspec schema")
-    check = "fail where a schema is not what the models give"
-    export = "write all schemas"
-    actions.add_parser("check", help=check, description=f"{check.capitalize()}.")
-    actions.add_parser("export", help=export, description=f"{export.capitalize()}.").add_argument("folder", metavar="DIR", help="where to")
+
+    def action(name: str, what: str) -> ArgumentParser:
+        return actions.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.", formatter_class=_formatter)
+
+    crd = action("crd", "print the CustomResourceDefinitions of kinds, as `kubectl apply` takes them")
+    crd.add_argument("kinds", nargs="*", metavar="KIND", help="PyTorchJob, TrainJob and so on, in upper or lower case")
+    crd.add_argument("--all", action="store_true", help="every kind of the operators")
+    _add_target(crd, "the CRD of this release, not of the newest; repeatable")
+    crd.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="json is compact: one line for each kind")
+    kustomize = action("kustomize", "print an OpenAPI document by which kustomize merges the lists of these kinds as overlays do")
+    kustomize.add_argument("--base", metavar="FILE", help="the document to add them to, instead of the one of the cluster at hand")
+    _add_target(kustomize, "the fields of this release, not of the newest; repeatable")
+    action("export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
+    action("check", "fail where a committed schema is not what the models give")
     return parser
 
 
@@ -194,6 +219,6 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
 _COMMANDS = {
     "validate": ("say what an API server would say to manifests", _validate_arguments, _validate),
     "render": ("lay overlays on jobs, check the result and write it", _render_arguments, _render),
-    "explain": ("say what a rule is about", _explain_arguments, _explain),
-    "schema": ("write or check the schemas that follow from the models", _schema_arguments, _schema),
+    "explain": ("say what a rule is about, or a field of a kind", _explain_arguments, _explain),
+    "schema": ("print CRDs, write schemas for editors and kustomize, check them", _schema_arguments, _schema),
 }

@@ -1,17 +1,113 @@
-"""`jobspec explain`: what a rule is about."""
+"""`jobspec explain`: what a rule is about, or a field of a kind."""
 
 from __future__ import annotations
 
 import sys
 
-from jobspec.diagnostics import RULES, JobspecError
+from jobspec.diagnostics import RULES, JobspecError, Key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jobspec.schemas.explain import Field, Page
+
+_NARROW = 40  # columns: with less left for descriptions, types stand above them
 
 
-def run(rule: str) -> int:
-    """Print what the rule of this name is about."""
-    if rule not in RULES:
+def run(name: str, *, targets: Iterable[str], recursive: bool) -> int:
+    """Print what the rule of this name is about, or what a field is, given as `KIND.PATH`."""
+    if name in RULES:
+        sys.stdout.write(f"{name}: {RULES[name]}\n")
+    else:
+        kind, steps = _steps(name)
+        sys.stdout.writelines(f"{line}\n" for line in _field(kind, steps, targets, recursive=recursive))
+    return 0
+
+
+def _steps(text: str) -> tuple[str, list[str]]:
+    """The kind, in its own spelling, and the steps of a path; what stands in brackets is a `Key`."""
+    import re
+
+    from jobspec import models
+
+    if not re.fullmatch(r"[^.\[\]]+(\.[^.\[\]]+|\[[^\[\]]*\])*", text):
+        raise JobspecError(f"`{text}` is no rule and no path: write KIND.PATH, such as TrainJob.spec.trainer")
+    kind, *steps = [Key(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"[^.\[\]]+|\[[^\[\]]*\]", text)]
+    by_lower = {each.lower(): each for each in models.__all__}
+    if kind.lower() not in by_lower:
         from jobspec.validation.wording import closest
 
-        raise JobspecError(f"no rule `{rule}`: {closest(rule, RULES) or 'the rules are ' + ', '.join(RULES)}")
-    sys.stdout.write(f"{rule}: {RULES[rule]}\n")
-    return 0
+        known = by_lower.values() if steps else [*RULES, *by_lower.values()]
+        what = "kind" if steps else "rule or kind"
+        listed = f"the kinds are {', '.join(by_lower.values())}" + ("" if steps else f", the rules {', '.join(RULES)}")
+        raise JobspecError(f"no {what} `{kind}`: {closest(kind, known) or listed}")
+    return by_lower[kind.lower()], steps
+
+
+def _field(kind: str, steps: list[str], targets: Iterable[str], *, recursive: bool) -> Iterator[str]:
+    import shutil
+
+    from jobspec import models
+    from jobspec.schemas import explain
+    from jobspec.targets import choose
+
+    model = getattr(models, kind)
+    release = choose(targets)[model.RESOURCE.component]
+    if recursive:
+        for depth, field, kind_of_value in explain.outline(model, steps, release):
+            yield f"{'  ' * depth}{field} <{kind_of_value}>"
+    else:
+        yield from _layout(explain.page(model, steps, release), shutil.get_terminal_size().columns)
+
+
+def _layout(page: Page, width: int) -> Iterator[str]:
+    """A page as lines of at most *width* columns."""
+    yield f"{page.title} <{page.type}>"
+    yield from _wrapped(page.version, width)
+    for text in filter(None, (page.note, *page.meaning)):
+        yield ""
+        yield from _wrapped(text, width, "    ")
+    yield ""
+    yield from _table(
+        [([heading if not number else ""], line) for heading, lines in page.facts.items() for number, line in enumerate(lines)], width
+    )
+    for heading, fields in (("fields", page.fields), ("fields of other releases", page.elsewhere)):
+        if fields:
+            yield ""
+            yield f"{heading}:"
+            yield from _list(fields, width)
+
+
+def _list(fields: list[Field], width: int) -> Iterator[str]:
+    names = max(len(field.name) for field in fields)
+    types = max(len(field.type) for field in fields)
+    if width - names - types - 6 >= _NARROW:
+        yield from _table([(["", field.name, field.type], field.description) for field in fields], width)
+    else:
+        for field in fields:
+            yield f"  {field.name} <{field.type}>"
+            yield from _wrapped(field.description, width, "      ")
+
+
+def _table(rows: list[tuple[list[str], str]], width: int) -> Iterator[str]:
+    """Rows of cells in columns, and a text that goes on below itself."""
+    if not rows:
+        return
+    sizes = [max(len(cells[column]) for cells, _ in rows) for column in range(len(rows[0][0]))]
+    for cells, text in rows:
+        head = "".join(f"{cell:{size}}  " for cell, size in zip(cells, sizes, strict=True))
+        yield from _wrapped(text, width, " " * len(head), first=head)
+
+
+def _wrapped(text: str, width: int, indent: str = "", *, first: str | None = None) -> list[str]:
+    from textwrap import wrap
+
+    return wrap(
+        text,
+        max(width, len(indent) + 20),
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

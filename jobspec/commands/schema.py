@@ -1,13 +1,104 @@
-"""`jobspec schema`: the schemas that follow from the models."""
+"""`jobspec schema`: what follows from the models, for servers, editors and kustomize."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
-from jobspec import data
+from jobspec import data, models
 from jobspec.diagnostics import JobspecError
+from jobspec.schemas import crd as crds
+from jobspec.schemas import openapi
 from jobspec.schemas.files import files
+from jobspec.targets import KINDS, OPERATORS, choose
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from jobspec.models.base import Model
+    from jobspec.targets import Target
+
+#: The kinds of the operators; only these are custom resources of a cluster.
+_KINDS = {kind: component for (_, kind), component in KINDS.items() if component in OPERATORS}
+
+
+def crd(kinds: Iterable[str], *, everything: bool, targets: Iterable[str], output: str) -> int:
+    """Print the CustomResourceDefinitions of kinds, or of *everything*, at their releases."""
+    target = choose(targets)
+    names = list(_KINDS) if everything else [_kind(name) for name in kinds]
+    if not names:
+        raise JobspecError(f"schema crd: name a KIND, or --all: {', '.join(_KINDS)}")
+    documents = [crds.crd(model, release) for model, release in _models(names, target)]
+    if output == "json":
+        sys.stdout.writelines(json.dumps(document, separators=(",", ":")) + "\n" for document in documents)
+    else:
+        from jobspec.documents.writer import write
+
+        sys.stdout.write(write(documents))
+    return 0
+
+
+def _kind(name: str) -> str:
+    """The kind that was meant, in its own spelling."""
+    by_lower = {kind.lower(): kind for kind in _KINDS}
+    if name.lower() not in by_lower:
+        from jobspec.validation.wording import closest
+
+        raise JobspecError(f"no kind `{name}`: {closest(name, _KINDS) or 'the kinds are ' + ', '.join(_KINDS)}")
+    return by_lower[name.lower()]
+
+
+def _models(kinds: Iterable[str], target: Target) -> Iterator[tuple[type[Model], str]]:
+    for kind in kinds:
+        yield getattr(models, kind), target[_KINDS[kind]]
+
+
+def kustomize(base: str | None, *, targets: Iterable[str]) -> int:
+    """Print an OpenAPI document that knows how the operators' kinds merge, for `openapi: {path: ...}` of a kustomization."""
+    target = choose(targets)
+    document = openapi.with_kinds(_fetched() if base is None else _read(base), _models(_KINDS, target))
+    sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
+    return 0
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return _parsed(file.read(), path)
+    except OSError as error:
+        raise JobspecError(f"{path}: {error.strerror}") from None
+
+
+_FETCH = ["kubectl", "get", "--raw", "/openapi/v2"]
+
+
+def _fetched() -> dict[str, Any]:
+    """The document of the user's cluster, as `kustomize openapi fetch` gets it."""
+    import subprocess
+
+    command = " ".join(_FETCH)
+    remedy = f"give the document that `{command}` prints where there is a cluster: --base FILE"
+    try:
+        done = subprocess.run(_FETCH, capture_output=True, check=False)  # noqa: S603 (the user's own kubectl, fixed arguments)
+    except FileNotFoundError:
+        raise JobspecError(f"kubectl is not installed; {remedy}") from None
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise JobspecError(f"`{command}` failed: {lines[-1] if lines else done.returncode}; {remedy}")
+    return _parsed(done.stdout.decode(errors="replace"), f"the reply to `{command}`")
+
+
+def _parsed(text: str, name: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or not isinstance(document.get("definitions"), dict):
+        raise JobspecError(f"{name}: no OpenAPI document of version 2 in JSON; `{' '.join(_FETCH)}` prints one")
+    return document
 
 
 def export(folder: str) -> int:
@@ -25,10 +116,20 @@ def export(folder: str) -> int:
 
 
 def check() -> int:
-    """Compare the schemas that jobspec reads with those that its models give; 1 where one is stale or missing."""
-    stale = [name for name, text in files() if _text(data.path("schemas", *name.split("/"))) != text]
+    """Compare the schemas that jobspec reads with those that its models give; 1 where one is stale, missing or of no use."""
+    fresh = dict(files())
+    stale = [name for name, text in fresh.items() if _text(data.path("schemas", *name.split("/"))) != text]
     sys.stdout.writelines(f"schemas/{name} is not what the models give; write it with `jobspec schema export schemas`\n" for name in stale)
-    return 1 if stale else 0
+    needless = [name for name in _stored() if name not in fresh]
+    sys.stdout.writelines(f"schemas/{name} is of no kind and release that jobspec knows; remove it\n" for name in needless)
+    return 1 if stale or needless else 0
+
+
+def _stored() -> list[str]:
+    """The schemas in the folders of kinds and releases, by path below `schemas/`."""
+    top = data.path("schemas")
+    paths = [os.path.join(folder, name) for folder, _, names in os.walk(top) if folder != top for name in names]
+    return sorted(os.path.relpath(path, top).replace(os.sep, "/") for path in paths)
 
 
 def _text(path: str) -> str:

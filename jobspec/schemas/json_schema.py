@@ -36,9 +36,10 @@ def json_schema(model: type[Model], release: str) -> Schema:
     """The JSON Schema of a kind at a release, its shared shapes in `$defs`."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     structure = structure_of(model, release)
-    structure["fields"]["metadata"]["meta"] = True
-    shared = _Shared()
-    root = shared.object_schema(structure, typed=resource.component == "kubernetes")
+    fields = structure["fields"]
+    structure = {**structure, "fields": {**fields, "metadata": {**fields["metadata"], "meta": True}}}
+    shared = _Shared(builtin=resource.component == "kubernetes")
+    root = shared.object_schema(structure, typed=shared.builtin)
     for name, value in (("apiVersion", resource.api_version), ("kind", resource.kind)):
         root["properties"][name] = {"description": structure["fields"][name]["description"], "type": "string", "const": value}
     head = {
@@ -53,10 +54,12 @@ def json_schema(model: type[Model], release: str) -> Schema:
 class _Shared:
     """The shapes that `$defs` holds, each once, by the name of its model.
 
-    *typed* is what the server decodes into Go types, metadata and built-in kinds: there an item may be null, and a set is a list.
+    *typed* is what the server decodes into Go types, metadata and *builtin* kinds: there an item may be null, and a set is a list.
+    What a built-in kind has to have, only Go code says.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, builtin: bool) -> None:
+        self.builtin = builtin
         self.definitions: dict[str, Schema] = {}
 
     def schema(self, structure: Structure, *, nullable: bool, typed: bool, description: str = "") -> Schema:
@@ -66,6 +69,8 @@ class _Shared:
         limits = {key: structure[key] for key in _AS_THEY_ARE if key in structure}
         made: Schema = {"description": description}
         if "fields" in structure:
+            if any("default" in child for child in structure["fields"].values()):
+                limits.pop("minProperties", None)  # the server counts what it fills in
             made["allOf"] = [{"$ref": f"#/$defs/{self._place(structure, typed=typed)}"}]
             return made | limits | ({} if nullable else {"type": "object"})
         if kind != "any":
@@ -83,10 +88,8 @@ class _Shared:
 
     def object_schema(self, structure: Structure, *, typed: bool) -> Schema:
         """An object with fields, whether it is null or not."""
-        required = structure.get("required", [])
-        properties = {
-            name: self.schema(child, nullable=name not in required, typed=typed) for name, child in structure["fields"].items()
-        }
+        required = [] if self.builtin else structure.get("required", [])
+        properties = {name: self.schema(child, nullable=name not in required, typed=typed) for name, child in structure["fields"].items()}
         made: Schema = {"type": ["object", "null"], "properties": properties}
         return made | ({"required": required} if required else {}) | {"additionalProperties": False}
 

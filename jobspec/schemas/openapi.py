@@ -80,9 +80,12 @@ def _scalar(kind: str, form: str) -> dict[str, Any]:
 
 
 def _merging(structure: Structure) -> dict[str, Any]:
-    """How patches merge a list: by the keys that overlays merge it by, whatever the release's own CRD declares."""
+    """How patches merge a list: by the keys that overlays merge it by, whatever the release's own CRD declares.
+
+    A key that is a list itself, as `targetJobs` is, says nothing to kustomize.
+    """
     keys = structure.get("merge", [])
-    if not keys:
+    if not keys or any("items" in structure["items"]["fields"][key] for key in keys):
         return {}
     return {
         "x-kubernetes-list-map-keys": keys,

@@ -1,0 +1,245 @@
+"""What a place of a kind is, at one release and across releases: the facts that `jobspec explain` lays out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jobspec.diagnostics import JobspecError
+from jobspec.schemas.places import object_of, places_of, type_of
+from jobspec.targets import RELEASES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobspec.models.base import Model, Resource
+    from jobspec.schemas.places import Place
+    from jobspec.schemas.structure import Structure
+
+    Facts = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One line of a list of fields."""
+
+    name: str
+    type: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """What there is to say about a place."""
+
+    title: str
+    type: str
+    version: str
+    """The API version, and the release that is spoken of."""
+    note: str
+    """Where the release that was asked for does not have the place: what is to be done; empty otherwise."""
+    meaning: list[str]
+    facts: Facts
+    fields: list[Field]
+    elsewhere: list[Field]
+    """Fields that other releases have here."""
+
+
+def page(model: type[Model], steps: Sequence[str], release: str) -> Page:
+    """What there is to say about the place that *steps* lead to; a `Key` is a step in brackets. Raises JobspecError if there is none."""
+    resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
+    places = places_of(model, steps, release)
+    shown = _nearest(places, release, resource.component)
+    place = places[shown]
+    return Page(
+        title=place.path,
+        type=type_of(place.structure),
+        version=f"{resource.api_version}, {resource.component} {shown}",
+        note=_absence(places, release, shown, resource.component),
+        meaning=_meaning(place),
+        facts=_facts_across(places, shown) | _releases(places, resource.component),
+        fields=list(_fields(places, shown)),
+        elsewhere=list(_elsewhere(places, shown)),
+    )
+
+
+def outline(model: type[Model], steps: Sequence[str], release: str) -> Iterator[tuple[int, str, str]]:
+    """The fields below a place as far as the structure goes: the depth, name and type of each."""
+    component = model.RESOURCE.component  # type: ignore[attr-defined]
+    places = places_of(model, steps, release)
+    if release not in places:
+        raise JobspecError(_absence(places, release, _nearest(places, release, component), component))
+    yield from _outline(object_of(places[release].structure), 0)
+
+
+def _outline(structure: Structure, depth: int) -> Iterator[tuple[int, str, str]]:
+    for name, child in structure.get("fields", {}).items():
+        yield depth, name, _shown_type(structure, name)
+        yield from _outline(object_of(child), depth + 1)
+
+
+def _meaning(place: Place) -> list[str]:
+    """Sentences: what the place is for, and what its type is in general."""
+    own = f"{place.description[0].upper()}{place.description[1:]}"
+    about = (place.model.__doc__ or "") if place.model and "fields" in object_of(place.structure) else ""
+    return list(dict.fromkeys(filter(None, (own if own.endswith(".") else f"{own}.", about))))
+
+
+def _shown_type(structure: Structure, name: str) -> str:
+    required = ", required" if name in structure.get("required", ()) else ""
+    return f"{type_of(structure['fields'][name])}{required}"
+
+
+_COUNTED = {"Length": "characters", "Items": "items", "Properties": "entries"}
+_FORMATS = {
+    "int32": "32 bits: -2147483648 to 2147483647",
+    "int64": "64 bits: -9223372036854775808 to 9223372036854775807",
+    "date-time": "a time as in RFC 3339, `2026-01-31T12:00:00Z`",
+    "quantity": "an integer, or text such as `500m` or `8Gi`",
+}
+
+
+def _facts(place: Place) -> Facts:
+    """What holds at a place, by heading."""
+    structure = place.structure
+    inner = object_of(structure)
+    is_list = structure["type"] == "array"
+    return {
+        "type": [type_of(structure)],
+        "required": ["yes"] if place.required else [],
+        "default": [_json(structure["default"])] if "default" in structure else [],
+        "limits": _limits(structure),
+        f"each {'item' if is_list else 'value'}": _limits(inner) if inner is not structure and "fields" not in inner else [],
+        "list": [_list_type(structure)] if is_list else [],
+        "overlays": [_merging(structure)] if is_list else [],
+        "object": ["a server-side apply replaces it as a whole"] if "atomic" in structure and not is_list else [],
+        "rules": [_rule(rule) for rule in structure.get("rules", ())],
+    }
+
+
+def _limits(structure: Structure) -> list[str]:
+    limits = [
+        f"one of {', '.join(_json(each) for each in structure['enum'])}" if "enum" in structure else "",
+        _bounds(structure.get("minimum"), structure.get("maximum")),
+        *(_count(structure, name, what) for name, what in _COUNTED.items()),
+        _FORMATS[structure["format"]] if "format" in structure else "",
+        f"matches `{structure['pattern']}`" if "pattern" in structure else "",
+    ]
+    return [limit for limit in limits if limit]
+
+
+def _count(structure: Structure, name: str, what: str) -> str:
+    bounds = _bounds(structure.get(f"min{name}"), structure.get(f"max{name}"))
+    return f"{bounds} {what}" if bounds else ""
+
+
+def _bounds(least: int | None, most: int | None) -> str:
+    if least is not None and most is not None:
+        return f"{least} to {most}"
+    return f"at least {least}" if least is not None else f"at most {most}" if most is not None else ""
+
+
+def _list_type(structure: Structure) -> str:
+    if "keys" in structure:
+        return f"no two items have the same {_names(structure['keys'])}; a server-side apply merges by it"
+    return "no item stands twice" if "unique" in structure else "a server-side apply replaces it as a whole"
+
+
+def _merging(structure: Structure) -> str:
+    if "merge" in structure:
+        return f"merge the items by {_names(structure['merge'])}"
+    return "replace the list; `$append` adds to it"
+
+
+def _names(keys: list[str]) -> str:
+    return " and ".join(f"`{key}`" for key in keys)
+
+
+def _rule(rule: dict[str, str]) -> str:
+    return f'cannot change ("{rule["message"]}")' if rule["rule"] == "self == oldSelf" else f'"{rule["message"]}": {rule["rule"]}'
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _facts_across(places: dict[str, Place], shown: str) -> Facts:
+    """The facts of all releases: first those of the one that is shown, and what does not hold in every release with a note."""
+    facts = {release: _facts(place) for release, place in places.items()}
+    across: Facts = {}
+    for heading in dict.fromkeys(heading for release in (shown, *places) for heading in facts[release]):
+        holding: dict[str, list[str]] = {line: [] for release in (shown, *places) for line in facts[release].get(heading, ())}
+        for line, releases in holding.items():
+            releases += [release for release in places if line in facts[release].get(heading, ())]
+        if heading != "type" or len(holding) > 1:  # the title says it
+            across[heading] = [_with_note(line, _span(releases, list(places))) for line, releases in holding.items()]
+    return {heading: lines for heading, lines in across.items() if lines}
+
+
+def _with_note(text: str, note: str) -> str:
+    return f"{text} ({note})" if note else text
+
+
+def _releases(places: dict[str, Place], component: str) -> Facts:
+    known = list(RELEASES[component])
+    if len(known) == 1:
+        return {}
+    span = _span(list(places), known) or f"all, {known[0]} to {known[-1]}"
+    use = list(places.values())[-1].use
+    return {"releases": [f"{component}: {span}{f'; use {use}' if use else ''}"]}
+
+
+def _span(having: list[str], known: list[str]) -> str:
+    """Which of the *known* releases have something; empty for all of them."""
+    first, last = known.index(having[0]), known.index(having[-1])
+    if having != known[first : last + 1]:
+        return ", ".join(having)
+    if having[0] != known[0] and having[-1] != known[-1]:
+        return f"{having[0]} only" if len(having) == 1 else f"{having[0]} to {having[-1]}"
+    return f"since {having[0]}" if having[0] != known[0] else f"until {having[-1]}" if having[-1] != known[-1] else ""
+
+
+def _fields(places: dict[str, Place], shown: str) -> Iterator[Field]:
+    """The fields below a place, those that not every release has with a note."""
+    structure = object_of(places[shown].structure)
+    for name, child in structure.get("fields", {}).items():
+        yield Field(name, _shown_type(structure, name), _with_note(child["description"], _note(places, name)))
+
+
+def _elsewhere(places: dict[str, Place], shown: str) -> Iterator[Field]:
+    seen = set(object_of(places[shown].structure).get("fields", ()))
+    for place in places.values():
+        structure = object_of(place.structure)
+        for name, child in structure.get("fields", {}).items():
+            if name not in seen:
+                seen.add(name)
+                yield Field(name, type_of(child), f"{_note(places, name)}: {child['description']}")
+
+
+def _note(places: dict[str, Place], name: str) -> str:
+    """Since or until when a place has a field, and what took its place; empty where it always has it."""
+    fields = {release: object_of(place.structure).get("fields", {}) for release, place in places.items()}
+    having = [release for release in places if name in fields[release]]
+    span = _span(having, list(places))
+    use = fields[having[-1]][name].get("use", "")
+    return f"{span}; use {use}" if span and use else span
+
+
+def _nearest(places: dict[str, Place], release: str, component: str) -> str:
+    """The release itself, or where it does not have the place, the last one before that has it, or else the first."""
+    known = list(RELEASES[component])
+    earlier = [each for each in places if known.index(each) <= known.index(release)]
+    return earlier[-1] if earlier else next(iter(places))
+
+
+def _absence(places: dict[str, Place], release: str, shown: str, component: str) -> str:
+    """That a release does not have the place, and what to do; empty where it has."""
+    known = list(RELEASES[component])
+    if known.index(shown) == known.index(release):
+        return ""
+    if known.index(shown) > known.index(release):
+        return f"{component} {release} does not have it yet: it came with {shown}."
+    gone = known[known.index(shown) + 1]
+    use = places[shown].use
+    return f"{component} {release} does not have it: it was removed in {gone}{f'; use {use}' if use else ''}."

@@ -1,0 +1,172 @@
+"""Where a path such as `TrainJob.spec.trainer` leads in the structure of a kind, release by release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, get_args
+
+from jobspec.diagnostics import JobspecError, Key
+from jobspec.models.base import Model
+from jobspec.schemas.structure import structure_of
+from jobspec.targets import RELEASES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from jobspec.models.base import Resource
+    from jobspec.schemas.structure import Structure
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a walk has come to."""
+
+    path: str
+    structure: Structure
+    description: str
+    model: type[Model] | None
+    required: bool = False
+    use: str = ""
+
+    def inside(self, key: str) -> Place:
+        """An item of the list, or a value of the map."""
+        inner = self.structure.get("items") or self.structure["values"]
+        return replace(
+            self, path=f"{self.path}[{key}]", structure=inner, description=inner.get("description", self.description), required=False
+        )
+
+    def field(self, name: str) -> Place:
+        """A field of the object."""
+        structure = self.structure["fields"][name]
+        return Place(
+            f"{self.path}.{name}",
+            structure,
+            structure["description"],
+            _model_of(self.model, name),
+            name in self.structure.get("required", ()),
+            structure.get("use", self.use),
+        )
+
+
+class _NoSuchPlace(Exception):
+    """A walk ended before its last step."""
+
+    def __init__(self, place: Place, step: str) -> None:
+        self.place = place
+        self.step = step
+
+
+def places_of(model: type[Model], steps: Sequence[str], release: str) -> dict[str, Place]:
+    """The place that *steps* lead to in each release that has it; a `Key` is a step in brackets.
+
+    Raises JobspecError where no release has it: what is wrong with the path, most of all as of *release*.
+    """
+    places = {}
+    failures = []
+    resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
+    for each in RELEASES[resource.component]:
+        root = structure_of(model, each)
+        try:
+            places[each] = _walk(Place(model.__name__, root, root["description"], model), steps)
+        except _NoSuchPlace as failure:
+            failures.append((failure, each))
+    if not places:
+        failures.sort(key=lambda pair: (-len(pair[0].place.path), pair[1] != release))
+        raise JobspecError(_complaint([failure for failure, _ in failures]))
+    return places
+
+
+def _walk(place: Place, steps: Sequence[str]) -> Place:
+    left = list(steps)
+    while left:
+        place, left = _step(place, left)
+    return place
+
+
+def _step(place: Place, steps: list[str]) -> tuple[Place, list[str]]:
+    """One step further, and the steps that are left; items and values are entered as far as the next step asks for it."""
+    step, rest = steps[0], steps[1:]
+    structure = place.structure
+    fields = structure.get("fields", {})
+    if step in fields and not isinstance(step, Key):
+        return place.field(step), rest
+    if not structure.keys() & {"items", "values"}:
+        raise _NoSuchPlace(place, step)
+    if isinstance(step, Key) or ("items" in structure and step.isdecimal()):
+        return place.inside(step), rest
+    inner = place.inside("")
+    known = inner.structure.get("fields", {})
+    if "items" in structure or step in known:
+        return inner, steps
+    if get_close_matches(step.lower(), [name.lower() for name in known], cutoff=0.75):
+        raise _NoSuchPlace(inner, step)
+    return (place.inside(step), rest) if known else (place.inside(".".join(steps)), [])  # `limits.nvidia.com/gpu`
+
+
+def _complaint(failures: list[_NoSuchPlace]) -> str:
+    """Why there is no such place; *failures* are those of each release, the most telling first."""
+    place, step = failures[0].place, failures[0].step
+    if isinstance(step, Key):
+        return f"`{place.path}` is no list or map, so `[{step}]` is nothing in it"
+    if not place.structure.get("fields"):
+        return f"`{place.path}` ({type_of(place.structure)}) has no fields, so no `{step}`"
+    meant = next(filter(None, (_meant(failure) for failure in failures)), "")
+    more = f"did you mean `{meant}`?" if meant else f"the fields are {', '.join(place.structure['fields'])}"
+    return f"`{place.path}` has no field `{step}`: {more}"
+
+
+def _meant(failure: _NoSuchPlace) -> str:
+    """The path that a misspelt or misplaced field stands for."""
+    place, step = failure.place, failure.step.lower()
+    by_lower = {name.lower(): name for name in place.structure.get("fields", {})}
+    if step not in by_lower:
+        deeper = _below(place, failure.step)
+        if deeper:
+            return deeper
+    near = get_close_matches(step, by_lower, n=1)
+    return f"{place.path}.{by_lower[near[0]]}" if near else ""
+
+
+def _below(place: Place, name: str) -> str:
+    """The shortest path below a place that ends in a field of this name."""
+    level = [place]
+    while level:
+        level = [inner.field(each) for outer in level for inner in [_enter(outer)] for each in inner.structure.get("fields", {})]
+        for found in level:
+            if found.path.endswith(f".{name}"):
+                return found.path
+    return ""
+
+
+def _enter(place: Place) -> Place:
+    return place.inside("") if place.structure.keys() & {"items", "values"} else place
+
+
+def _model_of(model: type[Model] | None, name: str) -> type[Model] | None:
+    """The model of a field, of its items or its values."""
+    fields = model.model_fields.values() if model else ()
+    return next((_model_in(info.annotation) for info in fields if info.alias == name), None)
+
+
+def _model_in(annotation: Any) -> type[Model] | None:
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)
+
+
+def object_of(structure: Structure) -> Structure:
+    """The structure whose fields stand below a place: its own, or those of each item or value."""
+    inner: Structure = structure.get("items") or structure.get("values") or structure
+    return inner
+
+
+def type_of(structure: Structure) -> str:
+    """The type in the notation of `kubectl explain`: `[]Container`, `map[string]string`."""
+    if "items" in structure:
+        return f"[]{type_of(structure['items'])}"
+    if "values" in structure:
+        return f"map[string]{type_of(structure['values'])}"
+    named = {"quantity": "quantity", "date-time": "time"}.get(structure.get("format", ""), structure["type"])
+    return str(structure.get("name", named))
