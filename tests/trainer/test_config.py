@@ -1,0 +1,81 @@
+"""The command line: what it takes, what it refuses, and that nothing heavy is loaded to say so."""
+
+import subprocess
+import sys
+
+import pytest
+from pydantic import ValidationError
+
+from tests.reference import ROOT
+from trainer.config import Config, Refusal, flag, parse
+
+
+def _refused(*arguments: str) -> list[str]:
+    with pytest.raises(Refusal) as refusal:
+        parse(arguments)
+    return str(refusal.value).splitlines()
+
+
+def test_nothing_given_is_the_guides_own_defaults() -> None:
+    assert parse([]) == Config()
+    guides = {"batch_size": 64, "test_batch_size": 1000, "seed": 1, "log_interval": 10, "dir": "logs", "backend": "gloo"}
+    guides |= {"no_cuda": False, "save_model": False, "epochs": 1, "lr": 0.01, "momentum": 0.5, "gamma": 0.7}
+    assert {name: getattr(Config(), name) for name in guides} == guides
+
+
+def test_a_value_stands_behind_its_flag_or_an_equals_sign_and_the_last_one_counts() -> None:
+    assert parse(["--epochs", "5", "--lr=1e-3", "--momentum", ".9"]) == Config(epochs=5, lr=0.001, momentum=0.9)
+    assert parse(["--epochs=5", "--epochs=2"]) == Config(epochs=2)
+
+
+def test_what_is_true_by_default_can_be_denied_and_what_is_false_is_a_bare_flag() -> None:
+    assert parse(["--no-download", "--no-cuda", "--amp", "--save-model"]) == Config(download=False, no_cuda=True, amp=True, save_model=True)
+    assert parse(["--no-download", "--download"]) == Config()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--epochs=x"], "--epochs: expected an integer of at least 1, got 'x'"),
+        (["--epochs=0"], "--epochs: expected an integer of at least 1, got '0'"),
+        (["--epochs=1.0"], "--epochs: expected an integer of at least 1, got '1.0'"),
+        (["--epochs=1_0"], "--epochs: expected an integer of at least 1, got '1_0'"),
+        (["--lr=nan"], "--lr: expected a number above 0, got 'nan'"),
+        (["--lr=-1"], "--lr: expected a number above 0, got '-1'"),
+        (["--momentum=1"], "--momentum: expected a number of at least 0 and below 1, got '1'"),
+        (["--backend=tcp"], "--backend: expected gloo or nccl or mpi, got 'tcp'"),
+        (["--dir="], "--dir: expected a text that is not empty, got ''"),
+        (["--epoch", "5"], "--epoch: no such flag; did you mean --epochs?"),
+        (["--no-epochs"], "--no-epochs: no such flag; did you mean --epochs?"),
+        (["--x=1"], "--x: no such flag (--help lists them)"),
+        (["mnist"], "mnist: a value follows its flag, such as --epochs 5"),
+        (["--amp=1"], "argument --amp: ignored explicit argument '1'"),
+        (["--epochs"], "argument --epochs: expected one argument"),
+    ],
+)
+def test_what_is_refused_and_why(arguments: list[str], why: str) -> None:
+    assert _refused(*arguments) == [why]
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    assert [line.partition(":")[0] for line in _refused("--epoch=1", "--batch-size=0", "--lr=x")] == ["--epoch", "--batch-size", "--lr"]
+
+
+def test_a_config_does_not_change() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        Config().epochs = 2  # type: ignore[misc]  # that is the case
+
+
+def _python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("--epochs=x", 2)])
+def test_help_and_refusals_load_no_torch(argument: str, code: int) -> None:
+    run = f"import sys\nfrom trainer.__main__ import main\ntry: code = main([{argument!r}])\nexcept SystemExit as end: code = end.code\n"
+    done = _python(run + "assert not {'torch', 'numpy', 'tqdm'} & sys.modules.keys()\nsys.exit(code)")
+    assert done.returncode == code, done.stderr
+    if code:
+        assert done.stderr == "trainer: --epochs: expected an integer of at least 1, got 'x'\n"
+    else:
+        assert all(flag(name) in done.stdout and str(field.description)[:20] in done.stdout for name, field in Config.model_fields.items())

@@ -1,0 +1,44 @@
+"""`python -m trainer`: train, or say in words why not."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from trainer.config import Refusal, parse
+from trainer.group import Lost
+from trainer.processes import place
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program; gives its exit code."""
+    # As the first process of a container it would not hear SIGTERM at all. Training has a handler of its own.
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        config = parse(sys.argv[1:] if argv is None else argv)
+        found = place(os.environ, config)
+        from trainer.training import train
+
+        return train(config, found)
+    except (Refusal, OSError) as error:
+        return _say(error, 2)
+    except Lost as error:
+        _say(error, 138)
+        sys.stdout.flush()
+        os._exit(138)  # what is left of the process group waits for those who are gone
+    except KeyboardInterrupt:
+        return 130
+
+
+def _end(*_: object) -> NoReturn:
+    sys.exit(143)
+
+
+def _say(error: Exception, code: int) -> int:
+    print("\n".join(f"trainer: {line}" for line in str(error).splitlines()), file=sys.stderr, flush=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
