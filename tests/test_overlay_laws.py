@@ -1,15 +1,19 @@
-"""The laws of overlays, over generated jobs and overlays from an alphabet so small that they keep meeting."""
+"""The laws of overlays, over generated jobs and overlays from an alphabet so small that they keep meeting.
+
+A world is a kind of job at a release, with what is generated for it.
+"""
 
 import copy
 import json
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -60,7 +64,7 @@ def several(*values: Any, most: int = 2, least: int = 1) -> Maker:
 
 def keyed(key: str, names: list[Any], fields: Data, **more: Any) -> Maker:
     """A list whose items are told apart by *key*."""
-    return lambda r: [{key: name, **more, **some(fields)(r)} for name in r.sample(names, r.randint(1, min(2, len(names))))]
+    return lambda r: [{key: name, **made(more, r), **some(fields)(r)} for name in r.sample(names, r.randint(1, min(2, len(names))))]
 
 
 def or_null(value: Any) -> Maker:
@@ -182,13 +186,17 @@ def drawn(template: Any) -> st.SearchStrategy[Any]:
     return st.randoms(use_true_random=True).map(lambda r: made(template, r))
 
 
-def pair(r: Random) -> tuple[Data, Data]:
+def pair_of(change: Maker) -> Maker:
     """The specs of two overlays, which often say a part of the same."""
-    one, other = made(change, r), made(change, r)
-    if "pods" in one and r.random() < 0.5:
-        agreed = thinned(r.choice(one["pods"]), r)
-        other = {**other, "pods": [agreed] if r.random() < 0.7 else [*other.get("pods", []), agreed]}
-    return one, other
+
+    def make(r: Random) -> tuple[Data, Data]:
+        one, other = made(change, r), made(change, r)
+        if "pods" in one and r.random() < 0.5:
+            agreed = thinned(r.choice(one["pods"]), r)
+            other = {**other, "pods": [agreed] if r.random() < 0.7 else [*other.get("pods", []), agreed]}
+        return one, other
+
+    return make
 
 
 def thinned(value: Any, r: Random) -> Any:
@@ -201,9 +209,200 @@ def thinned(value: Any, r: Random) -> Any:
     return value
 
 
-bases = drawn(base)
-specs = drawn(change)
-pairs = drawn(pair)
+def pod_of(container: Data, *, share: float) -> Maker:
+    """A pod template of a runtime, with one more container at times."""
+
+    def make(r: Random) -> Data:
+        listed = [{"name": "node", "image": "i", **some(container, share=share, least=0)(r)}]
+        listed += [{"name": "side", "image": "i", **some(side_container, share=share, least=0)(r)}] if r.random() < 0.6 else []
+        metadata = some({"labels": texts, "annotations": texts}, share=share, least=0)(r)
+        return {"metadata": metadata, "spec": {**some(node_pod, share=share, least=0)(r), "containers": listed}}
+
+    return make
+
+
+security = {
+    "privileged": boolean,
+    "runAsUser": one_of(0, 1),
+    "capabilities": some({"add": several("A", "B"), "drop": several("A", "B")}, least=0),
+}
+node_mounts = keyed("mountPath", ["/m", "/n"], {"subPath": text, "readOnly": boolean}, name=one_of("v", "w"))
+terms = several(*({"weight": 1, "podAffinityTerm": {"topologyKey": key}} for key in "xy"))
+affinity = some({kind: {"preferredDuringSchedulingIgnoredDuringExecution": terms} for kind in ("podAffinity", "podAntiAffinity")})
+side_container = {"env": keyed("name", ["A", "B"], env_source), "volumeMounts": node_mounts, "securityContext": some(security)}
+node_container = {**side_container, "resources": some({"limits": amounts, "requests": amounts}), "command": words, "args": words}
+node_pod = {
+    "volumes": keyed("name", ["v", "w"], volume_source),
+    "tolerations": several({"key": "x", "operator": "Exists"}, {"key": "y", "operator": "Exists"}),
+    "nodeSelector": texts,
+    "serviceAccountName": text,
+    "imagePullSecrets": several({"name": "x"}, {"name": "y"}),
+    "affinity": affinity,
+    "priorityClassName": "high",
+}
+SINCE = {"securityContext": "2.2", "imagePullSecrets": "2.1", "affinity": "2.1", "metadata": "2.1"}
+
+
+def nodes_changes(release: str) -> Maker:
+    """What overlays say that a TrainJob of the release has a place for, mostly."""
+
+    def of_release(fields: Data) -> Data:
+        return {name: value for name, value in fields.items() if SINCE.get(name, "") <= release}
+
+    container = of_release(
+        {
+            "image": or_null(text),
+            "env": or_null(or_append(keyed("name", ["A", "B", "C"], nullable(env_source)))),
+            "volumeMounts": or_null(or_append(node_mounts)),
+            "resources": or_null(some({"limits": or_null({"cpu": or_null(one_of(1, "${cpus}"))}), "requests": or_null(amounts)})),
+            "securityContext": or_null(some({**nullable(security), "capabilities": {"add": or_append(several("A", "B", least=0))}})),
+        }
+    )
+    pod = of_release(
+        {
+            "containers": one_of(
+                keyed("name", ["${training}"], container),
+                keyed("name", ["${training}"], container),
+                keyed("name", ["${training}", "side"], container),
+                keyed("name", ["${training}"], {**container, "args": or_null(words), "command": or_null(words)}),
+                {"$append": keyed("name", ["side"], container)},
+            ),
+            "volumes": or_null(or_append(keyed("name", ["v", "w"], nullable(volume_source)))),
+            "tolerations": or_null(or_append(tolerations)),
+            "nodeSelector": or_null(some({"x": or_null(text), "y": or_null(text)})),
+            "serviceAccountName": or_null(one_of("x", "y", "")),
+            "imagePullSecrets": or_append(several({"name": "x"}, {"name": "y"})),
+            "affinity": or_null(affinity),
+            "priorityClassName": one_of(None, None, text),
+        }
+    )
+    metadata = some({"labels": or_null(some({"x": or_null(text), "y": text})), "annotations": {"x": "${cpus}x"}}, share=0.2)
+    template = some(of_release({"metadata": metadata, "spec": some(pod, share=0.25)}))
+    entry = some({"flags": flags, "template": template})
+    entries = several(entry, lambda r: {"roles": several("master", "worker")(r), **entry(r)})
+    job = some({"trainer": some({"numNodes": or_null(number), "image": text, "args": words}), "suspend": boolean}, share=0.3)
+    return one_of({"pods": entries}, {"pods": entries}, {"pods": entries, "job": {"TrainJob": {"spec": job}}})
+
+
+trainer = {
+    "numNodes": number,
+    "image": text,
+    "command": words,
+    "args": words,
+    "env": keyed("name", ["A", "B"], env_source),
+    "resourcesPerNode": some({"limits": amounts, "requests": amounts}),
+}
+
+
+def pod_changes(release: str) -> Maker:
+    """What a job of a release says already to the pods of a replicated job."""
+    fields = {name: node_pod[name] for name in ("volumes", "tolerations", "nodeSelector", "serviceAccountName")}
+    spec = {**fields, "containers": [{"name": "node", "volumeMounts": several({"name": "v", "mountPath": one_of("/m", "/n")})}]}
+    if release == "2.0":
+        return some(spec)
+    if release == "2.1":
+        return some({"spec": some(spec), "metadata": {"labels": texts}})
+    more = {"securityContext": some(security)}
+    return some({"spec": some({**spec, "containers": [{"name": "node", **more}]}), "metadata": {"labels": texts}})
+
+
+def entries(release: str, names: list[str]) -> Maker:
+    """What a job of a release says already, in the field of the release."""
+
+    def make(r: Random) -> Data:
+        said = pod_changes(release)
+        if release in ("2.0", "2.1"):
+            targets = [[name] for name in names] if release == "2.0" or r.random() < 0.6 else [names[:1], names, names[-1:]]
+            chosen = r.sample(targets, r.randint(1, len(targets)))
+            field = "podSpecOverrides" if release == "2.0" else "podTemplateOverrides"
+            return {field: [{"targetJobs": [{"name": name} for name in each], **said(r)} for each in chosen]}
+        managers = r.sample(["jobspec.dev/overlays", "example.com/a", "example.com/b"], r.randint(1, 2))
+        return {
+            "runtimePatches": [
+                {"manager": manager, "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": patched(r, said, names)}}}}
+                for manager in managers
+            ]
+        }
+
+    def patched(r: Random, said: Maker, names: list[str]) -> list[Data]:
+        return [{"name": name, "template": {"spec": {"template": said(r)}}} for name in r.sample(names, r.randint(1, len(names)))]
+
+    return make
+
+
+def runtime(r: Random) -> Data:
+    """A runtime whose job trains in one replicated job or, as MPI does, in two."""
+    mpi = r.random() < 0.2
+    ancestors = {"launcher": "trainer", "node": ""} if mpi else {"node": "trainer" if r.random() < 0.95 else "", "other": ""}
+    policy = {"mpi": {"runLauncherAsNode": boolean(r)}} if mpi else {"torch": {}}
+    jobs = [
+        {
+            "name": name,
+            "template": {
+                "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": label} if label else {}},
+                "spec": {"template": pod_of(node_container, share=0.3)(r)},
+            },
+        }
+        for name, label in ancestors.items()
+    ]
+    spec = {"mlPolicy": policy} if r.random() < 0.95 else {}
+    listed = {"replicatedJobs": jobs if r.random() < 0.7 else jobs[::-1]}
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainingRuntime",
+        "metadata": {"name": "team"},
+        "spec": {**spec, "template": {"spec": listed}},
+    }
+
+
+def trainjob(release: str) -> Maker:
+    """A TrainJob, and its runtime before it, at times."""
+
+    def make(r: Random) -> list[Data]:
+        beside = [runtime(r)] if r.random() < 0.75 else []
+        names = [job["name"] for each in beside for job in each["spec"]["template"]["spec"]["replicatedJobs"]] or ["node", "other"]
+        shipped = one_of("torch-distributed", "torchtune-llama3.2-1b", "deepspeed-distributed", "of-the-cluster")
+        spec: Data = {"runtimeRef": {"kind": "TrainingRuntime", "name": "team"} if beside else {"name": shipped(r)}}
+        spec |= {"trainer": some(trainer, share=0.3, least=0)(r)} if r.random() < 0.7 else {}
+        spec |= entries(release, names)(r) if r.random() < 0.4 else {}
+        job = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "job"}, "spec": spec}
+        return [*beside, job]
+
+    return make
+
+
+class World:
+    """A kind of job at a release: the files with such a job, and the specs of overlays and of pairs of them."""
+
+    def __init__(self, name: str, target: Mapping[str, str], base: Maker, change: Maker, *, share: float = 1) -> None:
+        self.name = name
+        self.target = target
+        self.bases = drawn(base)
+        self.specs = drawn(change)
+        self.pairs = drawn(pair_of(change))
+        self.law = settings(LAW, max_examples=int(LAW.max_examples * share))
+
+
+RELEASES = ("2.0", "2.1", "2.2", "2.3")
+WORLDS = [
+    World("PyTorchJob", TARGET, lambda r: [made(base, r)], change),
+    *(World(f"TrainJob {each}", choose([f"trainer={each}"]), trainjob(each), nodes_changes(each), share=0.25) for each in RELEASES),
+]
+
+
+def in_every_world(law: Callable[[World, st.DataObject], None]) -> Callable[[World], None]:
+    """A test of a law in each world."""
+
+    @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+    def test(world: World) -> None:
+        @world.law
+        @given(st.data())
+        def holds(drawing: st.DataObject) -> None:
+            law(world, drawing)
+
+        holds()
+
+    return test
 
 
 def overlay(name: str, spec: Data) -> Data:
@@ -224,18 +423,18 @@ def layers(**specs: Data) -> list[Layer]:
     return found
 
 
-def documents(base: Data) -> list[Document]:
-    found, problems = read(json.dumps(base, indent=1), file="base.yaml")
+def documents(base: list[Data]) -> list[Document]:
+    found, problems = read("\n---\n".join(json.dumps(each, indent=1) for each in base), file="base.yaml")
     assert problems == []
     return found
 
 
-def laid(base: Data, *groups: list[Layer]) -> tuple[Variant, list[Diagnostic]]:
+def laid(world: World, base: list[Data], *groups: list[Layer]) -> tuple[Variant, list[Diagnostic]]:
     """The variant after each group of overlays was laid in turn, with the errors of the last."""
     problems: list[Diagnostic] = []
     variant = start(documents(base))
     for group in groups:
-        variant, problems = lay(variant, group, TARGET)
+        variant, problems = lay(variant, group, world.target)
     return variant, [problem for problem in problems if problem.severity == "error"]
 
 
@@ -247,60 +446,68 @@ def conflicting(problems: list[Diagnostic]) -> bool:
     return any(problem.rule == "overlay-conflict" for problem in problems)
 
 
-@LAW
-@given(bases)
-def test_laying_nothing_changes_nothing(base: Data) -> None:
-    variant, problems = laid(base, [])
-    assert (data(variant), problems) == ([base], [])
+@in_every_world
+def test_laying_nothing_changes_nothing(world: World, drawing: st.DataObject) -> None:
+    base = drawing.draw(world.bases)
+    variant, problems = laid(world, base, [])
+    assert (data(variant), problems) == (base, [])
 
 
-@LAW
-@given(bases, pairs)
-def test_two_at_once_are_one_after_the_other(base: Data, pair: tuple[Data, Data]) -> None:
+@in_every_world
+def test_two_at_once_are_one_after_the_other(world: World, drawing: st.DataObject) -> None:
+    base, pair = drawing.draw(world.bases), drawing.draw(world.pairs)
     a, b = layers(a=pair[0], b=pair[1])
-    at_once, problems = laid(base, [a, b])
-    in_turn, same_problems = laid(base, [a], [b])
+    at_once, problems = laid(world, base, [a, b])
+    in_turn, same_problems = laid(world, base, [a], [b])
     assert data(at_once) == data(in_turn)
     assert list(map(repr, problems)) == list(map(repr, same_problems))
 
 
-@LAW
-@given(bases, specs)
-def test_twice_is_once(base: Data, spec: Data) -> None:
+@in_every_world
+def test_twice_is_once(world: World, drawing: st.DataObject) -> None:
+    base, spec = drawing.draw(world.bases), drawing.draw(world.specs)
     (a,) = layers(a=spec)
-    once, problems = laid(base, [a])
+    once, problems = laid(world, base, [a])
     if problems:
         return
-    assert data(laid(base, [a, a])[0]) == data(once)
-    assert data(laid(base, [a], [a])[0]) == data(once)
+    assert data(laid(world, base, [a, a])[0]) == data(once)
+    assert data(laid(world, base, [a], [a])[0]) == data(once)
 
 
-@LAW
-@given(bases, specs)
-def test_laying_it_on_what_it_made_changes_nothing(base: Data, spec: Data) -> None:
+@in_every_world
+def test_laying_it_on_what_it_made_changes_nothing(world: World, drawing: st.DataObject) -> None:
+    base, spec = drawing.draw(world.bases), drawing.draw(world.specs)
     (a,) = layers(a=spec)
-    once, problems = laid(base, [a])
+    once, problems = laid(world, base, [a])
     if problems or "flags" in json.dumps(spec):  # a bare flag that comes to stand before an argument takes it, to a new reader
         return
-    job, *_ = data(once)
-    again, problems = laid(job, [a])
-    assert data(again)[0] == job
+    made = data(once)[: len(base)]
+    again, problems = laid(world, made, [a])
+    assert data(again)[: len(base)] == made
 
 
-@LAW
-@given(bases, pairs)
-def test_overlays_that_do_not_conflict_commute(base: Data, pair: tuple[Data, Data]) -> None:
+@in_every_world
+def test_overlays_that_do_not_conflict_commute(world: World, drawing: st.DataObject) -> None:
+    base, pair = drawing.draw(world.bases), drawing.draw(world.pairs)
     a, b = layers(a=pair[0], b=pair[1])
-    forth, problems = laid(base, [a, b])
-    back, other_problems = laid(base, [b, a])
+    forth, problems = laid(world, base, [a, b])
+    back, other_problems = laid(world, base, [b, a])
     assert conflicting(problems) == conflicting(other_problems)
     if not problems and not other_problems:
         assert data(forth) == data(back)
 
 
+@in_every_world
+def test_marks_are_a_tree_beside_the_data(world: World, drawing: st.DataObject) -> None:
+    base, pair = drawing.draw(world.bases), drawing.draw(world.pairs)
+    a, b = layers(a=pair[0], b=pair[1])
+    for document in laid(world, base, [a, b])[0].documents():
+        assert {mark.layer for _, mark in leaves(document.data, document.marks)} <= {"", "a", "b"}
+
+
 @LAW
-@given(bases, pairs)
-def test_every_value_has_the_mark_of_the_layer_that_set_it(base: Data, pair: tuple[Data, Data]) -> None:
+@given(WORLDS[0].bases, WORLDS[0].pairs)
+def test_every_value_has_the_mark_of_the_layer_that_set_it(base: list[Data], pair: tuple[Data, Data]) -> None:
     a, b = layers(a=pair[0], b=pair[1])
     (document,) = documents(base)
     before = copy.deepcopy(document.data)
@@ -318,7 +525,7 @@ def test_what_an_overlay_says_is_its_own_even_where_the_base_says_the_same() -> 
     template = {"spec": {"hostNetwork": True, "containers": [{"name": "pytorch"}]}}
     job = {**made(base, Random(0)), "spec": {"pytorchReplicaSpecs": {"Master": {"template": template}}}}
     (a,) = layers(a={"pods": [{"template": {"spec": {"hostNetwork": True}}}]})
-    (result,) = laid(job, [a])[0].documents()
+    (result,) = laid(WORLDS[0], [job], [a])[0].documents()
     pod = result.marks.nearest(("spec", "pytorchReplicaSpecs", "Master", "template", "spec"))
     assert [pod.nearest(path).mark.layer for path in (("hostNetwork",), ("containers", 0, "name"))] == ["a", ""]
 
@@ -344,26 +551,29 @@ def leaves(value: Any, marks: Marks) -> Iterator[tuple[Any, Mark]]:
         yield value, marks.mark
 
 
-def test_the_generators_reach_what_the_laws_are_about() -> None:
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+def test_the_generators_reach_what_the_laws_are_about(world: World) -> None:
     seen: Counter[str] = Counter()
 
-    def count(base: Data, pair: tuple[Data, Data]) -> None:
+    def count(drawing: st.DataObject) -> None:
+        base, pair = drawing.draw(world.bases), drawing.draw(world.pairs)
         a, b = layers(a=pair[0], b=pair[1])
-        _, problems = laid(base, [a, b])
-        alone, _ = laid(base, [a])
-        both, _ = laid(base, [a, b])
+        _, problems = laid(world, base, [a, b])
+        alone, _ = laid(world, base, [a])
+        both, _ = laid(world, base, [a, b])
         seen["all"] += 1
         seen["applies"] += not problems
-        seen["applies and both change something"] += not problems and [base] != data(alone) != data(both)
+        seen["applies and both change something"] += not problems and base != data(alone) != data(both)
         seen["conflicts"] += conflicting(problems)
         seen["flags"] += "flags" in json.dumps(pair)
         for rule in {problem.rule for problem in problems}:
             event(rule)
 
-    run: Callable[[], None] = settings(LAW, max_examples=200, derandomize=True)(given(bases, pairs)(count))
+    run: Callable[[], None] = settings(LAW, max_examples=100, derandomize=True)(given(st.data())(count))
     run()
     shares = {name: seen[name] / seen["all"] for name in seen}
-    assert shares["applies"] > 0.3, shares
-    assert shares["applies and both change something"] > 0.15, shares
+    least = 0.3 if world is WORLDS[0] else 0.15  # a TrainJob cannot say everything, and of fewer fields overlays meet in more
+    assert shares["applies"] > least, shares
+    assert shares["applies and both change something"] > least / 2, shares
     assert shares["conflicts"] > 0.1, shares
     assert shares["flags"] > 0.3, shares

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from jobspec.documents.files import Found
+from jobspec.judge import World
 from jobspec.manifests import check
 from jobspec.overlays.layer import load, shipped
 from jobspec.targets import choose
@@ -84,7 +85,7 @@ def test_case(parts: dict[str, str], tmp_path: Path) -> None:
     layers, problems = load(list(map(str, overlays)), parts.get("set", "").split(), target)
     documents: list[Any] = []
     if not problems:
-        checked = check(Found(str(base), named=True), target, layers)
+        checked = check(Found(str(base), named=True), target, layers, World(webhooks=False))
         problems = checked.report.diagnostics
         documents = [document.data for document in checked.documents]
     got = sorted((Path(each.mark.file).name, each.mark.line, each.rule, each.message) for each in problems)
@@ -109,6 +110,7 @@ metadata: {name: mnist, namespace: team}
 spec:
   pytorchReplicaSpecs:
     Master:
+      replicas: 1
       template:
         spec:
           containers:

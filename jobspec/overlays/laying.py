@@ -7,7 +7,7 @@ from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.documents.document import Document
 from jobspec.overlays import settings
 from jobspec.overlays.flags import set_flags
-from jobspec.overlays.merge import Merge
+from jobspec.overlays.merge import APPEND, Merge
 from jobspec.overlays.parameters import TRAINING, Substitution
 from jobspec.overlays.tree import Tree, grow, items
 
@@ -123,19 +123,22 @@ class _Change:
         laying = self.laying
         if template:
             if wanted and len(set(wanted.data())) == 1:
-                laying.volumes += items(template.get("spec", "volumes"))
-            laying.tree = inherit(laying.tree, template, nodes)
-            self._merge(nodes.land(template), (), entry=number)
+                volumes = template.get("spec", "volumes")
+                laying.volumes += items(volumes and volumes.get(APPEND)) or items(volumes)
+            laying.tree = inherit(laying.tree, template, nodes, layer=self.layer.name, entry=number)
+            everything, patch = nodes.land(template, laying.tree)
+            self._merge(patch, (), entry=number, said=everything)
         if flags:
             laying.tree = set_trainer_flags(laying.tree, flags, nodes, layer=self.layer.name, entry=number)
             self.settings += settings.flatten_flags(flags, ("spec", "trainer"))
 
-    def _merge(self, patch: Tree, path: Path, *, entry: int) -> None:
+    def _merge(self, patch: Tree, path: Path, *, entry: int, said: Tree | None = None) -> None:
+        """Lay a patch; *said* is all that stands in it or needed not."""
         shape = self.laying.shape.at(path)
         merge = Merge(self.layer.name, entry)
         self.laying.tree = self.laying.tree.put(path, lambda base: merge(base, patch, shape, path))
         self.laying.problems += merge.problems
-        self.settings += settings.flatten(patch, shape, path)
+        self.settings += settings.flatten(said or patch, shape, path)
 
     def _flags(self, flags: Tree, role: workloads.Role, number: int) -> None:
         path = (*role.path, "spec", "containers")

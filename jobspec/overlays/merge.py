@@ -120,7 +120,7 @@ class Merge:
             elif name in seen:
                 self._problem("invalid-overlay", f"`{', '.join(name)}` stands twice in this list of `{path[-1]}`", item, path)
             elif name in names:
-                index = names.index(name)
+                index = len(names) - 1 - names[::-1].index(name)  # where a name stands twice, the last counts
                 kept[index] = shared(self(kept[index], item, shape.items, (*path, index)), rank)
             elif path[-1] in MUST_EXIST and not appending:
                 self._missing_container(item, names, base, path)

@@ -23,11 +23,19 @@ def not_shared(layings: Iterable[Laying], documents: Sequence[Document], added: 
     claims += [tree.data() for tree in added if (kind := tree.get("kind")) and kind.value == "PersistentVolumeClaim"]
     modes = {claim["metadata"]["name"]: (claim.get("spec") or {}).get("accessModes") or [] for claim in claims if _is_named(claim)}
     for laying in layings:
-        count = nodes_of(laying.tree.data(), laying.nodes.runtime) if laying.nodes else 1
+        count = _nodes(laying)
         for volume in laying.volumes if count > 1 else ():
             name = volume.get("persistentVolumeClaim", "claimName")
-            if name and _MANY not in modes.get(name.value, ()):
+            if name and isinstance(name.value, str) and _MANY not in modes.get(name.value, ()):
                 yield _problem(name, count, modes.get(name.value))
+
+
+def _nodes(laying: Laying) -> int:
+    """In how many pods a TrainJob trains; 1 where an overlay says no number, which its schema tells."""
+    said = laying.tree.get("spec", "trainer", "numNodes")
+    if laying.nodes is None or (said and not isinstance(said.value, (int, float, type(None)))):
+        return 1
+    return nodes_of(laying.tree.data(), laying.nodes.behind.runtime)
 
 
 def _is_named(claim: dict[str, Any]) -> bool:
