@@ -25,14 +25,16 @@ _SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
 
 
 class Shape:
-    """What the server accepts at one place. *type* is an OpenAPI type, `int-or-string` or `any`."""
+    """What the server accepts at one place. *type* is an OpenAPI type, `int-or-string`, `any`, or `bare`: anything without fields."""
 
     __slots__ = (
+        "atomic",
         "default",
         "enum",
         "fields",
         "format",
         "items",
+        "keeps_status",
         "keys",
         "least",
         "maximum",
@@ -41,10 +43,14 @@ class Shape:
         "minimum",
         "most",
         "name",
+        "nullable",
+        "open",
         "pattern",
         "plain",
         "replicas",
         "required",
+        "ruled",
+        "rules",
         "type",
         "unique",
         "use",
@@ -79,14 +85,26 @@ class Shape:
         """The list-map keys that the server enforces."""
         self.unique: bool = raw.get("unique", False)
         """A set: no item twice."""
+        self.atomic: bool = raw.get("atomic", False)
+        """An object that an update replaces as a whole, so that nothing in it is told to be what was there before."""
         self.merge: list[str] = raw.get("merge", [])
         """The keys that overlays merge the list's items by."""
         self.use: str = raw.get("use", "")
         """What took the place of a field that later releases do not have."""
+        self.nullable: bool = raw.get("nullable", False)
+        """In a list or as a required field: null is a value like others."""
+        self.open: bool = raw.get("open", False)
+        """Of an object with fields: unknown ones stay, whatever they hold."""
+        self.keeps_status: bool = raw.get("keeps_status", False)
+        """Of a kind without the status subresource: `status` is a field like others."""
         self.meta: bool = raw.get("meta", False)
         """The object's own metadata, which has rules of its own."""
         self.replicas: list[str] = raw.get("replicas", [])
         """Of a kind with the scale subresource: the path of its number of replicas."""
+        self.rules: list[dict[str, Any]] = raw.get("rules", [])
+        """CEL rules on the value, as a CRD has them: `rule`, `message` and so on."""
+        self.ruled: int = raw.get("ruled", 0)
+        """Whether rules hold here or below: 2 on every request, 1 on an update alone, 0 none."""
 
     def at(self, path: Path) -> Shape | None:
         """The shape of the value at *path*, None where the schema knows no such place."""

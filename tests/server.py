@@ -18,6 +18,10 @@ import yaml
 PLURALS = {
     "PyTorchJob": "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs",
     "PersistentVolumeClaim": "/api/v1/namespaces/{}/persistentvolumeclaims",
+    "TrainJob": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainjobs",
+    "TrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainingruntimes",
+    "ClusterTrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes",
+    "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
 }
 
 
@@ -56,6 +60,12 @@ class Server:
         path = PLURALS[kind].format(quote(namespace)) + "?dryRun=All&fieldValidation=Strict"
         return self.call("POST", path, text)
 
+    def needs(self, *kinds: str) -> None:
+        """Skip the test where the server lacks the CRD of a kind."""
+        for kind in kinds:
+            if not self.call("GET", PLURALS[kind].format("default") + "?limit=1").accepted:
+                pytest.skip(f"the server has no CRD of {kind}")
+
     def has_namespace(self, name: str) -> bool:
         """Whether the namespace is there, created now where it can be."""
         with self._lock:
@@ -63,6 +73,30 @@ class Server:
                 manifest = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
                 self._namespaces[name] = self.call("POST", "/api/v1/namespaces", manifest).code in (201, 409)
             return self._namespaces[name]
+
+    def get(self, path: str) -> dict[str, Any]:
+        """An object that the server has."""
+        return self._object("GET", path)
+
+    def post(self, path: str, body: str) -> dict[str, Any]:
+        """The object that the server makes of another one."""
+        return self._object("POST", path, body.encode())
+
+    def apply(self, path: str, body: str) -> Answer:
+        """Apply an object for real, server-side."""
+        connection = self._connect()
+        connection.request("PATCH", path, body.encode(), {**self._headers, "Content-Type": "application/apply-patch+yaml"})
+        reply = connection.getresponse()
+        content = reply.read()
+        connection.close()
+        return Answer(reply.status) if reply.status < 300 else _refusal(reply.status, content)
+
+    def _object(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+        connection = self._idle.pop() if self._idle else self._connect()
+        connection.request(method, path, body, self._headers)
+        found: dict[str, Any] = json.loads(connection.getresponse().read())
+        self._idle.append(connection)
+        return found
 
     def call(self, method: str, path: str, body: str | bytes = b"") -> Answer:
         """One request; where the server has closed the connection meanwhile, on a new one."""

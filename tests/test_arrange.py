@@ -34,7 +34,8 @@ def _values(draw: st.DrawFn, shape: Shape, depth: int = 0) -> Any:
         assert shape.items
         return draw(st.lists(_values(shape.items, depth + 1), max_size=2 if depth < 12 else 0))
     if shape.fields is not None:
-        names = draw(st.lists(st.sampled_from(sorted(shape.fields)), unique=True, max_size=4 if depth < 12 else 0))
+        some = 4 if shape.fields and depth < 12 else 0
+        names = draw(st.lists(st.sampled_from(sorted(shape.fields)), unique=True, max_size=some)) if some else []
         return {name: draw(_values(shape.fields[name], depth + 1)) for name in names}
     if shape.values is not None:
         return draw(st.dictionaries(NAMES, _values(shape.values, depth + 1), max_size=3))

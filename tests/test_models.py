@@ -22,14 +22,14 @@ from tests.reference import ROOT
 GUIDE = yaml.safe_load((ROOT / "tests" / "cases" / "guides" / "simple.yaml").read_text())
 
 
-def _models(annotation: Any) -> Iterator[type[Model]]:
-    """Every model that an annotation leads to."""
-    if isinstance(annotation, type) and issubclass(annotation, Model):
+def _models(annotation: Any, around: frozenset[type[Model]] = frozenset()) -> Iterator[type[Model]]:
+    """Every model that an annotation leads to; one that stands inside of itself, once."""
+    if isinstance(annotation, type) and issubclass(annotation, Model) and annotation not in around:
         yield annotation
         for info in annotation.model_fields.values():
-            yield from _models(info.annotation)
+            yield from _models(info.annotation, around | {annotation})
     for argument in get_args(annotation):
-        yield from _models(argument)
+        yield from _models(argument, around)
 
 
 EVERY = sorted({model for root in roots() for model in _models(root)}, key=lambda model: model.__name__)

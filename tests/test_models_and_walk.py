@@ -52,7 +52,8 @@ def _documents(paths: Iterable[Path]) -> Iterator[tuple[Document, str]]:
             for part in re.split(r"^---(?:\s.*)?\n", text, flags=re.MULTILINE):
                 documents, problems = read(part, file=path.name)
                 if len(documents) == 1 and not problems and KINDS.get((documents[0].api_version, documents[0].kind)):
-                    yield documents[0], part
+                    if documents[0].kind != "CustomResourceDefinition":  # the schemas in one have a decoder of their own
+                        yield documents[0], part
 
 
 def _paths() -> Iterator[Path]:

@@ -8,6 +8,7 @@ import pytest
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.files import MAX_BYTES, Found
+from jobspec.judge import World
 from jobspec.manifests import check
 from jobspec.targets import choose
 from tests.reference import ROOT, folder
@@ -19,9 +20,10 @@ _GOOD = _HEAD + "spec: {pytorchReplicaSpecs: {}}\n"
 
 
 def _diagnostics(path: Path) -> list[Diagnostic]:
-    """What is said to a file, at the releases that a first line `# target: OPERATOR=RELEASE ...` names."""
+    """What the schema says to a file, at the releases that a first line `# target: OPERATOR=RELEASE ...` names."""
     wishes = re.match(r"# target: (.*)", path.read_text(errors="replace"))
-    return check(Found(str(path), named=True), choose(wishes[1].split() if wishes else [])).report.diagnostics
+    target = choose(wishes[1].split() if wishes else [])
+    return check(Found(str(path), named=True), target, (), World(webhooks=False)).report.diagnostics
 
 
 def _expected(text: str) -> list[tuple[int, str]]:

@@ -1,30 +1,37 @@
 """`validate` says what a real API server says, to manifests of all sorts and to thousands of mutants of them."""
 
+import os
 import re
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
+from random import Random, SystemRandom
 
 import pytest
 
 from jobspec import shapes
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.files import Found
+from jobspec.judge import World
 from jobspec.manifests import Checked, check
-from jobspec.targets import choose
+from jobspec.targets import KINDS, choose
 from tests import server as servers
 from tests.mutants import TEXTS, mutant
 from tests.reference import ROOT, folder
-from tests.server import Answer, Server
+from tests.server import PLURALS, Answer, Server
 
 _TARGET = choose([])
-_KIND = re.compile(r"^kind: *[\"']?(PyTorchJob|PersistentVolumeClaim)[\"']? *(?:#.*)?$", re.MULTILINE)
+_VERSIONS = {kind: version for version, kind in KINDS if kind in PLURALS}
+_KIND = re.compile(rf"^kind: *[\"']?({'|'.join(_VERSIONS)})[\"']? *(?:#.*)?$", re.MULTILINE)
 _START = re.compile(r"^(?=---(?:\s|$))", re.MULTILINE)
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _MUTANTS = 3000
+
+#: A quantity with which a server needs minutes, where Go code looks at it.
+ENDLESS = re.compile(r"\d[eE][+-]?\d{7}")
 
 #: What we refuse on purpose although the server takes it, by rule.
 _DELIBERATE = {
@@ -45,11 +52,13 @@ class Case:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    yield from servers.find()
+    for server in servers.find():
+        server.needs(*_VERSIONS)
+        yield server
 
 
 def _documents(paths: Iterable[Path]) -> Iterator[Case]:
-    """The documents of files that are, or were meant to be, a PyTorchJob or a claim."""
+    """The documents of files that are, or were meant to be, of a kind that jobspec has a schema of."""
     for path in paths:
         for number, text in enumerate(_START.split(path.read_text())):
             found = _KIND.search(text)
@@ -58,7 +67,7 @@ def _documents(paths: Iterable[Path]) -> Iterator[Case]:
 
 
 def _real() -> list[Case]:
-    named = sorted(folder("golden", "probes", "pytorchjob").rglob("*.yaml"))
+    named = sorted(folder("golden", "probes").rglob("*.yaml"))
     walked = sorted(each for part in ("manifests", "companions") for each in folder("corpus", part).rglob("*.y*ml"))
     return [*_documents(named), *_documents(walked)]
 
@@ -107,16 +116,17 @@ def _scalars() -> list[Case]:
 def _mutants(bases: list[Case], seed: int) -> list[Case]:
     random = Random(seed)
     small = [base for base in bases if len(base.text) < 6000]
-    roots = {
-        kind: shapes.load(version, kind, _TARGET) for version, kind in (("kubeflow.org/v1", "PyTorchJob"), ("v1", "PersistentVolumeClaim"))
-    }
+    by_kind = {kind: [base for base in small if base.kind == kind] for kind in _VERSIONS}
     cases: list[Case] = []
     while len(cases) < _MUTANTS:
-        base = random.choice(small)
-        shape = roots[base.kind]
+        kind = random.choice(list(by_kind))
+        base = random.choice(by_kind[kind])
+        shape = shapes.load(_VERSIONS[kind], kind, _TARGET)
         assert shape
         text = mutant(base.text, shape, random)
-        cases.append(Case(f"mutant {len(cases)} of {base.name}", base.kind, text))
+        if kind == "PersistentVolumeClaim" and ENDLESS.search(text):
+            continue
+        cases.append(Case(f"mutant {len(cases)} of {base.name} (seed {seed})", kind, text))
     return cases
 
 
@@ -127,12 +137,12 @@ def _disagreements(server: Server, cases: list[Case], place: Path) -> list[str]:
             lambda pair: server.judge(pair[0].kind, pair[0].text, namespace=_namespace(pair[1])), zip(cases, judged, strict=True)
         )
         told = zip(cases, judged, answers, strict=True)
-        return [_tell(case, checked, answer) for case, checked, answer in told if not _agree(case, checked, answer)]
+        return [_tell(case, checked, answer) for case, checked, answer in told if not _agree(checked, answer)]
 
 
 def _check(case: Case, file: Path) -> Checked:
     file.write_bytes(case.text.encode())
-    return check(Found(str(file), named=True), _TARGET)
+    return check(Found(str(file), named=True), _TARGET, world=World(webhooks=False))
 
 
 def _namespace(checked: Checked) -> str:
@@ -145,13 +155,8 @@ def _errors(checked: Checked) -> list[Diagnostic]:
     return [each for each in checked.report.diagnostics if each.document in (0, None)]
 
 
-def _agree(case: Case, checked: Checked, answer: Answer) -> bool:
+def _agree(checked: Checked, answer: Answer) -> bool:
     errors = _errors(checked)
-    if case.kind == "PersistentVolumeClaim":
-        # The values in a claim's spec are judged by Go code of its own, which is not modelled yet; decoding and metadata are.
-        errors = [each for each in errors if each.rule != "missing-field" or not each.field.startswith("spec")]
-        if answer.code == 422 and all(field.startswith("spec") for field in answer.fields):
-            answer = Answer(201)
     if answer.accepted and errors:
         return all(each.rule in _DELIBERATE for each in errors)
     return answer.accepted == (not errors and bool(checked.report.documents))
@@ -186,5 +191,8 @@ def test_every_odd_scalar_at_every_kind_of_place(server: Server, tmp_path: Path)
 
 @pytest.mark.slow
 def test_mutants(server: Server, tmp_path: Path) -> None:
-    disagreements = _disagreements(server, _mutants(_real(), seed=1), tmp_path)
+    seed = int(os.environ.get("JOBSPEC_TEST_SEED") or SystemRandom().randrange(2**32))
+    sys.stdout.write(f"JOBSPEC_TEST_SEED={seed}\n")
+    rare = [case for case in _ours() if case.kind not in ("PyTorchJob", "PersistentVolumeClaim")]
+    disagreements = _disagreements(server, _mutants([*_real(), *rare], seed), tmp_path)
     assert disagreements == [], "\n".join(disagreements)

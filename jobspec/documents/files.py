@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 STDIN = "<stdin>"
 MAX_BYTES = 3 * 1024 * 1024  # the API server's limit for the body of a request
-_ENDINGS = (".yaml", ".yml", ".json")
+ENDINGS = (".yaml", ".yml", ".json")
 
 
 class Found:
@@ -54,7 +54,7 @@ def _walk(folder: str) -> Iterator[Found]:
     for here, folders, names in os.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.endswith(_ENDINGS) and not name.startswith("."):
+            if name.endswith(ENDINGS) and not name.startswith("."):
                 yield Found(os.path.join(here, name), named=False)
 
 
@@ -62,10 +62,16 @@ def _unreadable(error: OSError) -> None:
     raise JobspecError(f"{error.filename}: {error.strerror}")
 
 
+_stdin_read: list[tuple[object, bytes]] = []  # the stream, which can be read once, and what it held
+
+
 def _stdin() -> bytes:
     if sys.stdin is None:
         raise JobspecError("standard input is closed")
-    return sys.stdin.buffer.read(MAX_BYTES + 1)
+    stream = sys.stdin.buffer
+    if not _stdin_read or _stdin_read[0][0] is not stream:
+        _stdin_read[:] = [(stream, stream.read(MAX_BYTES + 1))]
+    return _stdin_read[0][1]
 
 
 def text_of(path: str, *, layer: str = "") -> str | Diagnostic:

@@ -46,7 +46,7 @@ def read(text: str, *, file: str, layer: str = "") -> tuple[list[Document], list
     documents: list[Document] = []
     problems: list[Diagnostic] = []
     index = 0
-    for chunk, first_line in _chunks(text.removeprefix("\ufeff")):
+    for chunk, first_line in chunks(text.removeprefix("\ufeff")):
         places = _Places(file, layer, first_line)
         try:
             builder = _Builder(chunk, places)
@@ -67,7 +67,7 @@ def read(text: str, *, file: str, layer: str = "") -> tuple[list[Document], list
     return documents, problems
 
 
-def _chunks(text: str) -> Iterator[tuple[str, int]]:
+def chunks(text: str) -> Iterator[tuple[str, int]]:
     """The text cut before each `---`, so that a broken document leaves the others readable; with the first line of each piece."""
     if "\n---" not in text:
         yield text, 0

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jobspec.models.base import Model
+    from jobspec.models.customresourcedefinition import CustomResourceDefinition as CustomResourceDefinition
     from jobspec.models.jobset import JobSet as JobSet
     from jobspec.models.overlay import Overlay as Overlay
     from jobspec.models.persistentvolumeclaim import PersistentVolumeClaim as PersistentVolumeClaim
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "ClusterTrainingRuntime": "runtime",
+    "CustomResourceDefinition": "customresourcedefinition",
     "JobSet": "jobset",
     "Overlay": "overlay",
     "PersistentVolumeClaim": "persistentvolumeclaim",
@@ -23,7 +25,16 @@ _MODULES = {
     "TrainingRuntime": "runtime",
 }
 
-__all__ = ["ClusterTrainingRuntime", "JobSet", "Overlay", "PersistentVolumeClaim", "PyTorchJob", "TrainJob", "TrainingRuntime"]
+__all__ = [
+    "ClusterTrainingRuntime",
+    "CustomResourceDefinition",
+    "JobSet",
+    "Overlay",
+    "PersistentVolumeClaim",
+    "PyTorchJob",
+    "TrainJob",
+    "TrainingRuntime",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -107,6 +107,11 @@ class Type:
 
 
 @dataclass(frozen=True)
+class Nested:
+    """The value is of the model that it stands in; schemas end here, and who walks the value goes on by himself."""
+
+
+@dataclass(frozen=True)
 class Required:
     """The field has to be given."""
 

@@ -5,12 +5,13 @@ from typing import Annotated, ClassVar, Literal
 from annotated_types import Ge, MaxLen
 from pydantic import Field
 
+from jobspec import cel_rules
 from jobspec.models.base import AtomicList, Column, Int32, Keyed, Model, Resource, Rule, Since, Until
 from jobspec.models.job import JobTemplateSpec
 from jobspec.models.jobset_policies import FailurePolicy, StartupPolicy, SuccessPolicy, VolumeClaimPolicy
 from jobspec.models.meta import Condition, ObjectMeta
 
-IMMUTABLE = Rule("self == oldSelf", "Value is immutable")
+IMMUTABLE = Rule(cel_rules.UNCHANGED.text, "Value is immutable")
 
 
 class DependsOn(Model):
@@ -57,8 +58,7 @@ class JobSetSpec(Model):
 
     FACTS = (
         Rule(
-            "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder'"
-            " && self.replicatedJobs.exists(x, has(x.dependsOn)))",
+            cel_rules.ONE_ORDER.text,
             "StartupPolicy and DependsOn APIs are mutually exclusive",
         ),
     )

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from annotated_types import MaxLen
 from pydantic import Field
 
+from jobspec import cel_rules
 from jobspec.models.base import AtomicList, Choices, Int32, Merge, Model, Rule, Since, Until
 from jobspec.models.meta import EmbeddedMeta
 from jobspec.models.persistentvolumeclaim import PersistentVolumeClaimStatus
@@ -90,7 +91,7 @@ class VolumeClaimPolicy(Model):
 
     FACTS = (
         Rule(
-            "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)",
+            cel_rules.NO_NAMESPACE.text,
             "namespace cannot be set for VolumeClaimPolicies templates",
         ),
     )

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
+from jobspec import cel_rules
 from jobspec.models.autoscaling import MetricSpec
 from jobspec.models.base import AtomicList, Choices, Int32, IntOrString, Keyed, ListType, Model, Required, Resource, Rule, Since, Until
 from jobspec.models.jobset import JobSetSpec
@@ -21,7 +22,7 @@ class EnvInjectionTarget(Model):
         MaxLen(8),
         ListType("set"),
         Rule(
-            "!self.exists(c, c == 'node')",
+            cel_rules.NO_NODE.text,
             "containerNames must not include the main node container because PET_* envs are always injected into it",
         ),
     ] = Field(description="1 to 8 of its containers, init containers too; never `node`, which has the variables anyway")
@@ -49,7 +50,7 @@ class TorchMLPolicySource(Model):
 
     num_proc_per_node: Annotated[
         IntOrString,
-        Rule("self > 0 || self in ['auto', 'cpu', 'gpu']", "NumProcPerNode must be equal to auto, cpu, gpu, or int value"),
+        Rule(cel_rules.NUMBER_OF_PROCESSES.text, "NumProcPerNode must be equal to auto, cpu, gpu, or int value"),
         Until("trainer", "2.2", use="`spec.trainer.numProcPerNode` of the TrainJob"),
     ] = Field("auto", description="processes per node: a number, `auto` (default: a process for each GPU, else CPU), `cpu` or `gpu`")
     elastic_policy: Annotated[
@@ -84,7 +85,7 @@ class XGBoostMLPolicySource(Model):
 class FluxMLPolicySource(Model):
     """A training that Flux starts in place of the container's command; the TrainJob has to say `trainer.numNodes`."""
 
-    num_proc_per_node: Annotated[Int32, Rule("self >= 1", "NumProcPerNode in fluxPolicy must be >= 1")] = Field(
+    num_proc_per_node: Annotated[Int32, Rule(cel_rules.POSITIVE.text, "NumProcPerNode in fluxPolicy must be >= 1")] = Field(
         1, description="processes per node, at least 1"
     )
 
@@ -97,16 +98,16 @@ class MLPolicy(Model):
             "trainer",
             "2.2",
             Rule(
-                "!(has(self.numNodes) && (has(self.torch) && has(self.torch.elasticPolicy)))",
+                cel_rules.NODES_ONCE.text,
                 "numNodes should not be set if torch.elasticPolicy is configured",
             ),
-            Rule("!(has(self.torch) && has(self.mpi))", "Only one of the policy can be configured"),
+            Rule(cel_rules.TORCH_OR_MPI.text, "Only one of the policy can be configured"),
         ),
         Since(
             "trainer",
             "2.2",
             Rule(
-                "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost),has(self.flux)].filter(x, x).size() <= 1",
+                cel_rules.ONE_POLICY.text,
                 "Only one of the policy can be configured",
             ),
         ),

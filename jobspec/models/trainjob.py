@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
+from jobspec import cel_rules
 from jobspec.models.base import AtomicList, Column, Int32, Int64, IntOrString, Keyed, Merge, Model, Resource, Rule, Since, Time, Type, Until
 from jobspec.models.meta import Condition, ObjectMeta
 from jobspec.models.pod.reference import LocalObjectReference
@@ -12,14 +13,14 @@ from jobspec.models.pod.resources import ResourceRequirements
 from jobspec.models.trainjob_overrides import PodSpecOverride, PodTemplateOverride
 from jobspec.models.trainjob_patches import IMMUTABLE, EnvVars, OldName, RuntimePatch
 
-_NAME_LABEL = Rule("self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')", "metadata.name must match RFC 1035 DNS label format")
-_NAME_LENGTH = Rule("size(self.metadata.name) <= 63", "metadata.name must be no more than 63 characters")
+_NAME_LABEL = Rule(cel_rules.NAME_IS_LABEL.text, "metadata.name must match RFC 1035 DNS label format")
+_NAME_LENGTH = Rule(cel_rules.NAME_IS_SHORT.text, "metadata.name must be no more than 63 characters")
 _MANAGER = Rule(
-    "self in ['trainer.kubeflow.org/trainjob-controller', 'kueue.x-k8s.io/multikueue']",
+    cel_rules.KNOWN_MANAGER.text,
     "ManagedBy must be trainer.kubeflow.org/trainjob-controller or kueue.x-k8s.io/multikueue if set",
 )
 _URI = Rule(
-    "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",
+    cel_rules.URI.text,
     "storageUri may be empty, or it must be a valid URI (scheme://...)",
 )
 
@@ -89,7 +90,7 @@ class TrainJobSpec(Model):
 
     runtime_ref: Annotated[
         RuntimeRef,
-        Until("trainer", "2.2", Rule("self == oldSelf", "runtimeRef is immutable")),
+        Until("trainer", "2.2", Rule(cel_rules.UNCHANGED.text, "runtimeRef is immutable")),
         Since("trainer", "2.2", IMMUTABLE),
     ] = Field(description="the runtime; it cannot change")
     initializer: Annotated[Initializer | None, Since("trainer", "2.2", IMMUTABLE)] = Field(
@@ -125,7 +126,7 @@ class TrainJobSpec(Model):
     managed_by: Annotated[
         str,
         _MANAGER,
-        Until("trainer", "2.2", Rule("self == oldSelf", "ManagedBy value is immutable")),
+        Until("trainer", "2.2", Rule(cel_rules.UNCHANGED.text, "ManagedBy value is immutable")),
         Since("trainer", "2.2", MaxLen(253), IMMUTABLE),
     ] = Field(
         "trainer.kubeflow.org/trainjob-controller",
@@ -157,7 +158,7 @@ class Metric(Model):
 class TrainerStatus(Model):
     """How far the training is, as the program itself reports; behind a feature gate that is off by default."""
 
-    FACTS = (Rule("has(self.lastUpdatedTime)", "lastUpdatedTime is required when trainerStatus is present"),)
+    FACTS = (Rule(cel_rules.UPDATED.text, "lastUpdatedTime is required when trainerStatus is present"),)
 
     progress_percentage: Annotated[Int32 | None, Ge(0), Le(100)] = Field(None, description="how much is done, from 0 to 100")
     estimated_remaining_seconds: Annotated[Int32 | None, Ge(0)] = Field(None, description="seconds to the end, as the program estimates")

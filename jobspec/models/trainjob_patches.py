@@ -8,6 +8,7 @@ from typing import Annotated
 from annotated_types import Ge, MaxLen, MinLen
 from pydantic import Field
 
+from jobspec import cel_rules
 from jobspec.models.base import AtomicList, Int64, Keyed, Model, Rule, Since, Time
 from jobspec.models.meta import EmbeddedMeta
 from jobspec.models.pod.affinity import Affinity
@@ -18,7 +19,7 @@ from jobspec.models.pod.scheduling import PodSchedulingGate, Toleration
 from jobspec.models.pod.security import PodSecurityContext, SecurityContext
 from jobspec.models.pod.volume import Volume
 
-IMMUTABLE = Rule("self == oldSelf", "field is immutable")
+IMMUTABLE = Rule(cel_rules.UNCHANGED.text, "field is immutable")
 
 Name = Annotated[str, MinLen(1), MaxLen(253)]
 #: A name that the first releases took at any length.

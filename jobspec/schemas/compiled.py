@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from jobspec.cel_rules import is_transition
 from jobspec.schemas.structure import structure_of
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from jobspec.models.base import Model, Resource
     from jobspec.schemas.structure import Structure
 
-_LEFT_OUT = ("atomic", "granular", "rules", "description")  # what a walk does not look at
+_LEFT_OUT = ("atomic", "granular", "description")  # what a walk does not look at
 _LINKS = ("values", "items")
 
 
@@ -34,6 +35,15 @@ def _root(structure: Structure, resource: Resource) -> Structure:
     return root
 
 
+def _ruled(flat: dict[str, Any]) -> int:
+    """How much of a shape's own rules there is to look at: 2 on every request, 1 on an update alone, 0 nothing."""
+    return max((1 if is_transition(rule["rule"]) else 2 for rule in flat.get("rules", ())), default=0)
+
+
+def _children(flat: dict[str, Any]) -> list[int]:
+    return [*flat.get("fields", {}).values(), *(flat[key] for key in _LINKS if key in flat)]
+
+
 def _table(root: Structure) -> list[dict[str, Any]]:
     table: list[dict[str, Any]] = [{}]
     known: dict[str, int] = {}
@@ -50,7 +60,9 @@ def _table(root: Structure) -> list[dict[str, Any]]:
         flat = {key: value for key, value in structure.items() if key not in _LEFT_OUT}
         if "fields" in structure:
             flat["fields"] = {name: place(child) for name, child in structure["fields"].items()}
-        return flat | {key: place(structure[key]) for key in _LINKS if key in structure}
+        flat |= {key: place(structure[key]) for key in _LINKS if key in structure}
+        ruled = max(_ruled(flat), *(table[child].get("ruled", 0) for child in _children(flat)), 0)
+        return flat | ({"ruled": ruled} if ruled else {})
 
     table[0] = flatten(root)
     return table

@@ -23,6 +23,7 @@ from jobspec.models.base import (
     ListType,
     MapType,
     Merge,
+    Nested,
     Pattern,
     Quantities,
     Required,
@@ -110,6 +111,8 @@ def _field(info: FieldInfo, context: _Context) -> Structure:
 
 def _type(annotation: Any, context: _Context) -> Structure:
     origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated and Nested() in arguments:
+        return {"type": "any"}
     if origin is Annotated:
         structure = _type(arguments[0], context)
         _apply(context.facts(arguments[1:]), structure, context)

@@ -32,7 +32,22 @@ KINDS = {
 #: Kinds whose names are looser than a DNS subdomain: any text that can be a segment of a path.
 LOOSE_NAMES = frozenset(("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"))
 
+#: Kinds of objects that are in no namespace, our own among them; what one says of its namespace is dropped.
+_CLUSTER_SCOPED = (
+    "APIService CSIDriver CSINode CertificateSigningRequest ClusterRole ClusterRoleBinding ClusterTrainingRuntime ComponentStatus "
+    "CustomResourceDefinition DeviceClass FlowSchema IPAddress IngressClass MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
+    "MutatingWebhookConfiguration Namespace Node PersistentVolume PriorityClass PriorityLevelConfiguration ResourceSlice "
+    "RuntimeClass SelfSubjectAccessReview SelfSubjectReview SelfSubjectRulesReview ServiceCIDR StorageClass SubjectAccessReview "
+    "TokenReview ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration VolumeAttachment "
+    "VolumeAttributesClass"
+)
+
 
 def is_builtin(api_version: str, kind: str) -> bool:
     """Whether a Kubernetes 1.36 API server serves the kind without any CRD."""
     return kind in KINDS.get(api_version, "").split()
+
+
+def is_cluster_scoped(kind: str) -> bool:
+    """Whether objects of the kind are in no namespace."""
+    return kind in _CLUSTER_SCOPED.split()

@@ -35,7 +35,7 @@ _QUANTITIES: tuple[Path, ...] = (
 )
 
 
-def problems(data: dict[str, Any], found: list[Problem]) -> list[Problem]:
+def problems(data: dict[str, Any], found: list[Problem], *, is_new: bool = True) -> list[Problem]:
     """What stands against a claim: what was *found* in its structure, and what the server's code refuses besides.
 
     That code alone says what a claim's spec may lack. Nothing counts as missing that stands misspelt or in a wrong place.
@@ -43,7 +43,7 @@ def problems(data: dict[str, Any], found: list[Problem]) -> list[Problem]:
     kept = [problem for problem in found if problem.rule != "missing-field" or problem.path[:1] != _SPEC]
     judged = {problem.path for problem in kept}
     meant = {name for problem in kept if problem.rule == "unknown-field" for name in (problem.path[-1], *problem.hint.split("`")[1::2])}
-    for problem in _claim(data):
+    for problem in (*(_generation(data.get("metadata")) if is_new else ()), *_claim(data)):
         told = problem.rule == "missing-field" and not meant.isdisjoint(problem.path[1:] or problem.path)
         if not told and problem.path not in judged:
             kept.append(problem)
@@ -51,7 +51,6 @@ def problems(data: dict[str, Any], found: list[Problem]) -> list[Problem]:
 
 
 def _claim(data: dict[str, Any]) -> Iterator[Problem]:
-    yield from _generation(data.get("metadata"))
     yield from _endless(data)
     spec = data.get("spec")
     if spec is None:
@@ -65,11 +64,11 @@ def _claim(data: dict[str, Any]) -> Iterator[Problem]:
     yield from _class_name(spec, "volumeAttributesClassName")
     yield from _volume_mode(spec.get("volumeMode"))
     yield from _selector(spec.get("selector"))
-    yield from _sources(spec.get("dataSource"), spec.get("dataSourceRef"))
+    yield from _sources(*sources(spec))
 
 
 def _generation(metadata: Any) -> Iterator[Problem]:
-    """A claim keeps the generation that it is given, so that one is looked at; a custom resource's begins anew."""
+    """A new claim keeps the generation that it is given, so that one is looked at; a custom resource's begins anew."""
     generation = metadata.get("generation") if isinstance(metadata, dict) else None
     if isinstance(generation, int | float) and generation < 0:
         message = f"`generation` cannot be negative, as {generation} is"
@@ -143,7 +142,7 @@ def _endless(data: dict[str, Any]) -> Iterator[Problem]:
 
 def _exponent(quantity: Any) -> int:
     """The power of ten that a quantity's text ends with, in the 32 bits that the server keeps of it; 0 where there is none."""
-    text = quantity.lower().rpartition("e")[2].rstrip() if isinstance(quantity, str) else ""
+    text = quantity.lower().partition("e")[2].rstrip() if isinstance(quantity, str) else ""
     digits = text.lstrip("+-").lstrip("0")
     if not digits.isdecimal() or len(digits) > 19:
         return 0
@@ -209,12 +208,20 @@ def _label_value(value: Any, path: Path) -> Iterator[Problem]:
         yield Problem("wrong-format", path, f'"{value}" is no label value: {why}')
 
 
-def _sources(source: Any, reference: Any) -> Iterator[Problem]:
-    """The server drops unseen what names another namespace, and alone in `dataSource`, what is neither a claim nor a snapshot."""
+def sources(spec: dict[str, Any]) -> tuple[Any, Any]:
+    """`dataSource` and `dataSourceRef` as far as the server keeps them.
+
+    It drops unseen what names another namespace, and alone in `dataSource`, what is neither a claim nor a snapshot.
+    """
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if isinstance(reference, dict) and reference.get("namespace"):
         reference = None
     if reference is None and isinstance(source, dict) and not _is_claim_or_snapshot(source):
         source = None
+    return source, reference
+
+
+def _sources(source: Any, reference: Any) -> Iterator[Problem]:
     wrong = [*_source(source, "dataSource"), *_source(reference, "dataSourceRef")]
     yield from wrong
     if wrong or not isinstance(source, dict) or not isinstance(reference, dict):

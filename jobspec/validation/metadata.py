@@ -20,10 +20,10 @@ _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _WORD = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _MAX_ANNOTATIONS = 256 * 1024
 _FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
-_MAX_PREFIX = 58  # of `generateName`; the server cuts it and adds five characters
+MAX_PREFIX = 58  # of `generateName`; the server cuts it and adds five characters
 
 
-def problems(metadata: dict[str, Any], *, kind: str, builtin: bool) -> Iterator[Problem]:
+def problems(metadata: dict[str, Any], *, kind: str, builtin: bool, namespaced: bool = True) -> Iterator[Problem]:
     """What is wrong with names, labels, annotations, finalizers and owners; values of a wrong type are passed by."""
     name, prefix = metadata.get("name"), metadata.get("generateName")
     at: Path = ("metadata",)
@@ -35,11 +35,11 @@ def problems(metadata: dict[str, Any], *, kind: str, builtin: bool) -> Iterator[
     if (
         isinstance(prefix, str)
         and prefix
-        and (why := bad_name(_masked(prefix)) or ("" if name else bad_name(prefix[:_MAX_PREFIX] + "xxxxx")))
+        and (why := bad_name(_masked(prefix)) or ("" if name else bad_name(prefix[:MAX_PREFIX] + "xxxxx")))
     ):
         yield Problem("invalid-name", (*at, "generateName"), f"`{prefix}` cannot begin a name: {why}")
     namespace = metadata.get("namespace")
-    if isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):
+    if namespaced and isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):
         yield Problem("invalid-name", (*at, "namespace"), f"`{namespace}` is no name for a namespace: {why}")
     yield from _labels(metadata.get("labels"), at)
     yield from _annotations(metadata.get("annotations"), at)
@@ -138,6 +138,11 @@ def bad_label_name(name: str) -> str:
     if not name or not _LOWER.issuperset(name.replace("-", "")) or name[0] == "-" or name[-1] == "-":
         return "it has to be of lower-case letters, digits and `-`, and begin and end with a letter or digit"
     return ""
+
+
+def bad_dns1035_label(name: str) -> str:
+    """Why *name* is not a DNS label as RFC 1035 has it, empty where it is one."""
+    return bad_label_name(name) or ("it has to begin with a letter" if name[0] in "0123456789" else "")
 
 
 def bad_qualified_name(name: str) -> str:

@@ -76,6 +76,8 @@ def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pro
             yield from _list(value, shape, path, typed=typed)
         else:
             yield _wrong_type(value, shape, path)
+    elif kind == "bare":
+        yield from _pruned(value, None, path)
     elif kind != "any":
         yield from _scalar(value, shape, path, typed=typed)
 
@@ -92,19 +94,28 @@ def _object(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> I
         if child is not None and type(value) is child.plain:
             continue
         if child is None:
+            if shape.open:
+                continue
             empty = _empty(data) if empty is None else empty
             problem = _unknown(name, data, shape, path, empty, suggest=len(meant) < _SUGGESTIONS)
             meant.add(problem.hint or name)
             yield problem
-        elif name == "status" and not path:
+        elif name == "status" and not path and not shape.keeps_status:
             yield from _decoded(value, child, (name,)) if typed else _pruned(value, child, (name,))
         elif value is not None:
             yield from _value(value, child, (*path, name), typed=typed or child.meta)
-    for name in shape.required:
-        if data.get(name) is None and did_you_mean(name) not in meant:
-            yield _missing(name, data, path)
+    if shape.required:
+        yield from _absent(data, shape, path, meant)
     if shape.least is not None or shape.replicas:
         yield from _as_a_whole(data, shape, path)
+
+
+def _absent(data: dict[str, Any], shape: Shape, path: Path, meant: set[str]) -> Iterator[Problem]:
+    """The required fields that are not there; one that an unknown field was *meant* for is told with that."""
+    assert shape.fields
+    for name in shape.required:
+        if data.get(name) is None and did_you_mean(name) not in meant and not (name in data and shape.fields[name].nullable):
+            yield _missing(name, data, path)
 
 
 def _as_a_whole(data: dict[str, Any], shape: Shape, path: Path) -> Iterator[Problem]:
@@ -136,7 +147,7 @@ def _map(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iter
 def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     assert shape.items
     for index, item in enumerate(items):
-        if type(item) is not shape.items.plain and (item is not None or not typed):
+        if type(item) is not shape.items.plain and (item is not None or not (typed or shape.items.nullable)):
             yield from _value(item, shape.items, (*path, index), typed=typed)
     problem = _size(len(items), "item", shape, path)
     if problem:
@@ -179,7 +190,7 @@ def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pr
     expected = shape.type
     if kind is float and expected == "integer" and value.is_integer():
         most = (1 << _BITS.get(shape.format, 63)) - 1
-        yield Problem("out-of-range", path, f"{_name(path)} takes {-most - 1:,} to {most:,}, not {value:,.0f}")
+        yield Problem("out-of-range", path, f"{name_of(path)} takes {-most - 1:,} to {most:,}, not {value:,.0f}")
     elif not (
         (kind is str and expected in ("string", "int-or-string"))
         or (kind is int and expected in ("integer", "int-or-string", "number"))
@@ -197,7 +208,7 @@ _BITS = {"int32": 31, "int64": 63}
 
 
 def _format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
-    name = _name(path)
+    name = name_of(path)
     if shape.format in _BITS:
         most = (1 << _BITS[shape.format]) - 1
         if not -most - 1 <= value <= most:
@@ -212,13 +223,13 @@ def _number(value: Any, shape: Shape, path: Path) -> Problem | None:
     if (shape.minimum is None or value >= shape.minimum) and (shape.maximum is None or value <= shape.maximum):
         return None
     limits = f"at least {shape.minimum}" if shape.maximum is None else f"{shape.minimum} to {shape.maximum}"
-    return Problem("out-of-range", path, f"{_name(path)} takes {limits}, not {value}")
+    return Problem("out-of-range", path, f"{name_of(path)} takes {limits}, not {value}")
 
 
 def _text(value: str, shape: Shape, path: Path) -> Problem | None:
     if shape.enum and value not in shape.enum:
         choices = ", ".join(f"`{choice}`" if choice else "an empty text" for choice in shape.enum)
-        message = f"{_name(path)} takes one of {choices}, not {describe(value)}"
+        message = f"{name_of(path)} takes one of {choices}, not {describe(value)}"
         return Problem("unsupported-choice", path, message, closest(value, shape.enum))
     return _size(len(value), "character", shape, path) or (_pattern(value, shape, path) if shape.pattern else None)
 
@@ -229,7 +240,7 @@ def _pattern(value: str, shape: Shape, path: Path) -> Problem | None:
     regex = re.sub(r"(?<!\\)\$$", r"\\Z", shape.pattern)  # in RE2, `$` is the end of the text, not a line's
     if re.search(regex, value, re.ASCII):
         return None
-    return Problem("wrong-format", path, f"{_name(path)} has to match `{shape.pattern}`, which {describe(value)} does not")
+    return Problem("wrong-format", path, f"{name_of(path)} has to match `{shape.pattern}`, which {describe(value)} does not")
 
 
 def _size(size: int, what: str, shape: Shape, path: Path) -> Problem | None:
@@ -240,7 +251,7 @@ def _size(size: int, what: str, shape: Shape, path: Path) -> Problem | None:
         limit = f"at most {shape.most:,} {what}{'s' * (shape.most != 1)}"
     else:
         return None
-    return Problem("wrong-size", path, f"{_name(path)} takes {limit}, and has {size:,}")
+    return Problem("wrong-size", path, f"{name_of(path)} takes {limit}, and has {size:,}")
 
 
 def _scale(data: dict[str, Any], path: list[str]) -> Iterator[Problem]:
@@ -262,7 +273,7 @@ def _pruned(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
                 yield from _pruned(inner, fields[name], (*path, name))
             elif shape and shape.values:
                 yield from _pruned(inner, shape.values, (*path, Key(name)))
-            else:
+            elif not (shape and shape.open):
                 yield _unknown(name, value, shape, path, _empty(value), suggest=True)
     elif isinstance(value, list):
         for index, item in enumerate(value):
@@ -277,13 +288,13 @@ def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
 
 
 def _missing(name: str, data: dict[str, Any], path: Path) -> Problem:
-    where = f" of {_name(path)}" if path else ""
+    where = f" of {name_of(path)}" if path else ""
     empty = "is empty" if name in data else "is missing"
     return Problem("missing-field", (*path, name) if name in data else path, f"the required field `{name}`{where} {empty}", at_key=True)
 
 
 def _unknown(name: str, data: dict[str, Any], shape: Shape | None, path: Path, empty: list[str], *, suggest: bool) -> Problem:
-    message = f"{_name(path)} has no field `{name}`" if path else f"there is no field `{name}` here"
+    message = f"{name_of(path)} has no field `{name}`" if path else f"there is no field `{name}` here"
     if not shape or shape.fields is None:
         return Problem("unknown-field", (*path, name), message, at_key=True)
     before = _lost_parent(name, data, shape, empty)
@@ -316,10 +327,10 @@ def _lost(name: str, before: str, path: Path) -> Problem:
 
 
 def _wrong_type(value: Any, shape: Shape, path: Path) -> Problem:
-    return Problem("wrong-type", path, f"{_name(path)} takes {takes(shape)}, not {describe(value)}", type_hint(value, shape))
+    return Problem("wrong-type", path, f"{name_of(path)} takes {takes(shape)}, not {describe(value)}", type_hint(value, shape))
 
 
-def _name(path: Path) -> str:
+def name_of(path: Path) -> str:
     """What a sentence calls the value at *path*: its field, `containers[0]`, or the object as a whole."""
     if not path:
         return "the manifest"

@@ -5,20 +5,26 @@ from __future__ import annotations
 from jobspec import shapes
 from jobspec.targets import KINDS
 from jobspec.validation import metadata, structural
+from jobspec.validation.builtin import is_cluster_scoped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
+    from collections.abc import Iterable
+    from typing import Any, Literal
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.shapes import Shape
     from jobspec.targets import Target
+    from jobspec.validation.structural import Problem
 
     Status = Literal["valid", "invalid", "partly", "skipped"]
 
 
-def verdict(document: Document, target: Target, *, skip_unknown: bool = False) -> tuple[Status, list[Diagnostic]]:
-    """Whether the server would take the document, and everything that speaks against it.
+def verdict(
+    document: Document, target: Target, *, old: Document | None = None, skip_unknown: bool = False
+) -> tuple[Status, list[Diagnostic]]:
+    """Whether the server would take the document, and everything that speaks against it; with *old*, as an update of that.
 
     `partly` is a built-in kind, of which only decoding and metadata are checked. With *skip_unknown*, what is no manifest
     or of no known kind is `skipped`; a wrong spelling of one of our own kinds is an error all the same.
@@ -31,25 +37,54 @@ def verdict(document: Document, target: Target, *, skip_unknown: bool = False) -
     typed = KINDS.get((document.api_version, document.kind)) == "kubernetes"
     found = structural.problems(document.data, shape, typed=typed) if shape else _metadata_types(document, target)
     if found and not typed and shape:
-        from jobspec.validation.releases import told
+        from jobspec.validation import releases
 
-        found = told(found, document.data, (document.api_version, document.kind), target)
-    meta = document.data.get("metadata")
-    lost = any(problem.rule == "wrong-indentation" for problem in found)
-    if not lost and document.kind == "PersistentVolumeClaim":
+        found = releases.told(found, document.data, (document.api_version, document.kind), target)
+    if not any(problem.rule == "wrong-indentation" for problem in found):
+        found = _with_code(document, shape, found, old.data if old else None, builtin=typed or not shape)
+    diagnostics = told(document, found)
+    return "invalid" if any(each.severity == "error" for each in diagnostics) else "valid" if shape else "partly", diagnostics
+
+
+def told(document: Document, found: Iterable[Problem]) -> list[Diagnostic]:
+    """Problems in their places; a rule that nobody could evaluate is a warning."""
+    return [
+        document.problem(
+            problem.rule,
+            problem.message,
+            problem.path,
+            hint=problem.hint,
+            at_key=problem.at_key,
+            severity="warning" if problem.rule == "rule-not-evaluated" else "error",
+        )
+        for problem in found
+    ]
+
+
+def _with_code(document: Document, shape: Shape | None, found: list[Problem], old: Any, *, builtin: bool) -> list[Problem]:
+    """What was *found* in the structure, and what the server's code and the kind's rules have against the object besides."""
+    if old is not None:
+        from jobspec.validation import updates
+
+        found = updates.problems(document.data, old, None if builtin else shape, found)
+    if document.kind == "PersistentVolumeClaim":
         from jobspec.validation import claim
 
-        found = claim.problems(document.data, found)
-    if not lost and (meta is None or isinstance(meta, dict)):
-        found += metadata.problems(meta or {}, kind=document.kind, builtin=typed or not shape)
-    if not lost and shape and shape.ruled == 2:
+        found = claim.problems(document.data, found, is_new=old is None)
+    if document.kind == "CustomResourceDefinition" and shape:
+        from jobspec.validation import crd
+
+        found = crd.problems(document.data, found, shape)
+    meta = document.data.get("metadata")
+    if meta is None or isinstance(meta, dict):
+        namespaced = not is_cluster_scoped(document.kind)
+        problems = metadata.problems(meta or {}, kind=document.kind, builtin=builtin, namespaced=namespaced)
+        found += (problem for problem in problems if old is None or builtin or problem.path[-1] != "generateName")
+    if shape and shape.ruled > (old is None):
         from jobspec.validation import rules
 
-        found += rules.problems(document.data, shape, found)
-    diagnostics = [
-        document.problem(problem.rule, problem.message, problem.path, hint=problem.hint, at_key=problem.at_key) for problem in found
-    ]
-    return "invalid" if diagnostics else "valid" if shape else "partly", diagnostics
+        found += rules.problems(document.data, shape, found, old)
+    return found
 
 
 def _metadata_types(document: Document, target: Target) -> list[structural.Problem]:

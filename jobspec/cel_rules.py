@@ -1,0 +1,176 @@
+"""The CEL rules of our own kinds: upstream's text, and beside it a function that says the same.
+
+A function gets the value as the API server's CEL does: nulls dropped, defaults filled in, what is not there absent. An
+exception is CEL's error, and refuses like `False`. `tests/test_cel_rules.py` holds both sides of each line equal.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_LABEL = _LETTERS | frozenset("0123456789-")
+_ANY_LETTERS = _LETTERS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_SCHEME = _ANY_LETTERS | frozenset("0123456789+.-")
+_POLICIES = ("torch", "mpi", "jax", "xgboost", "flux")
+
+
+class CelRule:
+    """A rule's text, the function that stands for it, and what a message about it can say."""
+
+    __slots__ = ("about", "hint", "holds", "text")
+
+    def __init__(self, text: str, holds: Callable[..., bool], hint: str = "", *, about: Path = ()) -> None:
+        self.text = text
+        self.holds = holds
+        """Of the value; where the text speaks of `oldSelf`, of the value and the stored one."""
+        self.hint = hint
+        self.about = about
+        """Where below the rule's own place stands what it is about."""
+
+
+def objection(rule: CelRule, *values: Any) -> str | None:
+    """What to do about values that break a rule, empty where there is nothing to say; None where it holds."""
+    try:
+        return None if rule.holds(*values) else rule.hint
+    except KeyError as error:
+        return f"the rule cannot do without `{error.args[0]}`"
+    except (AttributeError, TypeError):  # a value of a wrong type
+        return rule.hint
+
+
+def is_transition(text: str) -> bool:
+    """Whether a rule compares with the stored object, so that only an update looks at it."""
+    return "oldSelf" in text
+
+
+def same(value: Any, old: Any) -> bool:
+    """Whether CEL takes two values for equal."""
+    if isinstance(value, dict) and isinstance(old, dict):
+        return value.keys() == old.keys() and all(same(inner, old[name]) for name, inner in value.items())
+    if isinstance(value, list) and isinstance(old, list):
+        return len(value) == len(old) and all(map(same, value, old))
+    return bool(value == old) and isinstance(value, bool) == isinstance(old, bool)  # to Python, true is 1
+
+
+def _name_is_label(job: dict[str, Any]) -> bool:
+    name = job["metadata"]["name"]
+    return name[:1] in _LETTERS and _LABEL.issuperset(name) and not name.endswith("-")
+
+
+def _name_is_short(job: dict[str, Any]) -> bool:
+    return len(job["metadata"]["name"]) <= 63
+
+
+def _is_known_manager(manager: str) -> bool:
+    return manager in ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue")
+
+
+def _is_uri(text: str) -> bool:
+    scheme, mark, rest = text.partition("://")
+    return not text or (scheme[:1] in _ANY_LETTERS and _SCHEME.issuperset(scheme) and mark != "" and rest != "" and "\n" not in rest)
+
+
+def _is_number_of_processes(value: int | str) -> bool:
+    return value in ("auto", "cpu", "gpu") if isinstance(value, str) else value > 0
+
+
+def _is_positive(value: int) -> bool:
+    return value >= 1
+
+
+def _has_no_node(containers: list[str]) -> bool:
+    return "node" not in containers
+
+
+def _says_nodes_once(policy: dict[str, Any]) -> bool:
+    return not ("numNodes" in policy and "torch" in policy and "elasticPolicy" in policy["torch"])
+
+
+def _is_not_torch_and_mpi(policy: dict[str, Any]) -> bool:
+    return not ("torch" in policy and "mpi" in policy)
+
+
+def _has_one_policy(policy: dict[str, Any]) -> bool:
+    return sum(name in policy for name in _POLICIES) <= 1
+
+
+def _has_one_order(jobset: dict[str, Any]) -> bool:
+    if "startupPolicy" not in jobset or jobset["startupPolicy"]["startupPolicyOrder"] != "InOrder":
+        return True
+    return not any("dependsOn" in job for job in jobset["replicatedJobs"])
+
+
+def _has_no_namespace(policy: dict[str, Any]) -> bool:
+    return all(not template["metadata"].get("namespace") for template in policy["templates"])
+
+
+def _was_updated(status: dict[str, Any]) -> bool:
+    return "lastUpdatedTime" in status
+
+
+UNCHANGED = CelRule("self == oldSelf", same)
+NAME_IS_LABEL = CelRule(
+    "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+    _name_is_label,
+    "begin the name with a lower-case letter, and go on with lower-case letters, digits and `-`; no dot",
+    about=("metadata", "name"),
+)
+NAME_IS_SHORT = CelRule("size(self.metadata.name) <= 63", _name_is_short, about=("metadata", "name"))
+KNOWN_MANAGER = CelRule(
+    "self in ['trainer.kubeflow.org/trainjob-controller', 'kueue.x-k8s.io/multikueue']",
+    _is_known_manager,
+    "leave it out, and the trainer runs the job",
+)
+URI = CelRule(
+    "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",
+    _is_uri,
+    "write where it comes from, too, as in `hf://organisation/name`",
+)
+NUMBER_OF_PROCESSES = CelRule("self > 0 || self in ['auto', 'cpu', 'gpu']", _is_number_of_processes)
+POSITIVE = CelRule("self >= 1", _is_positive)
+NO_NODE = CelRule("!self.exists(c, c == 'node')", _has_no_node, "leave `node` out")
+NODES_ONCE = CelRule("!(has(self.numNodes) && (has(self.torch) && has(self.torch.elasticPolicy)))", _says_nodes_once, "keep one of the two")
+TORCH_OR_MPI = CelRule("!(has(self.torch) && has(self.mpi))", _is_not_torch_and_mpi, "keep `torch` or `mpi`")
+ONE_POLICY = CelRule(
+    "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost),has(self.flux)].filter(x, x).size() <= 1",
+    _has_one_policy,
+    "keep one of them, besides `numNodes`",
+)
+ONE_ORDER = CelRule(
+    "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && self.replicatedJobs.exists(x, has(x.dependsOn)))",
+    _has_one_order,
+    "leave out `startupPolicy`, and say in `dependsOn` of each replicated job what it waits for",
+)
+NO_NAMESPACE = CelRule(
+    "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)",
+    _has_no_namespace,
+    "leave the namespace out",
+)
+UPDATED = CelRule("has(self.lastUpdatedTime)", _was_updated)
+
+#: Every rule by its text.
+RULES = {
+    rule.text: rule
+    for rule in (
+        UNCHANGED,
+        NAME_IS_LABEL,
+        NAME_IS_SHORT,
+        KNOWN_MANAGER,
+        URI,
+        NUMBER_OF_PROCESSES,
+        POSITIVE,
+        NO_NODE,
+        NODES_ONCE,
+        TORCH_OR_MPI,
+        ONE_POLICY,
+        ONE_ORDER,
+        NO_NAMESPACE,
+        UPDATED,
+    )
+}

@@ -1,0 +1,129 @@
+"""Each rule's function says what its text says, by a CEL interpreter and by a real API server."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random, SystemRandom
+from typing import Any
+
+import pytest
+from cel_expr_python import cel
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from jobspec import cel_rules
+from jobspec.cel_rules import RULES, is_transition, objection
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.files import Found
+from jobspec.judge import World
+from jobspec.manifests import check
+from jobspec.schemas.files import files
+from jobspec.targets import choose
+from tests import server as servers
+from tests.ruled import MAKERS
+from tests.server import Server
+
+_NAMES = some.text(some.sampled_from("az09-.A_ä\n"), max_size=6) | some.integers(60, 66).map("a".__mul__)
+_URIS = some.lists(some.sampled_from(["s3", "hf", "S", "1", "+", ".-", "_", "ä", ":", "/", "://", "a", "\n", " "]), max_size=5).map("".join)
+_JSON: some.SearchStrategy[Any] = some.recursive(
+    some.integers(-2, 2) | some.sampled_from(["", "a", "1"]) | some.booleans(),
+    lambda inner: some.lists(inner, max_size=2) | some.dictionaries(some.sampled_from("ab"), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+def _object(**fields: some.SearchStrategy[Any]) -> some.SearchStrategy[dict[str, Any]]:
+    """Mappings in which each field may be absent."""
+    return some.fixed_dictionaries({}, optional=fields)
+
+
+def _items(**fields: some.SearchStrategy[Any]) -> some.SearchStrategy[list[Any]]:
+    return some.lists(_object(**fields), max_size=3)
+
+
+_POLICIES = _object(
+    numNodes=some.just(1),
+    torch=_object(elasticPolicy=some.just({})),
+    **{name: some.just({}) for name in ("mpi", "jax", "xgboost", "flux")},
+)
+
+#: For each rule, the values that it can be about.
+_VALUES: dict[str, some.SearchStrategy[Any]] = {
+    cel_rules.UNCHANGED.text: _JSON,
+    cel_rules.NAME_IS_LABEL.text: some.fixed_dictionaries({"metadata": some.fixed_dictionaries({"name": _NAMES})}),
+    cel_rules.NAME_IS_SHORT.text: some.fixed_dictionaries({"metadata": some.fixed_dictionaries({"name": _NAMES})}),
+    cel_rules.KNOWN_MANAGER.text: some.sampled_from(["", "trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue", "kueue"]),
+    cel_rules.URI.text: _URIS,
+    cel_rules.NUMBER_OF_PROCESSES.text: some.integers(-2, 2) | some.sampled_from(["auto", "cpu", "gpu", "", "1", "tpu"]),
+    cel_rules.POSITIVE.text: some.integers(-(2**31), 2**31 - 1) | some.integers(-1, 2),
+    cel_rules.NO_NODE.text: some.lists(some.sampled_from(["node", "", "nodes", "a"]), max_size=3),
+    cel_rules.NODES_ONCE.text: _POLICIES,
+    cel_rules.TORCH_OR_MPI.text: _POLICIES,
+    cel_rules.ONE_POLICY.text: _POLICIES,
+    cel_rules.ONE_ORDER.text: _object(
+        startupPolicy=some.fixed_dictionaries({"startupPolicyOrder": some.sampled_from(["InOrder", "AnyOrder"])}),
+        replicatedJobs=_items(dependsOn=some.just([])),
+    ),
+    cel_rules.NO_NAMESPACE.text: _object(templates=_items(metadata=_object(namespace=some.sampled_from(["", "a"])))),
+    cel_rules.UPDATED.text: _object(lastUpdatedTime=some.just("2001-01-01T00:00:00Z")),
+}
+
+
+def test_every_rule_of_every_release_has_a_function_and_no_function_is_left_over() -> None:
+    texts = {text for name, text in files() if name.startswith("compiled/")}
+    assert {rule for rule in RULES if any(_quoted(rule) in text for text in texts)} == set(RULES)
+    assert set(_VALUES) == set(RULES)
+
+
+def _quoted(rule: str) -> str:
+    return f'"rule":"{rule}"'
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_function_and_text_agree(text: str) -> None:
+    rule = RULES[text]
+    program = cel.NewEnv(variables={"self": cel.Type.DYN, "oldSelf": cel.Type.DYN}).compile(text)
+    answers = set()
+
+    @settings(max_examples=120, deadline=None)
+    @given(_VALUES[text], _VALUES[text])
+    def agrees(value: Any, old: Any) -> None:
+        values = (value, old) if is_transition(text) else (value,)
+        told = program.eval(data={"self": value, "oldSelf": old}).value()
+        assert (objection(rule, *values) is None) == (told is True), (value, old, told)
+        answers.add(told is True)
+
+    agrees()
+    assert answers == {True, False}, "values of one sort alone prove nothing"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    for server in servers.find():
+        server.needs("TrainJob", "TrainingRuntime", "JobSet")
+        yield server
+
+
+def test_a_server_says_the_same_to_generated_objects(server: Server, tmp_path: Path) -> None:
+    seed = int(os.environ.get("JOBSPEC_TEST_SEED") or SystemRandom().randrange(2**32))
+    sys.stdout.write(f"JOBSPEC_TEST_SEED={seed}\n")
+    random = Random(seed)
+    objects = [random.choice(MAKERS)(random) for _ in range(400)]
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda made: server.judge(made["kind"], json.dumps(made)), objects))
+    told = [_judge(made, tmp_path / "object.json") for made in objects]
+    differences = [
+        f"{json.dumps(made)}\nours: {ours}\nserver: {answer.code} {answer.message[:400]}\n"
+        for made, ours, answer in zip(objects, told, answers, strict=True)
+        if answer.accepted != (not ours)
+    ]
+    assert not differences, "\n".join(differences)
+    assert {answer.accepted for answer in answers} == {True, False}
+
+
+def _judge(data: dict[str, Any], file: Path) -> list[Diagnostic]:
+    file.write_text(json.dumps(data))
+    return check(Found(str(file), named=True), choose([]), world=World(webhooks=False)).report.diagnostics
