@@ -44,6 +44,7 @@ KINDS: dict[tuple[str, str], str] = {
     ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime"): "trainer",
     ("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobset",
     ("v1", "PersistentVolumeClaim"): "kubernetes",
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): "kubernetes",
     ("jobspec.dev/v1alpha1", "Overlay"): "jobspec",
 }
 

@@ -1,0 +1,219 @@
+"""The CEL rules of other people's CRDs, evaluated over an object as the server holds it.
+
+A rule that our own kinds have too is run by its Python function; all others by a CEL library, which is imported on first use. What
+it cannot compile, or cannot run where the library is missing, is a warning, never a silent yes.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.validation.cel_paths import RESOURCE, spellings, steps_of
+from jobspec.validation.complete import child_of
+from jobspec.validation.structural import Problem, name_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.validation.cel_library import Program
+
+    Schema = dict[str, Any]
+    Rule = dict[str, Any]
+
+RULES = "x-kubernetes-validations"
+
+
+class NotEvaluated(Exception):
+    """The rule cannot be run here; the text says why."""
+
+
+def problems(data: Any, schema: Schema, old: Any = None, *, is_resource: bool = True) -> Iterator[Problem]:
+    """The rules of a kind that an object breaks, with *old* as an update of that; those that cannot be run as `rule-not-evaluated`."""
+    yield from _visit(data, old, schema, (), {}, is_resource=is_resource)
+
+
+def _visit(value: Any, old: Any, schema: Schema, path: Path, ruled: dict[int, bool], *, is_resource: bool = False) -> Iterator[Problem]:
+    if value is None or not _has_rules(schema, ruled):
+        return
+    is_resource = is_resource or bool(schema.get("x-kubernetes-embedded-resource"))
+    if schema.get(RULES):
+        seen = as_cel(value, schema, is_resource=is_resource)
+        before = None if old is None else as_cel(old, schema, is_resource=is_resource)
+        for rule in schema[RULES]:
+            yield from _judge(rule, seen, before, path)
+    if isinstance(value, dict):
+        stored = old if isinstance(old, dict) else {}
+        for name, inner in value.items():
+            child = child_of(schema, name)
+            if child is not None:
+                at = (*path, name if name in (schema.get("properties") or {}) else Key(name))
+                yield from _visit(inner, stored.get(name), child, at, ruled)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _visit(item, _counterpart(item, old, schema), schema["items"], (*path, index), ruled)
+
+
+def _counterpart(item: Any, old: Any, schema: Schema) -> Any:
+    """The item of a stored list map that has the same keys; None where nothing can be told to be that."""
+    if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list) or not isinstance(item, dict):
+        return None
+    keys = schema["x-kubernetes-list-map-keys"]
+    same = (each for each in old if isinstance(each, dict) and all(each.get(key) == item.get(key) for key in keys))
+    return next(same, None)
+
+
+def _has_rules(schema: Schema, ruled: dict[int, bool]) -> bool:
+    """Whether rules stand here or below; *ruled* keeps what is known of each schema."""
+    known = ruled.get(id(schema))
+    if known is None:
+        below = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
+        known = ruled[id(schema)] = bool(schema.get(RULES)) or any(isinstance(each, dict) and _has_rules(each, ruled) for each in below)
+    return known
+
+
+def _judge(rule: Rule, value: Any, old: Any, path: Path) -> Iterator[Problem]:
+    compares = uses_old(rule["rule"])
+    if compares and old is None and not rule.get("optionalOldSelf"):
+        return
+    try:
+        if _holds(rule, value, old, compares=compares):
+            return
+        why = _message(rule, value, old)
+    except NotEvaluated as error:
+        yield Problem("rule-not-evaluated", path, f"nobody looked whether {name_of(path)} keeps the rule `{_short(rule['rule'])}`: {error}")
+        return
+    except ValueError as error:
+        why = f"`{_short(rule['rule'])}` cannot be evaluated: {error}"
+    yield Problem("rule-broken", (*path, *steps_of(rule.get("fieldPath", ""))), f"{name_of(path)} breaks a rule of its kind: {why}")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 100 else line[:97] + "..."
+
+
+def _holds(rule: Rule, value: Any, old: Any, *, compares: bool) -> bool:
+    from jobspec.cel_rules import RULES as OURS
+
+    ours = OURS.get(rule["rule"])
+    if ours and not rule.get("optionalOldSelf"):
+        try:
+            return ours.holds(value, old) if compares else ours.holds(value)
+        except (AttributeError, KeyError, TypeError):
+            return False
+    return _run(rule["rule"], value, old, optional=compares and bool(rule.get("optionalOldSelf"))) is True
+
+
+def _message(rule: Rule, value: Any, old: Any) -> str:
+    """What the CRD's author says about it; an expression that fails says nothing."""
+    plain = " ".join((rule.get("message") or "").split()) or f"`{_short(rule['rule'])}`"
+    expression = rule.get("messageExpression") or ""
+    if not expression.strip():
+        return plain
+    try:
+        said = _run(expression, value, old, optional=uses_old(expression) and bool(rule.get("optionalOldSelf")))
+    except (NotEvaluated, ValueError):
+        return plain
+    text = said.strip() if isinstance(said, str) else ""
+    return text if text and "\n" not in text else plain
+
+
+def _run(text: str, value: Any, old: Any, *, optional: bool) -> Any:
+    """The value of an expression; *optional* says that it takes `oldSelf` for an optional value."""
+    if optional:
+        text = f"cel.bind(oldSelf, {'optional.none()' if old is None else 'optional.of(oldSelf)'}, {text}\n)"
+    return _program(text).run({"self": value, "oldSelf": old})
+
+
+_programs: dict[str, Program | str] = {}
+
+
+def _program(text: str) -> Program:
+    if text not in _programs:
+        try:
+            from jobspec.validation.cel_library import Program
+
+            _programs[text] = Program(text)
+        except ImportError:
+            _programs[text] = "the CEL library is not installed (cel-expr-python)"
+        except RuntimeError as error:
+            _programs[text] = f"the CEL library cannot compile it ({_complaint(str(error))})"
+    found = _programs[text]
+    if isinstance(found, str):
+        raise NotEvaluated(found)
+    return found
+
+
+def _complaint(text: str) -> str:
+    """The first line of the library's words, without what frames it."""
+    return text.splitlines()[0].rpartition("ERROR: ")[2].rpartition("<input>:")[2]
+
+
+def uses_old(text: str) -> bool:
+    """Whether an expression speaks of the stored object."""
+    import re
+
+    without_texts = re.sub(r"""r?('''.*?'''|\"\"\".*?\"\"\"|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")""", "''", text, flags=re.DOTALL)
+    return re.search(r"(?<![\w.])oldSelf\b", without_texts) is not None
+
+
+def as_cel(value: Any, schema: Schema, *, is_resource: bool = False) -> Any:
+    """A value as CEL sees it: only what the schema names, under names that CEL can say, times and durations as such."""
+    if value is None or schema.get("x-kubernetes-int-or-string"):
+        return value
+    if isinstance(value, dict):
+        return _object(value, schema, is_resource=is_resource or bool(schema.get("x-kubernetes-embedded-resource")))
+    if isinstance(value, list):
+        items = schema.get("items")
+        return [as_cel(item, items) for item in value] if isinstance(items, dict) else value
+    if schema.get("type") == "number":
+        return float(value)
+    return _CONVERSIONS[schema["format"]](value) if _is_converted(schema) else value
+
+
+def _object(value: dict[str, Any], schema: Schema, *, is_resource: bool) -> dict[str, Any]:
+    others = schema.get("additionalProperties")
+    if isinstance(others, dict):
+        return {name: as_cel(inner, others) for name, inner in value.items()}
+    fields = {**(schema.get("properties") or {}), **(RESOURCE if is_resource else {})}
+    if not fields and others:
+        return value
+    known = {name: as_cel(inner, fields[name]) for name, inner in value.items() if name in fields and inner is not None}
+    return {written: inner for name, inner in known.items() for written in spellings(name)}
+
+
+def _is_converted(schema: Schema) -> bool:
+    return schema.get("type") == "string" and schema.get("format") in _CONVERSIONS
+
+
+def _duration(text: str) -> Any:
+    from google.protobuf.duration_pb2 import Duration
+
+    from jobspec.validation.text_formats import nanoseconds
+
+    made = Duration()
+    made.FromNanoseconds(nanoseconds(text) or 0)
+    return made
+
+
+def _time(text: str) -> Any:
+    """A moment; a day is its midnight, a time without a zone is UTC's."""
+    from datetime import UTC, datetime
+
+    from google.protobuf.timestamp_pb2 import Timestamp
+
+    moment = datetime.fromisoformat(text.upper())
+    made = Timestamp()
+    made.FromDatetime(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    return made
+
+
+def _bytes(text: str) -> bytes:
+    from base64 import b64decode
+
+    return b64decode(text)
+
+
+_CONVERSIONS = {"duration": _duration, "date": _time, "date-time": _time, "byte": _bytes}

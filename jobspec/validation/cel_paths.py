@@ -1,0 +1,74 @@
+"""Names and paths as CEL rules spell them."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+_RESERVED = (
+    *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let"),
+    *("loop", "package", "namespace", "return", "var", "void", "while"),
+)
+_TEXT = {"type": "string"}
+#: What rules see of any object besides its own fields.
+RESOURCE: dict[str, Any] = {
+    "apiVersion": _TEXT,
+    "kind": _TEXT,
+    "metadata": {"type": "object", "properties": {"name": _TEXT, "generateName": _TEXT}},
+}
+_ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+
+
+def spellings(name: str) -> list[str]:
+    """A field's name as identifiers of CEL: none where it cannot be one, two where it is a word of the language."""
+    import re
+
+    if name in _RESERVED:
+        return [name, f"__{name}__"]
+    if not re.fullmatch(r"[A-Za-z_./\-][A-Za-z0-9_./\-]*", name, re.ASCII):
+        return []
+    return [re.sub(r"__|[./\-]", lambda found: _ESCAPES[found[0]], name)]
+
+
+def tokens_of(path: str) -> list[str] | None:
+    """The names in a path such as `.spec['a.b'].c`, None for what is no path."""
+    import re
+
+    tokens = []
+    rest = path
+    while rest:
+        found = re.match(r"\.([^.\[\]]+)|\['((?:[^'\\]|\\[abfnrtv'\\])*)'\]", rest)
+        if not found:
+            return None
+        tokens.append(found[1] if found[1] is not None else re.sub(r"\\(.)", lambda each: _UNESCAPED.get(each[1], each[1]), found[2]))
+        rest = rest[found.end() :]
+    return tokens
+
+
+_UNESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+
+def steps_of(path: str) -> Path:
+    """The steps of a rule's `fieldPath`."""
+    return tuple(tokens_of(path) or ())
+
+
+def place_of(tokens: list[str], schema: dict[str, Any]) -> tuple[Path, dict[str, Any]] | None:
+    """Where a path leads in a schema, and the schema there; None where there is no such place."""
+    steps: list[str] = []
+    for name in tokens:
+        fields, others = schema.get("properties"), schema.get("additionalProperties")
+        if fields and name in fields:
+            steps.append(name)
+            schema = fields[name]
+        elif not fields and isinstance(others, dict):
+            steps.append(Key(name))
+            schema = others
+        else:
+            return None
+    return tuple(steps), schema

@@ -1,0 +1,87 @@
+"""What stands beside the schema of a CRD's version: subresources, columns and selectable fields."""
+
+from __future__ import annotations
+
+from jobspec.validation import cel_paths
+from jobspec.validation.crd_decode import decoded
+from jobspec.validation.structural import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS = ("int32", "int64", "float", "double", "byte", "date", "date-time", "password")
+_SCALE = (("specReplicasPath", (".spec.",)), ("statusReplicasPath", (".status.",)), ("labelSelectorPath", (".spec.", ".status.")))
+_MAX_SELECTABLE = 8
+
+
+def _wrong(path: Path, message: str, hint: str = "") -> Problem:
+    return Problem("invalid-crd", path, message, hint)
+
+
+def subresource_problems(subresources: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """What stands against the scale subresource."""
+    scale = subresources.get("scale")
+    if not isinstance(scale, dict):
+        return
+    for name, starts in _SCALE:
+        value = scale.get(name) or ""
+        if not value and name != "labelSelectorPath":
+            yield _wrong((*path, "scale"), f"the scale subresource needs `{name}`")
+        elif value and not value.startswith(starts):
+            yield _wrong((*path, "scale", name), f"`{value}` has to begin with {' or '.join(f'`{start}`' for start in starts)}")
+
+
+def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
+    """What stands against columns of `kubectl get`."""
+    for index, column in enumerate(columns):
+        at: Path = (*path, index)
+        for name in ("name", "type", "jsonPath"):
+            if not column.get(name):
+                yield _wrong(at, f"a column needs `{name}`")
+        kind, form, place = column.get("type"), column.get("format"), column.get("jsonPath")
+        if kind and kind not in _COLUMN_TYPES:
+            yield _wrong((*at, "type"), f"`{kind}` is no type of a column; the types are {', '.join(_COLUMN_TYPES)}")
+        if form and form not in _COLUMN_FORMATS:
+            yield _wrong((*at, "format"), f"`{form}` is no format of a column; the formats are {', '.join(_COLUMN_FORMATS)}")
+        if place and not place.startswith("."):
+            yield _wrong((*at, "jsonPath"), f"`{place}` has to begin with a dot", f"write `.{place}`")
+
+
+def selectable_problems(versions: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
+    """What stands against the fields that objects can be selected by."""
+    fields = [version.get("selectableFields") or [] for version in versions]
+    schemas = [decoded((version.get("schema") or {}).get("openAPIV3Schema")) for version in versions]
+    if any(fields) and len(versions) > 1 and all(each == fields[0] for each in fields) != all(each == schemas[0] for each in schemas):
+        index = next(index for index, each in enumerate(fields) if each)
+        message = "the server takes selectable fields only where they and the schemas are the same in all versions, or differ both"
+        yield _wrong((*path, index, "selectableFields"), message)
+        return
+    for index, each in enumerate(fields):
+        yield from _selectable(each, schemas[index], (*path, index, "selectableFields"))
+
+
+def _selectable(fields: Sequence[dict[str, Any] | None], schema: dict[str, Any], path: Path) -> Iterator[Problem]:
+    seen = set()
+    for index, field in enumerate(fields):
+        text = (field or {}).get("jsonPath") or ""
+        at: Path = (*path, index, "jsonPath")
+        tokens = cel_paths.tokens_of(text) if "[" not in text else None
+        place = cel_paths.place_of(tokens, schema) if tokens else None
+        if not text:
+            yield _wrong((*path, index), "a selectable field needs `jsonPath`")
+        elif place is None:
+            yield _wrong(at, f"`{text}` is no path of a field of the schema")
+        elif place[0][0] == "metadata":
+            yield _wrong(at, "a selectable field cannot be in metadata")
+        elif place[1].get("type") not in ("string", "boolean", "integer"):
+            yield _wrong(at, f"`{text}` has to be a text, an integer or a boolean")
+        elif text in seen:
+            yield _wrong(at, f"`{text}` stands twice")
+        seen.add(text)
+    if len(seen) > _MAX_SELECTABLE:
+        yield _wrong(path, f"there can be at most {_MAX_SELECTABLE} selectable fields, and {len(seen)} are given")

@@ -1,0 +1,90 @@
+"""The schemas of a CRD as the server decodes them: what is wrong with their fields, and a form in which only what counts is left.
+
+The server decodes a schema into a Go type, so null and zero values are as good as absent. Below `items` and `additionalProperties`,
+which have decoders of their own, it does not look for unknown fields.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.validation.structural import Problem, name_of, typed_problems_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.shapes import Shape
+
+    Schema = dict[str, Any]
+
+MAPS = ("properties", "patternProperties", "definitions", "dependencies")
+LISTS = ("allOf", "anyOf", "oneOf")
+_LOOSE = ("items", "additionalProperties", "additionalItems")
+_ANYTHING = ("default", "example")
+_POINTERS = ("not", "maximum", "minimum", "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties", "multipleOf")
+_KEPT = (
+    *(*_ANYTHING, *_LOOSE, *_POINTERS, "$ref"),
+    *("x-kubernetes-preserve-unknown-fields", "x-kubernetes-list-type", "x-kubernetes-map-type"),
+)
+
+
+def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = False) -> Iterator[Problem]:
+    """What cannot be decoded in a schema and those inside of it; *shape* is that of any schema."""
+    for problem in typed_problems_at(schema, shape, path):
+        if problem.rule != "missing-field" and not (loose and problem.rule in ("unknown-field", "wrong-indentation")):
+            yield problem
+    if not isinstance(schema, dict):
+        return
+    for keyword in MAPS:
+        yield from _map(schema.get(keyword), shape, (*path, keyword), loose=loose)
+    for keyword in LISTS:
+        yield from _list(schema.get(keyword), shape, (*path, keyword), loose=loose)
+    yield from decode_problems(schema.get("not"), shape, (*path, "not"), loose=loose)
+    for keyword in _LOOSE:
+        inner = schema.get(keyword)
+        if isinstance(inner, dict):
+            yield from decode_problems(inner, shape, (*path, keyword), loose=True)
+        elif keyword == "items" and isinstance(inner, list):
+            yield from _list(inner, shape, (*path, keyword), loose=True)
+        elif keyword != "items" and inner is not None and not isinstance(inner, bool):
+            yield Problem("wrong-type", (*path, keyword), f"`{keyword}` takes a schema, `true` or `false`")
+
+
+def _map(value: Any, shape: Shape, path: Path, *, loose: bool) -> Iterator[Problem]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if path[-1] != "dependencies" or isinstance(inner, dict):
+                yield from decode_problems(inner, shape, (*path, Key(name)), loose=loose)
+    elif value is not None:
+        yield Problem("wrong-type", path, f"{name_of(path)} takes a mapping of names to schemas")
+
+
+def _list(value: Any, shape: Shape, path: Path, *, loose: bool) -> Iterator[Problem]:
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from decode_problems(inner, shape, (*path, index), loose=loose)
+    elif value is not None:
+        yield Problem("wrong-type", path, f"{name_of(path)} takes a list of schemas")
+
+
+def decoded(schema: Any) -> Schema:
+    """A schema without what counts as absent; null is the empty schema."""
+    made: Schema = {}
+    for keyword, value in (schema or {}).items():
+        if value is None or (not value and keyword not in _KEPT):
+            continue
+        if keyword in MAPS:
+            made[keyword] = {name: decoded(inner) if isinstance(inner, dict) or inner is None else inner for name, inner in value.items()}
+        elif keyword in LISTS:
+            made[keyword] = [decoded(inner) for inner in value]
+        elif keyword in (*_LOOSE, "not") and isinstance(value, dict):
+            made[keyword] = decoded(value)
+        elif keyword != "items":
+            made[keyword] = value
+        elif isinstance(value, list) and value:
+            made[keyword] = [decoded(inner) for inner in value]
+        elif value == []:
+            made[keyword] = {}
+    return made

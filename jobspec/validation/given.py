@@ -1,0 +1,100 @@
+"""The kinds that users bring along: their CRDs (`--crd`), and JSON Schemas in kubeconform's layout (`--schema-location`)."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.files import find, text_of
+from jobspec.documents.reader import read
+from jobspec.targets import KINDS
+from jobspec.validation.custom import CustomKind, problems
+from jobspec.validation.verdict import told, verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.targets import Target
+    from jobspec.validation.verdict import Status
+
+_CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+
+
+class Kinds:
+    """The kinds of given CRDs, each made ready when its first object is judged, and the places of JSON Schemas."""
+
+    def __init__(self, crds: Sequence[Document], schema_locations: Sequence[str] = ()) -> None:
+        self._crds: dict[tuple[str, str], Document] = {}
+        for crd in crds:
+            spec = crd.data["spec"]
+            name = (spec["group"], spec["names"]["kind"])
+            if name in self._crds:
+                first = self._crds[name]
+                raise JobspecError(f"--crd: {crd.name} is given twice, in {first.file} and in {crd.file}; give one of them")
+            self._crds[name] = crd
+        self._known: dict[tuple[str, str], CustomKind] = {}
+        self._schemas = _templates(schema_locations)
+
+    def verdict(self, document: Document, target: Target, *, old: Document | None = None) -> tuple[Status, list[Diagnostic]] | None:
+        """What a server with these CRDs says to a document, or a JSON Schema to one that nothing else is known of; None without either."""
+        group, _, version = document.api_version.rpartition("/")
+        crd = self._crds.get((group, document.kind))
+        if crd is None:
+            return self._by_json_schema(document)
+        served = {each["name"]: each for each in crd.data["spec"]["versions"] if each.get("served")}
+        if version not in served:
+            return "invalid", [_not_served(document, crd, list(served))]
+        name = (document.api_version, document.kind)
+        if name not in self._known:
+            self._known[name] = CustomKind(served[version], target)
+        found = problems(document.data, self._known[name], old.data if old else None)
+        diagnostics = told(document, found)
+        return "invalid" if any(each.severity == "error" for each in diagnostics) else "valid", diagnostics
+
+    def _by_json_schema(self, document: Document) -> tuple[Status, list[Diagnostic]] | None:
+        if not self._schemas or not document.api_version or not document.kind or (document.api_version, document.kind) in KINDS:
+            return None
+        from jobspec.validation import json_schemas
+
+        file = json_schemas.find(document, self._schemas)
+        if not file:
+            return None
+        diagnostics = told(document, json_schemas.problems(document, file))
+        return "invalid" if diagnostics else "partly", diagnostics
+
+
+def _templates(locations: Sequence[str]) -> list[str]:
+    if not locations:
+        return []
+    from jobspec.validation import json_schemas
+
+    return json_schemas.templates(locations)
+
+
+def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:
+    group = crd.data["spec"]["group"]
+    what = (
+        f"{crd.file} serves {document.kind} in {', '.join(served)} only" if served else f"{crd.file} serves no version of {document.kind}"
+    )
+    hint = f"write `apiVersion: {group}/{served[0]}`" if len(served) == 1 else ""
+    return document.problem("unknown-kind", what, ("apiVersion",), hint=hint)
+
+
+def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dict[str, list[Diagnostic]]]:
+    """The CRDs in files and folders, and what is wrong with them by file. Raises JobspecError for a path without any CRD."""
+    crds: list[Document] = []
+    wrong: dict[str, list[Diagnostic]] = {}
+    for path in paths:
+        before = len(crds)
+        for found in find([path]):
+            text = text_of(found.path)
+            documents, errors = ([], [text]) if not isinstance(text, str) else read(text, file=found.path)
+            defining = [each for each in documents if (each.api_version, each.kind) == _CRD]
+            crds += defining
+            errors += [each for crd in defining for each in verdict(crd, target)[1] if each.severity == "error"]
+            if errors and (defining or found.named):
+                wrong[found.path] = errors
+        if len(crds) == before and not wrong:
+            raise JobspecError(f"--crd {path}: there is no CustomResourceDefinition of {_CRD[0]} in it")
+    return crds, wrong

@@ -1,0 +1,141 @@
+"""JSON Schemas in kubeconform's layout, for kinds that jobspec has no schema of (`--schema-location`).
+
+A JSON Schema knows no defaults, no list keys and no rules in CEL, so what it lets pass counts as `partly`. Fields that are null are
+dropped before it is asked, as a server would.
+"""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import unquote, urlsplit
+
+from jobspec.diagnostics import JobspecError, Key
+from jobspec.validation import metadata
+from jobspec.validation.builtin import is_builtin
+from jobspec.validation.structural import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from jsonschema.exceptions import ValidationError
+
+    from jobspec.diagnostics import Path
+    from jobspec.documents.document import Document
+
+_LAYOUT = "/{{ .NormalizedKubernetesVersion }}-standalone{{ .StrictSuffix }}/{{ .ResourceKind }}{{ .KindSuffix }}.json"
+#: The rule that a failed keyword of JSON Schema stands for; all others are combinations.
+_RULES = {
+    "type": "wrong-type",
+    "required": "missing-field",
+    "additionalProperties": "unknown-field",
+    "enum": "unsupported-choice",
+    "const": "unsupported-choice",
+    "pattern": "wrong-format",
+    "format": "wrong-format",
+    "uniqueItems": "duplicate-item",
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "out-of-range"),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), "wrong-size"),
+}
+
+
+def templates(locations: Sequence[str]) -> list[str]:
+    """The paths that locations stand for. Raises JobspecError for one that is not on this machine."""
+    return [_template(location) for location in locations]
+
+
+def _template(location: str) -> str:
+    scheme = urlsplit(location).scheme
+    if location == "default" or scheme in ("http", "https"):
+        raise JobspecError(f"--schema-location {location}: jobspec fetches nothing; give a folder or a template of paths on this machine")
+    path = unquote(urlsplit(location).path) if scheme == "file" else location
+    return path if path.endswith("json") else path.rstrip("/") + _LAYOUT
+
+
+def find(document: Document, paths: Sequence[str]) -> str:
+    """The file of a document's JSON Schema, empty where there is none."""
+    return next((path for path in (_filled(each, document) for each in paths) if os.path.isfile(path)), "")
+
+
+def _filled(template: str, document: Document) -> str:
+    """The path for a document's kind; of Go's templates, only its names are known."""
+    import re
+
+    group, _, version = document.api_version.rpartition("/")
+    first = (group or version).partition(".")[0].lower()
+    names = {
+        "ResourceKind": document.kind.lower(),
+        "ResourceAPIVersion": version,
+        "Group": group or version,
+        "KindSuffix": f"-{first}-{version.lower()}" if group else f"-{first}",
+        "NormalizedKubernetesVersion": "master",
+        "StrictSuffix": "-strict",
+    }
+    return re.sub(r"\{\{-?\s*\.(\w+)\s*-?\}\}", lambda found: names.get(found[1], found[0]), template)
+
+
+def problems(document: Document, file: str) -> Iterator[Problem]:
+    """What a JSON Schema, and what every server checks about metadata, have against a document."""
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import Draft7Validator, validator_for
+    from referencing import Registry, Resource
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT7
+
+    def retrieve(uri: str) -> Resource[Any]:
+        if urlsplit(uri).scheme != "file":
+            raise JobspecError(f"{file}: it refers to {uri}, and jobspec fetches nothing")
+        return Resource.from_contents(_read(unquote(urlsplit(uri).path)), default_specification=DRAFT7)
+
+    schema = _read(file)
+    kind = validator_for(schema, Draft7Validator)
+    located = {"$id": f"file://{os.path.abspath(file)}", **schema} if isinstance(schema, dict) else schema
+    try:
+        kind.check_schema(schema)
+        validator = kind(located, registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]  # an argument of attrs
+        data = _without_nulls(document.data)
+        found = sorted(validator.iter_errors(data), key=lambda error: list(map(str, error.absolute_path)))
+    except SchemaError as error:
+        raise JobspecError(f"{file}: no JSON Schema: {error.message}") from None
+    except Unresolvable as error:
+        raise JobspecError(f"{file}: {error}") from None
+    for each in found:
+        rule, path = _RULES.get(str(each.validator), "wrong-combination"), _path(each.absolute_path)
+        unknown = _unknown(each) if rule == "unknown-field" else []
+        for name in unknown:
+            yield Problem(rule, (*path, name), f"the JSON Schema has no field `{name}` here", at_key=True)
+        if not unknown:
+            yield Problem(rule, path, f"the JSON Schema says: {each.message}")
+    meta = document.data.get("metadata")
+    if meta is None or isinstance(meta, dict):
+        yield from metadata.problems(meta or {}, kind=document.kind, builtin=is_builtin(document.api_version, document.kind))
+
+
+def _unknown(error: ValidationError) -> list[str]:
+    """The fields that `additionalProperties` speaks against; none where patterns decide about them, too."""
+    schema = error.schema
+    if not isinstance(error.instance, dict) or not isinstance(schema, dict) or "patternProperties" in schema:
+        return []
+    return [name for name in error.instance if name not in schema.get("properties", {})] if error.validator_value is False else []
+
+
+def _read(file: str) -> Any:
+    import json
+
+    try:
+        with open(file, encoding="utf-8") as opened:
+            return json.load(opened)
+    except (OSError, ValueError) as error:
+        raise JobspecError(f"{file}: cannot be read as JSON: {error}") from None
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def _path(steps: Iterable[str | int]) -> Path:
+    """The steps of an error; what is no word of fields is a map's key."""
+    return tuple(step if isinstance(step, int) or str(step).isidentifier() else Key(step) for step in steps)
