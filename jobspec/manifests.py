@@ -6,15 +6,17 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.files import mentions, text_of
 from jobspec.documents.reader import read
+from jobspec.judge import OPEN, judge, name_of
 from jobspec.reports import FileReport
-from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from jobspec.admission.webhooks import Name
     from jobspec.documents.files import Found
+    from jobspec.judge import World
     from jobspec.overlays.layer import Layer
     from jobspec.targets import Target
 
@@ -22,24 +24,28 @@ if TYPE_CHECKING:
 class Checked:
     """A file's documents, with overlays laid, and the report on them."""
 
-    __slots__ = ("documents", "report")
+    __slots__ = ("documents", "offered", "report", "wanted")
 
-    def __init__(self, report: FileReport, documents: list[Document]) -> None:
+    def __init__(self, report: FileReport, documents: list[Document], offered: Sequence[Name] = (), wanted: Sequence[Name] = ()) -> None:
         self.report = report
         self.documents = documents
         """What can be rendered: all but what was passed by and is no object with a kind and a name."""
+        self.offered = offered
+        """The accepted objects that other files' documents can refer to."""
+        self.wanted = wanted
+        """The objects that the file's documents refer to and that do not stand in it."""
 
 
-def check(found: Found, target: Target, layers: Sequence[Layer] = (), *, skip_unknown: bool = False) -> Checked:
-    """Read a file, lay overlays on its jobs, and judge what comes out.
+def check(found: Found, target: Target, layers: Sequence[Layer] = (), world: World = OPEN) -> Checked:
+    """Read a file, lay overlays on its jobs, and judge what comes out in a *world*.
 
-    Overlays are laid only on a file that is valid by itself; its own problems are told first.
+    Overlays are laid only on a file that is valid by itself, whatever webhooks say; its own problems are told first.
     """
     documents, problems = load(found, target)
-    skip = skip_unknown or not found.named
+    skip = world.skip_unknown or not found.named
     if skip and problems and not mentions(found.path, b"apiVersion"):
         return _passed_by(found.path, documents, problems)
-    checked = _judge(found.path, documents, problems, target, skip=skip)
+    checked = _judge(found.path, documents, problems, target, world.of_bases() if layers else world, skip=skip)
     if not layers or not checked.report.valid:
         return checked
     from jobspec.overlays import lay as overlays
@@ -49,8 +55,9 @@ def check(found: Found, target: Target, layers: Sequence[Layer] = (), *, skip_un
     if any(problem.severity == "error" for problem in problems):
         rows = [{**row, "status": "invalid"} if (row["apiVersion"], row["kind"]) in KINDS else row for row in checked.report.documents]
         return Checked(FileReport(found.path, rows, problems), documents)
-    laid = _judge(found.path, variant.documents(), problems, target, skip=skip)
-    return Checked(FileReport(found.path, laid.report.documents, _each_once(laid.report.diagnostics)), laid.documents)
+    laid = _judge(found.path, variant.documents(), problems, target, world, skip=skip)
+    report = FileReport(found.path, laid.report.documents, _each_once(laid.report.diagnostics))
+    return Checked(report, laid.documents, laid.offered, laid.wanted)
 
 
 def _each_once(problems: list[Diagnostic]) -> list[Diagnostic]:
@@ -102,26 +109,26 @@ def expand(document: Document) -> list[Document]:
     return [Document(item, marks(number), file=document.file, index=document.index) for number, item in enumerate(items)]
 
 
-def _judge(path: str, documents: list[Document], problems: list[Diagnostic], target: Target, *, skip: bool) -> Checked:
+def _judge(path: str, documents: list[Document], problems: list[Diagnostic], target: Target, world: World, *, skip: bool) -> Checked:
     diagnostics = list(problems)
     kept = []
     rows: dict[int, list[dict[str, Any]]] = {}
     broken = {problem.document for problem in problems if problem.severity == "error" and not problem.mark.layer}
-    for document in documents:
-        status, found = verdict(document, target, skip_unknown=skip)
-        diagnostics += found
-        if status == "skipped":
-            diagnostics = [each for each in diagnostics if each.document != document.index]
-        elif document.index in broken:
-            status = "invalid"
-        if status != "skipped" or (document.kind and document.name):
+    judged = judge(documents, target, world, skip_unknown=skip, broken=broken)
+    for each in judged:
+        document = each.document
+        diagnostics += each.diagnostics
+        if each.status == "skipped":
+            diagnostics = [known for known in diagnostics if known.document != document.index]
+        if each.status != "skipped" or (document.kind and document.name):
             kept.append(document)
-        rows.setdefault(document.index, []).append(_row(document.index, status, document))
+        rows.setdefault(document.index, []).append(_row(document.index, each.status, document))
     for index in broken - rows.keys():
         if index is not None:
             rows[index] = [_row(index, "invalid")]
     ordered = [row for index in sorted(rows) for row in rows[index]]
-    return Checked(FileReport(path, ordered, diagnostics), kept)
+    offered = [name_of(each.document) for each in judged if each.is_offered]
+    return Checked(FileReport(path, ordered, diagnostics), kept, offered, [name for each in judged for name in each.wanted])
 
 
 def _row(index: int, status: str, document: Document | None = None) -> dict[str, Any]:

@@ -33,6 +33,19 @@ class Role:
         return not wanted or self.name in wanted or not self.path
 
 
+class Workload:
+    """A job or runtime and what belongs to it: the runtime behind a TrainJob, and on an update the object as it was."""
+
+    __slots__ = ("document", "old", "runtime")
+
+    def __init__(self, document: Document, *, runtime: Document | None = None, old: Document | None = None) -> None:
+        self.document = document
+        self.runtime = runtime
+        """Of a TrainJob: the runtime that it refers to, None where that is not at hand."""
+        self.old = old
+        """On an update: the stored object; None on a create."""
+
+
 TRAINJOB = ("trainer.kubeflow.org/v1alpha1", "TrainJob")
 
 #: (apiVersion, kind) -> its roles, in the order in which the operator ranks them.
@@ -58,5 +71,15 @@ def roles(document: Document) -> list[Role]:
 def value_at(data: Any, path: Path) -> Any:
     """The value at *path*, None where there is none."""
     for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
+        if isinstance(data, dict):
+            data = data.get(step)
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]
+        else:
+            return None
     return data
+
+
+def items_at(data: Any, path: Path) -> list[tuple[Path, Any]]:
+    """The items of the list at *path* with the path of each, none where there is no list."""
+    return [((*path, index), item) for index, item in enumerate(value_at(data, path) or ())]

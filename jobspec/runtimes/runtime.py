@@ -6,6 +6,7 @@ import json
 import os
 
 from jobspec.documents.document import Document, Marks
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,41 +23,54 @@ TEMPLATE: Path = ("template", "spec", "template")  # of a replicated job: its po
 
 
 class Reference:
-    """The runtime that a TrainJob names, the API's defaults filled in."""
+    """The runtime that a TrainJob names, the API's defaults filled in; all empty where the job has no `spec` at all."""
 
     __slots__ = ("group", "kind", "name")
 
     def __init__(self, job: Any) -> None:
-        spec = job.get("spec")
-        ref = (spec.get("runtimeRef") if isinstance(spec, dict) else None) or {}
-        self.name = str(ref.get("name") or "")
-        self.kind = str(ref.get("kind") or "ClusterTrainingRuntime")
-        self.group = str(ref.get("apiGroup") or "trainer.kubeflow.org")
+        ref = value_at(job, ("spec", "runtimeRef"))
+        self.name: str = _given(ref, "name", "")
+        self.kind: str = _given(ref, "kind", "ClusterTrainingRuntime")
+        self.group: str = _given(ref, "apiGroup", "trainer.kubeflow.org")
 
 
-def runtime_of(job: Document, documents: Iterable[Document], target: Target) -> Document | None:
-    """The runtime that a job refers to: among *documents*, else among those shipped, whose places are then that of the reference."""
+def _given(ref: Any, key: str, default: str) -> Any:
+    if not isinstance(ref, dict):
+        return ""
+    return default if ref.get(key) is None else ref[key]
+
+
+def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, given: Iterable[Document] = ()) -> Document | None:
+    """The runtime that a job refers to: *beside* it in its file, else the only one among those *given* in other files, else shipped.
+
+    The places in a shipped one are all that of the reference.
+    """
     ref = Reference(job.data)
-    for document in documents:
-        if (document.api_version, document.kind, document.name) == (API_VERSION, ref.kind, ref.name) and _reaches(job, document):
-            return document
-    found = shipped(target).get(ref.name) if ref.kind == "ClusterTrainingRuntime" else None
-    if found is None:
+    found = [each for each in beside if is_meant(ref, job, each)][:1] or [each for each in given if is_meant(ref, job, each)]
+    if len(found) == 1:
+        return found[0]
+    data = shipped(target).get(ref.name) if ref.kind == "ClusterTrainingRuntime" else None
+    if data is None:
         return None
-    mark = job.marks.nearest(("spec", "runtimeRef", "name")).place()
-    return Document(found, lambda: _all_at(found, mark), file=job.file)
+    return Document(data, lambda: _all_at(data, job.marks.nearest(("spec", "runtimeRef", "name")).place()), file=job.file)
 
 
-def _reaches(job: Document, runtime: Document) -> bool:
-    return runtime.kind == "ClusterTrainingRuntime" or runtime.namespace == job.namespace
+def is_meant(ref: Reference, job: Document, runtime: Document) -> bool:
+    """Whether a document is the runtime that a job's reference names."""
+    named = (runtime.api_version, runtime.kind, runtime.name) == (API_VERSION, ref.kind, ref.name)
+    return named and (runtime.kind == "ClusterTrainingRuntime" or runtime.namespace == job.namespace)
+
+
+_shipped: dict[str, dict[str, Any]] = {}
 
 
 def shipped(target: Target) -> dict[str, Any]:
     """The ClusterTrainingRuntimes that the target's trainer installs, by name."""
-    path = os.path.join(os.path.dirname(__file__), f"trainer-{target['trainer']}.json")
-    with open(path, encoding="utf-8") as file:
-        found: dict[str, Any] = json.load(file)
-    return found
+    release = target["trainer"]
+    if release not in _shipped:
+        with open(os.path.join(os.path.dirname(__file__), f"trainer-{release}.json"), encoding="utf-8") as file:
+            _shipped[release] = json.load(file)
+    return _shipped[release]
 
 
 def _all_at(data: Any, mark: Mark) -> Marks:
@@ -76,20 +90,15 @@ def training_jobs(runtime: Document | None) -> list[str]:
 
 def replicated_jobs(runtime: Document | None) -> list[dict[str, Any]]:
     """The replicated jobs of a runtime."""
-    data = runtime.data if runtime else {}
-    for step in ("spec", "template", "spec", "replicatedJobs"):
-        data = (data or {}).get(step)
-    return list(data or [])
+    return list(value_at(runtime.data, ("spec", "template", "spec", "replicatedJobs")) or []) if runtime else []
 
 
 def ancestor(job: dict[str, Any]) -> str:
     """Which part of a TrainJob lands on a replicated job: `trainer`, `dataset-initializer`, `model-initializer` or none."""
-    labels = ((job.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    return str(labels.get(ANCESTOR) or "")
+    return str(value_at(job, ("template", "metadata", "labels", ANCESTOR)) or "")
 
 
 def nodes_of(job: dict[str, Any], runtime: Document | None) -> int:
     """In how many pods a TrainJob trains, as far as it and its runtime say so."""
-    policy = ((runtime.data.get("spec") or {}).get("mlPolicy") or {}) if runtime else {}
-    trainer = job["spec"].get("trainer") or {}
-    return int(trainer.get("numNodes") or policy.get("numNodes") or 1)
+    nodes = value_at(job, ("spec", "trainer", "numNodes"))
+    return int(nodes or (value_at(runtime.data, ("spec", "mlPolicy", "numNodes")) if runtime else None) or 1)

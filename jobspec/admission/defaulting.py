@@ -1,0 +1,85 @@
+"""What a mutating webhook makes of a document before the schema is looked at.
+
+The webhook decodes a document into Go's types and writes it anew. So a required field that is missing is there afterwards, with Go's
+zero: an empty text, 0, an object of zeros; a list stays absent. An item of a list that is null becomes such a zero, too,
+and a quantity is written in the form that all read.
+"""
+
+from __future__ import annotations
+
+from jobspec import shapes
+from jobspec.documents.document import Document
+from jobspec.targets import reached
+from jobspec.validation.formats import is_parsed_quantity, is_quantity
+from jobspec.workloads import TRAINJOB
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.shapes import Shape
+    from jobspec.targets import Target
+
+_JOBSET = ("jobset.x-k8s.io/v1alpha2", "JobSet")
+_ZEROS = {"string": "", "integer": 0, "boolean": False, "int-or-string": 0}
+_STRUCTS = ("JobSpec", "PodSpec")  # optional, and no pointers in Go: written even where they are absent
+_POINTERS = ("ScaleIOVolumeSource",)  # what they require is a pointer, which stays absent
+
+
+def is_rewritten(document: Document, target: Target, *, update: bool) -> bool:
+    """Whether a mutating webhook sees documents of this kind: JobSet's on a create, the trainer's from 2.2 on."""
+    pair = (document.api_version, document.kind)
+    return (pair == _JOBSET and not update) or (pair == TRAINJOB and reached(target["trainer"], "2.2.0"))
+
+
+def rewritten(document: Document, target: Target) -> Document:
+    """The document as the webhook writes it; the same one where nothing changes."""
+    shape = shapes.load(document.api_version, document.kind, target)
+    spec = document.data.get("spec")
+    child = shape.at(("spec",)) if shape else None
+    changed = _rewritten(spec, child) if child else spec
+    if changed is spec:
+        return document
+    return Document({**document.data, "spec": changed}, lambda: document.marks, file=document.file, index=document.index)
+
+
+def _rewritten(value: Any, shape: Shape) -> Any:
+    if isinstance(value, list) and shape.items:
+        items = [_item(item, shape.items) for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    if not isinstance(value, dict):
+        return _quantity(value) if shape.format == "quantity" else value
+    if shape.fields is None:
+        inner = {name: _rewritten(each, shape.values) if shape.values else each for name, each in value.items()}
+    else:
+        inner = {name: _rewritten(each, shape.fields[name]) if name in shape.fields else each for name, each in value.items()}
+        for name, child in shape.fields.items():
+            if value.get(name) is None and child.default is None and (name in shape.required or child.name in _STRUCTS):
+                zero = None if shape.name in _POINTERS and child.type == "object" else _zero(child)
+                if zero is not None:
+                    inner[name] = zero
+    return value if inner.keys() == value.keys() and all(inner[name] is value[name] for name in value) else inner
+
+
+def _item(item: Any, shape: Shape) -> Any:
+    zero = _zero(shape) if item is None else None
+    return _rewritten(item, shape) if zero is None else zero
+
+
+def _quantity(value: Any) -> Any:
+    """A quantity in a form that the schema knows, where Go can read it: it takes a fraction, blanks around it, and `Gi` for 0."""
+    if isinstance(value, float):
+        return repr(value)
+    if not isinstance(value, str) or is_quantity(value) or not is_parsed_quantity(value):
+        return value
+    return value.strip() if is_quantity(value.strip()) else "0"
+
+
+def _zero(shape: Shape) -> Any:
+    """Go's zero of a shape; None where it is nil, or nothing that the schema would take, so that the value is missing all the same."""
+    if shape.type == "object" and shape.fields is not None:
+        zero: dict[str, Any] = _rewritten({}, shape)
+        return zero if shape.name in _STRUCTS or shape.required == [name for name in shape.required if name in zero] else None
+    if shape.enum or shape.pattern or shape.least or (shape.minimum or 0) > 0 or shape.format == "date-time":
+        return None
+    return _ZEROS.get(shape.type)

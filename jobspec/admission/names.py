@@ -1,0 +1,49 @@
+"""Names that end in the names of Services and pods, which DNS has to know."""
+
+from __future__ import annotations
+
+from jobspec.admission.rule import Finding
+from jobspec.validation.metadata import MAX_PREFIX, bad_label_name, bad_subdomain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.targets import Target
+    from jobspec.workloads import Workload
+
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_PATH = _LETTERS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~%!$&'()*+,;=:")
+
+
+def job_name(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The job's name begins the names of its pods and Services, so it has to be a DNS label of RFC 1035.
+
+    That is at most 63 lower-case letters, digits and `-`, a letter first. Kubernetes alone would take dots and a digit in front, too.
+    """
+    name, key = name_of(workload)
+    why = bad_service_name(name)
+    if why:
+        message = f"`{workload.document.data['metadata'][key]}` cannot be the name of a job: {why}"
+        yield Finding(("metadata", key), message, field="metadata.name")
+
+
+def name_of(workload: Workload) -> tuple[str, str]:
+    """The name that the object will have, and the key that it comes from: `generateName` gets five characters more."""
+    metadata = workload.document.data["metadata"]
+    if metadata.get("name"):
+        return metadata["name"], "name"
+    return metadata["generateName"][:MAX_PREFIX] + "xxxxx", "generateName"
+
+
+def bad_service_name(name: str) -> str:
+    """Why *name* is not a DNS label of RFC 1035, empty where it is one."""
+    return bad_label_name(name) or ("" if name[0] in _LETTERS else "it has to begin with a letter")
+
+
+def bad_manager(name: str) -> str:
+    """Why *name* is not a path that begins with a domain, as `example.com/team`, empty where it is one."""
+    domain, _, path = name.partition("/")
+    if bad_subdomain(domain) or not path:
+        return "it has to be a domain, `/` and a name"
+    return "" if _PATH.issuperset(path) else "its name holds a character that no URL has"

@@ -1,0 +1,94 @@
+"""A TrainJob and what it refers to: its runtime, and the priority classes of the runtime's pods."""
+
+from __future__ import annotations
+
+from jobspec.admission import trainjob
+from jobspec.admission.rule import Finding
+from jobspec.admission.webhooks import Answer, diagnostic, told
+from jobspec.runtimes.runtime import Reference, is_meant, replicated_jobs, runtime_of, shipped
+from jobspec.workloads import Workload, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.admission.webhooks import Name, Objects
+    from jobspec.diagnostics import Path, Severity
+    from jobspec.documents.document import Document
+    from jobspec.targets import Target
+
+_RULE = "unresolved-reference"
+_PRIORITY_CLASS: Path = ("template", "spec", "template", "spec", "priorityClassName")
+_SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
+
+
+def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: Document | None = None) -> Answer:
+    """What the webhook says to a TrainJob; without its runtime the rules that look at it do not run."""
+    alone = told(trainjob.ALONE, Workload(job, old=old), target)
+    if any(each.rule == "unsupported-runtime" for each in alone):
+        return Answer([each for each in alone if each.rule == "unsupported-runtime"])
+    ref = Reference(job.data)
+    refused = any(is_meant(ref, job, each) for each in objects.refused)
+    if refused:
+        return Answer([*alone, diagnostic(job, _RULE, _refused(ref))] if objects.closed else alone)  # the runtime's own line says why
+    runtime = runtime_of(job, objects.beside, target, given=objects.given)
+    wanted = [] if runtime in objects.beside else [_runtime_name(ref, job)]
+    if not runtime:
+        return Answer([*alone, diagnostic(job, _RULE, _no_runtime(ref, target, objects))], wanted)
+    workload = Workload(job, runtime=runtime, old=old)
+    missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
+    absent = [diagnostic(job, _RULE, _no_priority_class(name, objects)) for name in missing]
+    found = told(trainjob.rules_for(job), workload, target)
+    return Answer([*alone, *found, *absent], [*wanted, *(("PriorityClass", "", name) for name in missing)])
+
+
+def _runtime_name(ref: Reference, job: Document) -> Name:
+    return ref.kind, job.namespace if ref.kind == "TrainingRuntime" else "", ref.name
+
+
+def _refused(ref: Reference) -> Finding:
+    message = f"the {ref.kind} `{ref.name}` in this file is refused, and so is the job that needs it"
+    return Finding((*trainjob.RUNTIME_REF, "name"), message, field=_field(ref))
+
+
+def _no_runtime(ref: Reference, target: Target, objects: Objects) -> Finding:
+    from jobspec.validation.wording import closest
+
+    known = [document.name for document in (*objects.beside, *objects.given) if document.kind == ref.kind]
+    known += shipped(target) if ref.kind == "ClusterTrainingRuntime" else ()
+    outcome = "the server refuses the job" if objects.closed else "nobody can check the job against it"
+    message = f"there is no {ref.kind} `{ref.name}` in this file, in another given one or in trainer {target['trainer']}, so {outcome}"
+    if ref.kind == "TrainingRuntime" and ref.name in shipped(target):
+        hint = "leave `kind` out: what the trainer ships is of the kind ClusterTrainingRuntime"
+    else:
+        hint = closest(ref.name, known) or "give its file, too"
+    severity: Severity = "error" if objects.closed else "warning"
+    return Finding((*trainjob.RUNTIME_REF, "name"), message, hint, field=_field(ref), severity=severity)
+
+
+def _field(ref: Reference) -> str:
+    """How the webhook spells the reference."""
+    return "spec.RuntimeRef" if ref.kind == "ClusterTrainingRuntime" else "spec.runtimeRef"
+
+
+def _priority_classes(runtime: Document) -> Iterator[str]:
+    """The classes that Volcano's plugin looks for; it stops at one of the system's own."""
+    if value_at(runtime.data, ("spec", "podGroupPolicy", "volcano")) is None:
+        return
+    for job in replicated_jobs(runtime):
+        name = value_at(job, _PRIORITY_CLASS)
+        if name in _SYSTEM_CLASSES:
+            return
+        if name:
+            yield name
+
+
+def _is_there(priority_class: str, objects: Objects) -> bool:
+    return any(each.kind == "PriorityClass" and each.name == priority_class for each in (*objects.beside, *objects.given))
+
+
+def _no_priority_class(name: str, objects: Objects) -> Finding:
+    outcome = "the server refuses the job" if objects.closed else "nobody knows whether the server has it"
+    message = f"there is no PriorityClass `{name}`, which the runtime asks for, in this file or another given one, so {outcome}"
+    severity: Severity = "error" if objects.closed else "warning"
+    return Finding(trainjob.RUNTIME_REF, message, "give its file, too", field="spec.templateSpec.priorityClassName", severity=severity)

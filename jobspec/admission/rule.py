@@ -1,0 +1,55 @@
+"""The form of a rule: a generator over a workload, and the releases of the operator on which it holds."""
+
+from __future__ import annotations
+
+from jobspec.targets import reached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from jobspec.diagnostics import Path, Severity
+    from jobspec.targets import Target
+    from jobspec.workloads import Workload
+
+
+class Finding:
+    """What a rule has against a workload: a path, a sentence, and what would be right."""
+
+    __slots__ = ("field", "hint", "message", "path", "severity")
+
+    def __init__(self, path: Path, message: str, hint: str = "", *, field: str = "", severity: Severity = "error") -> None:
+        self.path = path
+        self.message = message
+        self.hint = hint
+        self.field = field
+        """The path as the operator spells it, where it is not the path's own spelling."""
+        self.severity = severity
+
+
+class Rule:
+    """A check, and the releases from which on (*since*) and before which (*until*) the operator makes it."""
+
+    __slots__ = ("check", "since", "until")
+
+    def __init__(self, check: Callable[[Workload, Target], Iterator[Finding]], since: str = "", until: str = "") -> None:
+        self.check = check
+        self.since = since
+        self.until = until
+
+    @property
+    def name(self) -> str:
+        """The rule's name in the catalogue: the function's, in kebab-case."""
+        return self.check.__name__.replace("_", "-")
+
+    def holds(self, release: str) -> bool:
+        """Whether the operator makes the check at a release."""
+        return reached(release, self.since or release) and not (self.until and reached(release, self.until))
+
+
+def findings(rules: Iterable[Rule], workload: Workload, target: Target, release: str) -> Iterator[tuple[str, Finding]]:
+    """Everything that rules have against a workload at a release of its operator, with the rules' names."""
+    for rule in rules:
+        if rule.holds(release):
+            for finding in rule.check(workload, target):
+                yield rule.name, finding

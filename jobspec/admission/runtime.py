@@ -1,0 +1,78 @@
+"""What the trainer's webhook refuses in a TrainingRuntime or ClusterTrainingRuntime."""
+
+from __future__ import annotations
+
+from jobspec.admission.decoding import undecodable_value
+from jobspec.admission.rule import Finding, Rule
+from jobspec.diagnostics import Key
+from jobspec.runtimes.runtime import ANCESTOR, ancestor
+from jobspec.targets import reached
+from jobspec.workloads import items_at, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.diagnostics import Path
+    from jobspec.targets import Target
+    from jobspec.workloads import Workload
+
+_JOBS: Path = ("spec", "template", "spec", "replicatedJobs")
+_CONTAINERS: Path = ("template", "spec", "template", "spec", "containers")
+_SUPPORT: Path = ("metadata", "labels", Key("trainer.kubeflow.org/support"))
+_VALIDATION: Path = ("metadata", "labels", Key("trainer.kubeflow.org/webhook-validation"))
+
+#: What a replicated job is for, by its label -> the container in it that the trainer changes.
+_CONTAINER = {"trainer": "node", "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
+
+
+def _unwatched(workload: Workload, target: Target) -> bool:
+    """Whether the webhook is not asked: from 2.3 on a label turns it off, and it never looks at updates of a TrainingRuntime."""
+    data = workload.document.data
+    off = value_at(data, _VALIDATION) == "disabled" and reached(target["trainer"], "2.3.0")
+    return off or (workload.old is not None and workload.document.kind == "TrainingRuntime")
+
+
+def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A replicated job that trains or initializes has one replica: its number of pods is `numNodes`, not the number of Jobs."""
+    for path, job in items_at(workload.document.data, _JOBS):
+        part = ancestor(job)
+        launcher = job["name"] == "launcher" and not reached(target["trainer"], "2.1.0")
+        replicas = job.get("replicas")
+        if (part in _CONTAINER or launcher) and replicas not in (None, 1) and not _unwatched(workload, target):
+            message = f"the job `{job['name']}` has `replicas: {replicas}`; it can only be 1"
+            yield Finding((*path, "replicas"), message, "remove it; say the number of nodes in `mlPolicy.numNodes`")
+
+
+def ancestor_container(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The label of a replicated job says which part of a TrainJob lands there, in a container of a certain name.
+
+    A trainer's is `node`, the others' are `dataset-initializer` and `model-initializer`, as their labels are. Name the container so.
+    """
+    for path, job in items_at(workload.document.data, _JOBS):
+        needed = _CONTAINER.get(ancestor(job))
+        names = [container["name"] for _, container in items_at(job, _CONTAINERS)]
+        if needed and needed not in names and not _unwatched(workload, target):
+            message = f"the job `{job['name']}` is labelled `{ANCESTOR}: {ancestor(job)}`, and has no container `{needed}`"
+            hint = f"rename `{names[0]}` to `{needed}`" if names else f"add the container `{needed}`"
+            yield Finding((*path, *_CONTAINERS), message, hint)
+
+
+def deprecated_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A ClusterTrainingRuntime labelled as deprecated will be removed in a later release. Move its jobs to another one."""
+    cluster = workload.runtime or workload.document
+    if cluster.kind != "ClusterTrainingRuntime" or value_at(cluster.data, _SUPPORT) != "deprecated":
+        return
+    if workload.runtime:
+        message = f"the runtime `{cluster.name}` is deprecated"
+        yield Finding(("spec", "runtimeRef", "name"), message, "name another runtime", severity="warning")
+    elif workload.old is None and not _unwatched(workload, target):
+        yield Finding(_SUPPORT, "the label says that this runtime is deprecated", severity="warning")
+
+
+RULES = [
+    Rule(undecodable_value),
+    Rule(one_replica),
+    Rule(ancestor_container, since="2.1.0"),
+    Rule(deprecated_runtime, since="2.1.0"),
+]

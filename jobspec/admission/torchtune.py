@@ -1,0 +1,159 @@
+"""What the trainer's webhook refuses in a TrainJob that fine-tunes with torchtune: one whose command is `tune run`."""
+
+from __future__ import annotations
+
+from jobspec.admission.policies import torch_looks
+from jobspec.admission.rule import Finding, Rule
+from jobspec.runtimes.runtime import Reference, ancestor, replicated_jobs
+from jobspec.targets import reached
+from jobspec.validation.formats import is_parsed_quantity
+from jobspec.workloads import items_at, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.targets import Target
+    from jobspec.workloads import Workload
+
+_TRAINER: Path = ("spec", "trainer")
+_NODES: Path = (*_TRAINER, "numNodes")
+_ARGUMENTS: Path = (*_TRAINER, "args")
+_RUNTIME: Path = ("spec", "runtimeRef", "name")
+_MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
+
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
+
+_LARGE = "llama3_3/70B"
+_QWEN = "qwen2_5/1.5B"
+_MODELS = ("llama3_2/1B", "llama3_2/3B", _LARGE, _QWEN)
+_MODELS_2_0 = ("llama3_2/1B", "llama3_2/7B", _LARGE)
+
+
+def _model(workload: Workload) -> str:
+    """The model that the runtime's name stands for: `torchtune-llama3.2-1b` is `llama3_2/1B`; empty for other names."""
+    parts = Reference(workload.document.data).name.split("-")
+    return f"{parts[1].replace('.', '_')}/{parts[2].upper()}" if len(parts) == 3 else ""
+
+
+def _nodes(workload: Workload) -> int:
+    nodes = value_at(workload.document.data, _NODES)
+    return 1 if nodes is None else nodes
+
+
+def _arguments(workload: Workload) -> list[str]:
+    return value_at(workload.document.data, _ARGUMENTS) or []
+
+
+def torchtune_model(workload: Workload, target: Target) -> Iterator[Finding]:
+    """`tune run` needs a model, which the operator reads from the runtime's name, and it knows few.
+
+    For another model, write the command differently.
+    """
+    known = _MODELS if reached(target["trainer"], "2.1.0") else _MODELS_2_0
+    if torch_looks(workload, target) and _model(workload) not in known:
+        message = f"the runtime's name `{Reference(workload.document.data).name}` stands for no model that torchtune is set up for"
+        yield Finding(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
+
+
+def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Only the largest model is tuned on more than one node; until 2.1 `numNodes` has to be written down for every model, too."""
+    if not torch_looks(workload, target):
+        return
+    model, nodes = _model(workload), _nodes(workload)
+    if value_at(workload.document.data, _NODES) is None and not reached(target["trainer"], "2.2.0"):
+        yield Finding(_NODES, "`tune run` needs `numNodes`, without which the webhook fails", "write `numNodes: 1`")
+    elif nodes > 1 and model != _LARGE:
+        yield Finding(_NODES, f"torchtune tunes `{model}` on one node, not on {nodes}", "write `numNodes: 1`")
+    elif nodes > 1 and reached(target["trainer"], "2.3.0") and (_lora(workload) or _qlora(workload, target)):
+        yield Finding(_NODES, f"torchtune cannot tune by LoRA on {nodes} nodes", "write `numNodes: 1`, or remove the arguments of LoRA")
+
+
+def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Finding]:
+    """QLoRA, which `model.quantize_base=true` asks for, is there for Llama 3.2 on one device alone, and for Qwen not at all."""
+    if not torch_looks(workload, target) or _nodes(workload) != 1 or not _qlora(workload, target):
+        return
+    model = _model(workload)
+    processes = value_at(workload.document.data, (*_TRAINER, "numProcPerNode"))
+    if model == _QWEN:
+        message = f"torchtune cannot tune `{model}` by QLoRA"
+        yield Finding(_RUNTIME, message, "remove `model.quantize_base` from the arguments, or name another runtime")
+    elif model.startswith("llama3_2/") and processes != 1 and _gpus(workload) != 1:
+        message = f"torchtune tunes `{model}` by QLoRA on one GPU only"
+        path = (*_TRAINER, "numProcPerNode" if processes is not None else "resourcesPerNode")
+        yield Finding(path, message, "write `numProcPerNode: 1`, or ask for one GPU in `resourcesPerNode`")
+
+
+def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The runtime says where torchtune reads and writes, so that its volumes fit; a job cannot say it again in `args`."""
+    for path, argument in items_at(workload.document.data, _ARGUMENTS) if torch_looks(workload, target) else ():
+        name = argument.partition("=")[0]
+        if name in _MANAGED:
+            yield Finding(path, f"`{name}` is set by the runtime, so a job cannot set it", "remove it, or set it in a runtime of your own")
+
+
+def _lora(workload: Workload) -> bool:
+    return any("model.lora_attn_modules" in argument for argument in _arguments(workload))
+
+
+def _qlora(workload: Workload, target: Target) -> bool:
+    return _asked(workload, target, "model.quantize_base") and not _asked(workload, target, "model.use_dora")
+
+
+def _asked(workload: Workload, target: Target, name: str) -> bool:
+    """Whether an argument names a setting; from 2.3 on it has to be set to `true`, in any case."""
+    for argument in _arguments(workload):
+        if not reached(target["trainer"], "2.3.0"):
+            if name in argument:
+                return True
+        else:
+            before, equals, value = argument.partition("=")
+            if equals and name in before and value.strip().lower() == "true":
+                return True
+    return False
+
+
+def _gpus(workload: Workload) -> int:
+    """How many GPUs a node has: what the job says counts as a whole, else what the runtime says; requests before limits."""
+    resources = value_at(workload.document.data, (*_TRAINER, "resourcesPerNode"))
+    if resources is None:
+        resources = _runtime_resources(workload)
+    return _gpus_in(resources.get("requests")) or _gpus_in(resources.get("limits"))
+
+
+def _runtime_resources(workload: Workload) -> dict[str, Any]:
+    for job in replicated_jobs(workload.runtime):
+        if job["name"] == "node" or ancestor(job) == "trainer":
+            for _, container in items_at(job, ("template", "spec", "template", "spec", "containers")):
+                if container["name"] == "node":
+                    return container.get("resources") or {}
+    return {}
+
+
+def _gpus_in(resources: dict[str, Any] | None) -> int:
+    amounts = (_whole(str(amount)) for name, amount in (resources or {}).items() if "gpu" in name.lower() and amount is not None)
+    return next(amounts, 0)
+
+
+def _whole(quantity: str) -> int:
+    """A quantity rounded up to a whole number, as Kubernetes counts devices."""
+    from decimal import ROUND_CEILING, Decimal
+
+    number = quantity.rstrip("numkMGTPEi")
+    unit = quantity[len(number) :]
+    exponent = number.lower().partition("e")[2]
+    if not is_parsed_quantity(quantity) or abs(int(exponent or 0)) > 18:
+        return 0  # no number of devices
+    times = 1024 ** _BINARY.index(unit) if unit in _BINARY else Decimal(10) ** _DECIMAL[unit]
+    return int((Decimal(number) * times).to_integral_value(ROUND_CEILING))
+
+
+RULES = [
+    Rule(torchtune_model),
+    Rule(torchtune_nodes),
+    Rule(torchtune_qlora, since="2.1.0"),
+    Rule(torchtune_arguments, since="2.3.0"),
+]

@@ -1,0 +1,172 @@
+"""What the trainer's webhook refuses in a TrainJob, whatever its runtime trains with."""
+
+from __future__ import annotations
+
+from jobspec.admission import policies
+from jobspec.admission.decoding import undecodable_value
+from jobspec.admission.names import bad_manager, job_name
+from jobspec.admission.pods import PATCHES, changes, pods_of
+from jobspec.admission.rule import Finding, Rule
+from jobspec.admission.runtime import deprecated_runtime
+from jobspec.runtimes.runtime import Reference
+from jobspec.targets import reached
+from jobspec.workloads import items_at, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.documents.document import Document
+    from jobspec.targets import Target
+    from jobspec.workloads import Workload
+
+RUNTIME_REF: Path = ("spec", "runtimeRef")
+_KINDS = ("TrainingRuntime", "ClusterTrainingRuntime")
+_GROUP = "trainer.kubeflow.org"
+_INITIALIZERS = {"dataset": "dataset-initializer", "model": "model-initializer"}
+_OWN_ENVIRONMENT = {"node": "spec.trainer.env", "dataset-initializer": "spec.initializer.dataset.env"} | {
+    "model-initializer": "spec.initializer.model.env"
+}
+
+
+def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A TrainJob runs on a TrainingRuntime or a ClusterTrainingRuntime of `trainer.kubeflow.org`; the schema takes any kind."""
+    ref = Reference(workload.document.data)
+    if value_at(workload.document.data, RUNTIME_REF) is None:
+        yield Finding(RUNTIME_REF, "the job names no runtime", "write `runtimeRef: {name: torch-distributed}` in `spec`")
+    elif ref.group != _GROUP:
+        message = f"no runtime is of the group `{ref.group}`"
+        yield Finding((*RUNTIME_REF, "apiGroup"), message, f"write `{_GROUP}`, or leave it out", field="spec.runtimeRef")
+    elif ref.kind not in _KINDS:
+        message = f"`{ref.kind}` is no kind of runtime"
+        yield Finding((*RUNTIME_REF, "kind"), message, "write `TrainingRuntime` or `ClusterTrainingRuntime`", field="spec.runtimeRef")
+
+
+def initializer_job(workload: Workload, target: Target) -> Iterator[Finding]:
+    """What `spec.initializer` says needs a replicated job of the runtime, with a container, that do it.
+
+    Both are named `dataset-initializer` or `model-initializer`. Name a runtime that has them, such as those of torchtune.
+    """
+    for path, part, name in _initializers(workload):
+        pods = pods_of(workload, target)
+        if name in pods and name in pods[name].init | pods[name].containers.keys():
+            continue
+        what = f"container `{name}` in its job `{name}`" if name in pods else f"job `{name}`"
+        message = f"`initializer.{part}` needs a runtime with a {what}, which `{_runtime_name(workload)}` does not have"
+        yield Finding(path, message, "name another runtime, or load the data in the training program", field="spec.runtimeRef")
+
+
+def initializer_mount(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The initializer's container has to mount a volume named `initializer`, on which the training pods find what it loads."""
+    for path, _, name in _initializers(workload):
+        pods = pods_of(workload, target).get(name)
+        if pods and name in pods.init | pods.containers.keys() and "initializer" not in pods.containers.get(name, ()):
+            message = f"the container `{name}` of the runtime `{_runtime_name(workload)}` mounts no volume `initializer`"
+            yield Finding(path, message, "mount it in the runtime", field="spec.runtimeRef")
+
+
+def _initializers(workload: Workload) -> Iterator[tuple[Path, str, str]]:
+    """What a job wants initialized: the path, what it is, and the name of the replicated job that does it."""
+    for part, name in _INITIALIZERS.items():
+        path: Path = ("spec", "initializer", part)
+        if value_at(workload.document.data, path) is not None:
+            yield path, part, name
+
+
+def _runtime_name(workload: Workload) -> str:
+    return Reference(workload.document.data).name
+
+
+def patch_manager(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Who makes a runtime patch is named like a label's key, with a domain: `example.com/team`. The schema takes any text."""
+    for path, patch in items_at(workload.document.data, PATCHES):
+        why = bad_manager(patch["manager"])
+        if why:
+            hint = f"write, for example, `example.com/{patch['manager'].rpartition('/')[2] or 'team'}`"
+            message = f"`{patch['manager']}` is no manager of a patch: {why}"
+            yield Finding((*path, "manager"), message, hint, field="spec.runtimePatches.manager")
+
+
+def patched_job(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A change to pods names a replicated job of the runtime. From 2.3 on the webhook lets an unknown name pass, and adds such a job."""
+    asked = list(changes(workload))
+    pods = pods_of(workload, target) if asked else {}
+    for change in asked:
+        if change.job not in pods:
+            message = f"the runtime `{_runtime_name(workload)}` has no replicated job `{change.job}`"
+            hint = f"it has {', '.join(f'`{name}`' for name in pods)}" if pods else ""
+            yield Finding(change.job_path, message, hint, field=f"spec.{change.job_path[1]}")
+
+
+def repeated_job(workload: Workload, target: Target) -> Iterator[Finding]:
+    """In 2.0 all changes to the pods of one replicated job stand in one override. Merge them, or use a later release."""
+    seen: set[str] = set()
+    for path, _ in items_at(workload.document.data, ("spec", "podSpecOverrides")):
+        for inner, job in items_at(workload.document.data, (*path, "targetJobs")):
+            if job["name"] in seen:
+                message = f"the pods of `{job['name']}` are changed in two places"
+                yield Finding((*inner, "name"), message, "say it all in one override", field="spec.podSpecOverrides")
+            seen.add(job["name"])
+
+
+def patched_environment(workload: Workload, target: Target) -> Iterator[Finding]:
+    """The environment of the training container and of the initializers is set by fields of their own, not by changes to pods."""
+    asked = list(changes(workload))
+    pods = pods_of(workload, target) if asked else {}
+    seen: set[Path] = set()  # until 2.1 one change can be for several jobs
+    for change in asked:
+        for inner, container in items_at(change.spec, ("containers",)):
+            path = (*change.spec_path, *inner, "env")
+            name = container["name"]
+            if change.job in pods and name in _OWN_ENVIRONMENT and container.get("env") and path not in seen:
+                seen.add(path)
+                message = f"the environment of the container `{name}` cannot be set here"
+                yield Finding(path, message, f"set it in `{_OWN_ENVIRONMENT[name]}`", field=f"spec.{path[1]}")
+
+
+def patches_while_running(workload: Workload, target: Target) -> Iterator[Finding]:
+    """Changes to pods can only be changed while the job is suspended; from 2.2.1 on also in the update that resumes it."""
+    if not workload.old:
+        return
+    now, before = workload.document.data["spec"], workload.old.data.get("spec") or {}
+    suspended = now.get("suspend") is True or (before.get("suspend") is True and reached(target["trainer"], "2.2.1"))
+    for field in ("runtimePatches", "podTemplateOverrides", "podSpecOverrides"):
+        if not suspended and _said(now.get(field)) != _said(before.get(field)):
+            message = f"`{field}` can be changed only while the job is suspended"
+            yield Finding(("spec", field), message, "set `suspend: true` in the same update")
+
+
+def _said(patches: Any) -> list[dict[str, Any]]:
+    """Patches without their time, which the webhook keeps itself."""
+    return [{key: value for key, value in patch.items() if key != "time"} for patch in patches or ()]
+
+
+#: Those that do not look at the runtime; the webhook stops where the first finds something.
+ALONE = [
+    Rule(undecodable_value),
+    Rule(unsupported_runtime),
+    Rule(job_name, until="2.1.0"),
+]
+
+RULES = [
+    Rule(deprecated_runtime, since="2.1.0"),
+    Rule(initializer_job),
+    Rule(initializer_mount, since="2.3.0"),
+    Rule(patches_while_running),
+    Rule(patch_manager, since="2.2.0"),
+    Rule(patched_job, until="2.3.0"),
+    Rule(repeated_job, until="2.1.0"),
+    Rule(patched_environment),
+    *policies.RULES,
+]
+
+
+def rules_for(job: Document) -> list[Rule]:
+    """The rules that look at a job's runtime; those of torchtune only where the job tunes with it."""
+    if value_at(job.data, ("spec", "trainer", "command")) != ["tune", "run"]:
+        return RULES
+    from jobspec.admission import torchtune
+
+    return RULES + torchtune.RULES
