@@ -85,13 +85,26 @@ def _close_stdout() -> None:
 def _validate(options: Namespace) -> int:
     from jobspec.commands import validate
 
-    return validate.run(_inputs(options))
+    return validate.run(_inputs(options), stored=options.stored, ref=options.ref)
 
 
 def _render(options: Namespace) -> int:
     from jobspec.commands import render
 
     return render.run(_inputs(options), to=options.to)
+
+
+def _dry_run(options: Namespace) -> int:
+    from jobspec.commands import dry_run
+
+    place = dry_run.Place(
+        context=options.context,
+        envtest=options.envtest,
+        kubernetes=options.kubernetes,
+        recreate=options.recreate,
+        delete=options.delete,
+    )
+    return dry_run.run(_inputs(options), place, diff=options.diff)
 
 
 def _explain(options: Namespace) -> int:
@@ -119,7 +132,12 @@ def _inputs(options: Namespace) -> Inputs:
         sets=options.set,
         targets=options.target,
         output=options.output,
+        output_file=options.output_file,
         skip_unknown=options.skip_unknown,
+        admission=options.admission,
+        closed_world=options.closed_world,
+        crds=getattr(options, "crd", ()),
+        schema_locations=getattr(options, "schema_location", ()),
     )
 
 
@@ -158,8 +176,18 @@ def _formatter(prog: str) -> HelpFormatter:
 
 
 def _validate_arguments(parser: ArgumentParser) -> ArgumentParser:
+    _add_kinds(_input_arguments(parser))
+    update = parser.add_mutually_exclusive_group()
+    update.add_argument("--from", dest="stored", metavar="PATH", help="judge updates of the objects in this file or folder; others are new")
+    update.add_argument("--from-ref", dest="ref", metavar="REF", help="judge updates of the objects that the files held at a Git ref")
+    return parser
+
+
+def _input_arguments(parser: ArgumentParser, *, paths: str = "+") -> ArgumentParser:
+    from jobspec.reports.formats import FORMATS
+
     add = parser.add_argument
-    add("paths", nargs="+", metavar="PATH", help="a file, a folder of *.yaml, *.yml and *.json files, or - for standard input")
+    add("paths", nargs=paths, metavar="PATH", help="a file, a folder of *.yaml, *.yml and *.json files, or - for standard input")
     add(
         "--overlay",
         action="append",
@@ -170,14 +198,48 @@ def _validate_arguments(parser: ArgumentParser) -> ArgumentParser:
     add("--set", action="append", default=[], metavar="OVERLAY.NAME=VALUE", help="give a parameter of an overlay a value; repeatable")
     _add_target(parser, "judge by this release, not by the newest; repeatable")
     add("--skip-unknown", action="store_true", help="pass by documents that are no manifest or of an unknown kind, and count them")
-    add("-o", "--output", choices=("text", "json"), default="text", help="the format of the report")
+    add("--no-admission", dest="admission", action="store_false", help="leave the operators' webhooks out, as where they are not installed")
+    add("--closed-world", action="store_true", help="take a runtime that is in no given file, and not shipped either, for absent: an error")
+    add("-o", "--output", choices=FORMATS, default="text", help="the format of the report")
+    add("--output-file", metavar="FILE", help="write the report into a file, whole or not at all")
     return parser
 
 
 def _render_arguments(parser: ArgumentParser) -> ArgumentParser:
-    _validate_arguments(parser)
+    _add_kinds(_input_arguments(parser))
     parser.add_argument("--to", metavar="DIR", help="write one file for each resource into DIR, instead of a stream to standard output")
     return parser
+
+
+def _dry_run_arguments(parser: ArgumentParser) -> ArgumentParser:
+    _input_arguments(parser, paths="*")
+    parser.add_argument("--diff", action="store_true", help="print what an apply would change in the live objects")
+    server = parser.add_argument_group("the server", "by default the kind cluster `jobspec`, made where it is not there (needs Docker)")
+    other = server.add_mutually_exclusive_group()
+    other.add_argument("--context", metavar="NAME", help="ask the cluster of this context of your kubeconfig; nothing is stored there")
+    other.add_argument("--envtest", action="store_true", help="start etcd and kube-apiserver from KUBEBUILDER_ASSETS for this run")
+    server.add_argument("--kubernetes", default="", metavar="RELEASE", help="the Kubernetes of the kind cluster, 1.34.0 for example")
+    server.add_argument("--recreate", action="store_true", help="make the kind cluster anew")
+    server.add_argument("--delete", action="store_true", help="delete the kind cluster at the end; without a PATH, at once")
+    return parser
+
+
+def _add_kinds(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--crd",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="judge objects by the CustomResourceDefinitions in this file or folder, before our own schemas; repeatable",
+    )
+    add(
+        "--schema-location",
+        action="append",
+        default=[],
+        metavar="TEMPLATE",
+        help="JSON Schemas of kinds that jobspec has none of: a folder, or a path with kubeconform's {{.ResourceKind}}; repeatable",
+    )
 
 
 def _explain_arguments(parser: ArgumentParser) -> ArgumentParser:
@@ -219,6 +281,7 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
 _COMMANDS = {
     "validate": ("say what an API server would say to manifests", _validate_arguments, _validate),
     "render": ("lay overlays on jobs, check the result and write it", _render_arguments, _render),
+    "dry-run": ("ask a real API server what it says to manifests", _dry_run_arguments, _dry_run),
     "explain": ("say what a rule is about, or a field of a kind", _explain_arguments, _explain),
     "schema": ("print CRDs, write schemas for editors and kustomize, check them", _schema_arguments, _schema),
 }

@@ -57,7 +57,6 @@ class Diagnostic:
         severity: Severity = "error",
         hint: str = "",
     ) -> None:
-        assert rule in RULES, f"{rule} is not in the catalogue"
         self.rule = rule
         self.message = message
         self.mark = mark
@@ -105,7 +104,8 @@ def spell(path: Path) -> str:
     return text
 
 
-#: Every rule by its name: the id in reports, the key to ignore it, the argument of `jobspec explain`.
+#: Rules by their names, which are the ids in reports, the keys to ignore them and the arguments of `jobspec explain`; those of the
+#: operators' webhooks stand beside their functions, and `catalogue.py` has all.
 RULES = {
     # decoding
     "too-large": "The file is over 3 MiB, the most that an API server takes in one request.",
@@ -130,6 +130,11 @@ RULES = {
     "wrong-format": "The text does not have the form that the field needs.",
     "duplicate-item": "Two items of the list have the same key.",
     "unsupported-choice": "The value is not one of those that the field takes.",
+    "rule-broken": "The value breaks a rule of its kind, which the message quotes: one that sees several fields, or the object as it was.",
+    "immutable-field": "An update cannot change the value: the object keeps what it was created with.",
+    "wrong-combination": "The value is not what the schema's `anyOf`, `oneOf` or `not` asks for.",
+    "rule-not-evaluated": "Nobody looked whether the object keeps a CEL rule of its kind, since the rule cannot be run here.",
+    "invalid-crd": "The CustomResourceDefinition is none that a server takes, or its schema is not structural.",
     "conflicting-values": "Two values, each right by itself, exclude each other or contradict.",
     # metadata
     "missing-name": "An object needs `metadata.name` or `metadata.generateName`.",
@@ -151,4 +156,13 @@ RULES = {
     "list-replaced": "The overlay replaces a list of the base as a whole, since its items cannot be told apart.",
     "volume-replaced": "The overlay gives a volume of the base another source, for all that mount it.",
     "duplicate-resource": "Two documents are the same object: same kind, namespace and name.",
+    # what a server alone says, in a dry-run
+    "missing-kind": "The server has no such kind: no CRD defines it there. On a cluster that is not its own, jobspec stores nothing.",
+    "missing-namespace": "The server has no such namespace. On a cluster that is not its own, jobspec stores nothing, so make it first.",
+    "field-conflict": "Somebody else manages the field of the live object, with another value, so that an apply is refused.",
+    "refused-value": "The server refuses the value, for the reason that the message gives in the server's own words.",
+    "refused-by-webhook": "A webhook of the cluster refuses the object, for the reason that the message gives in its own words.",
+    "refused-by-server": "The server refuses the object as a whole, by a quota for example; the message gives the reason in its own words.",
+    "server-warning": "The server takes the object, and warns.",
+    "offline-webhooks": "The server has no webhooks of the operator, so jobspec applied their rules itself, for the target's release.",
 }

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from jobspec.diagnostics import RULES
-from jobspec.reports import FileReport, json_report, text_report
+from jobspec.reports import FileReport
+from jobspec.reports.formats import report
 from jobspec.targets import choose, told
 from tests.reference import ROOT
 
@@ -278,8 +279,8 @@ def test_one_unreadable_file_among_many_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_a_report_on_nothing() -> None:
-    assert text_report([], choose([])) == f"0 documents: nothing found {RELEASES}\n"
-    assert json.loads(json_report([FileReport("a", [], [])], choose([])))["files"] == [
+    assert report([], choose([])) == f"0 documents: nothing found {RELEASES}\n"
+    assert json.loads(report([FileReport("a", [], [])], choose([]), "json"))["files"] == [
         {"path": "a", "valid": True, "documents": [], "diagnostics": []}
     ]
 

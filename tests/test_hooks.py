@@ -67,7 +67,8 @@ def test_the_hooks_file_is_what_pre_commit_takes() -> None:
         [sys.executable, "-m", "pre_commit", "validate-manifest", ".pre-commit-hooks.yaml"], cwd=ROOT, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (0, "")
-    assert [hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())] == ["jobspec-validate"]
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert [hook["id"] for hook in hooks] == ["jobspec-validate", "jobspec-dry-run"]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jobspec.catalogue import ADMISSION, rules
 from jobspec.diagnostics import RULES
 from tests.reference import ROOT
 
@@ -20,26 +21,134 @@ ORDER = [
     "jobspec.diagnostics",
     "jobspec.targets",
     "jobspec.data",
+    "jobspec.cel_rules",
     "jobspec.models",
     "jobspec.schemas",
     "jobspec.shapes",
     "jobspec.documents",
     "jobspec.validation",
     "jobspec.workloads",
+    "jobspec.runtimes",
+    "jobspec.admission",
+    "jobspec.catalogue",
     "jobspec.overlays",
     "jobspec.reports",
+    "jobspec.judge",
     "jobspec.manifests",
     "jobspec.arrange",
     "jobspec.trees",
+    "jobspec.cluster",
     "jobspec.commands",
     "jobspec.cli",
     "jobspec.__main__",
 ]
 WITHIN = {
-    "jobspec.documents": ["", "scalars", "libyaml", "document", "syntax", "reader", "writer", "files"],
-    "jobspec.validation": ["", "formats", "wording", "structural", "builtin", "metadata", "verdict", "indentation"],
-    "jobspec.overlays": ["", "tree", "parameters", "merge", "flags", "settings", "statements", "layer", "companions", "lay"],
-    "jobspec.commands": ["", "inputs", "spread", "validate", "render", "explain", "schema"],
+    "jobspec.schemas": ["", "structure", "compiled", "crd", "json_schema", "openapi", "places", "explain", "files"],
+    "jobspec.documents": ["", "scalars", "libyaml", "document", "stored", "syntax", "reader", "writer", "files"],
+    "jobspec.validation": [
+        "",
+        "formats",
+        "wording",
+        "structural",
+        "releases",
+        "builtin",
+        "metadata",
+        "text_formats",
+        "regex",
+        "values",
+        "complete",
+        "embedded",
+        "crd_shapes",
+        "cel_paths",
+        "cel_library",
+        "cel_types",
+        "cel",
+        "crd_decode",
+        "crd_schema",
+        "crd_columns",
+        "crd_conversion",
+        "crd_defaults",
+        "crd_rules",
+        "crd",
+        "custom",
+        "json_schemas",
+        "claim",
+        "claim_update",
+        "defaults",
+        "correlation",
+        "rules",
+        "updates",
+        "verdict",
+        "given",
+        "indentation",
+    ],
+    "jobspec.runtimes": ["", "runtime"],
+    "jobspec.admission": [
+        "",
+        "rule",
+        "defaulting",
+        "decoding",
+        "names",
+        "pytorchjob",
+        "runtime",
+        "pods",
+        "policies",
+        "torchtune",
+        "trainjob",
+        "jobset",
+        "webhooks",
+        "references",
+    ],
+    "jobspec.overlays": [
+        "",
+        "tree",
+        "parameters",
+        "merge",
+        "flags",
+        "settings",
+        "statements",
+        "layer",
+        "companions",
+        "behind",
+        "entries",
+        "nodes",
+        "kept",
+        "inherited",
+        "laying",
+        "sharing",
+        "lay",
+    ],
+    "jobspec.reports": ["", "visible", "places", "excerpt", "text", "json", "junit", "sarif", "github", "formats"],
+    "jobspec.cluster": [
+        "",
+        "paths",
+        "client",
+        "kubeconfig",
+        "pool",
+        "question",
+        "replies",
+        "server",
+        "preparation",
+        "webhooks",
+        "asking",
+        "differences",
+        "kind",
+        "envtest",
+    ],
+    "jobspec.commands": [
+        "",
+        "references",
+        "inputs",
+        "stored",
+        "spread",
+        "progress",
+        "output",
+        "validate",
+        "render",
+        "dry_run",
+        "explain",
+        "schema",
+    ],
 }
 
 
@@ -98,6 +207,15 @@ def test_only_commands_print_read_the_environment_or_exit() -> None:
     assert found == []
 
 
+def _first_texts(name: str) -> Iterator[str]:
+    """The texts that the package writes as first argument of calls of a name."""
+    for _, path in _modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == name and node.args
+            if called and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):  # type: ignore[attr-defined]
+                yield node.args[0].value  # type: ignore[attr-defined]
+
+
 def test_every_rule_that_code_gives_is_in_the_catalogue_and_the_other_way_round() -> None:
     texts = {
         node.value
@@ -107,6 +225,27 @@ def test_every_rule_that_code_gives_is_in_the_catalogue_and_the_other_way_round(
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     assert [rule for rule in RULES if rule not in texts] == []
+    given = {rule for name in ("Diagnostic", "Problem", "problem") for rule in _first_texts(name)}
+    assert len(given) > 20
+    assert given <= RULES.keys()
+
+
+def test_every_rule_of_a_webhook_is_in_the_catalogue_under_a_name_of_its_own() -> None:
+    checks = {rule.check for each in ADMISSION for rule in each}
+    defined = {
+        node.name.replace("_", "-")
+        for module, path in _modules()
+        if module.startswith("jobspec.admission.")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef) and [argument.arg for argument in node.args.args] == ["workload", "target"] and node.returns
+        if ast.unparse(node.returns) == "Iterator[Finding]" and not node.name.startswith("_")
+    }
+    named = {check.__name__.replace("_", "-") for check in checks}
+    assert len(checks) == len(named)
+    assert named == defined
+    assert not named & RULES.keys()
+    assert rules().keys() == named | RULES.keys()
+    assert [name for name, text in rules().items() if not text.endswith(".")] == []
 
 
 def _python(code: str, *arguments: str) -> set[str]:
@@ -133,9 +272,16 @@ def test_import_and_help_load_neither_yaml_nor_pydantic() -> None:
 #: What a verdict on a valid PyTorchJob loads of jobspec. Each module more costs every commit of every user; add it only with a reason.
 VALIDATE_LOADS = {
     "jobspec",
+    "jobspec.admission",
+    "jobspec.admission.decoding",
+    "jobspec.admission.names",
+    "jobspec.admission.pytorchjob",
+    "jobspec.admission.rule",
+    "jobspec.admission.webhooks",
     "jobspec.cli",
     "jobspec.commands",
     "jobspec.commands.inputs",
+    "jobspec.commands.output",
     "jobspec.commands.validate",
     "jobspec.data",
     "jobspec.diagnostics",
@@ -145,8 +291,10 @@ VALIDATE_LOADS = {
     "jobspec.documents.libyaml",
     "jobspec.documents.reader",
     "jobspec.documents.scalars",
+    "jobspec.judge",
     "jobspec.manifests",
     "jobspec.reports",
+    "jobspec.reports.formats",
     "jobspec.shapes",
     "jobspec.targets",
     "jobspec.validation",
@@ -156,6 +304,7 @@ VALIDATE_LOADS = {
     "jobspec.validation.structural",
     "jobspec.validation.verdict",
     "jobspec.validation.wording",
+    "jobspec.workloads",
 }
 
 NEVER_AT_THE_DOOR = {

@@ -11,6 +11,7 @@ import yaml
 
 from jobspec.cli import _COMMANDS
 from jobspec.overlays.layer import shipped
+from jobspec.reports.formats import FORMATS
 from tests.reference import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -57,7 +58,7 @@ def test_kustomize_drops_the_image_as_the_readme_says(tmp_path: Path) -> None:
 def test_the_complaints(tmp_path: Path) -> None:
     job = yaml.safe_load(_before())
     job["spec"] = {"cleanPodPolicy": "None", **job["spec"]}
-    text = yaml.safe_dump(job, sort_keys=False).replace("replicas: 1", "\n      replicas: '1'").replace("\n\n", "\n# \n")
+    text = yaml.safe_dump(job, sort_keys=False).replace("replicas: 1", '\n      replicas: "1"').replace("\n\n", "\n# \n")
     (tmp_path / "job.yaml").write_text(text)
     shown = _block("console", "jobspec validate").partition("\n")[2]
     assert _jobspec("validate", "job.yaml", folder=tmp_path).stdout == shown
@@ -84,7 +85,8 @@ def test_the_example_of_an_overlay_does_what_its_comments_say(tmp_path: Path) ->
 
 
 def test_the_table_of_overlays_names_all_of_them_and_their_parameters() -> None:
-    rows = re.findall(r"^\| `([\w-]+)` \| .* \| (.*) \|$", README, re.MULTILINE)
+    chapter = README.partition("\n## Overlays\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([\w-]+)` \| .* \| (.*) \|$", chapter, re.MULTILINE)
     assert sorted(name for name, _ in rows) == shipped()
     for name, parameters in rows:
         declared = yaml.safe_load((ROOT / "overlays" / f"{name}.yaml").read_text())["spec"]["parameters"]
@@ -95,6 +97,11 @@ def test_the_python_example_builds_the_job() -> None:
     names = {"data": yaml.safe_load(_before())}
     exec(_block("python", "model_validate") + "\ndumped = job.model_dump(by_alias=True, exclude_unset=True)", names)
     assert names["dumped"] == names["data"]
+
+
+def test_the_table_of_formats_names_all_of_them() -> None:
+    (table,) = re.findall(r"^\| `-o` \| for \|\n\|---\|---\|\n((?:\|.*\n)+)", README, re.MULTILINE)
+    assert sorted(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == sorted(FORMATS)
 
 
 def test_every_command_of_the_readme_exists() -> None:

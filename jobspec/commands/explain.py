@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from jobspec.diagnostics import RULES, JobspecError, Key
+from jobspec.catalogue import rules
+from jobspec.diagnostics import JobspecError, Key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +18,9 @@ _NARROW = 40  # columns: with less left for descriptions, types stand above them
 
 def run(name: str, *, targets: Iterable[str], recursive: bool) -> int:
     """Print what the rule of this name is about, or what a field is, given as `KIND.PATH`."""
-    if name in RULES:
-        sys.stdout.write(f"{name}: {RULES[name]}\n")
+    explained = rules()
+    if name in explained:
+        sys.stdout.write(f"{name}: {explained[name]}\n")
     else:
         kind, steps = _steps(name)
         sys.stdout.writelines(f"{line}\n" for line in _field(kind, steps, targets, recursive=recursive))
@@ -38,9 +40,9 @@ def _steps(text: str) -> tuple[str, list[str]]:
     if kind.lower() not in by_lower:
         from jobspec.validation.wording import closest
 
-        known = by_lower.values() if steps else [*RULES, *by_lower.values()]
+        known = by_lower.values() if steps else [*rules(), *by_lower.values()]
         what = "kind" if steps else "rule or kind"
-        listed = f"the kinds are {', '.join(by_lower.values())}" + ("" if steps else f", the rules {', '.join(RULES)}")
+        listed = f"the kinds are {', '.join(by_lower.values())}" + ("" if steps else f", the rules {', '.join(rules())}")
         raise JobspecError(f"no {what} `{kind}`: {closest(kind, known) or listed}")
     return by_lower[kind.lower()], steps
 

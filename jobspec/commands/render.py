@@ -6,19 +6,20 @@ import sys
 
 from jobspec import shapes, trees
 from jobspec.arrange import arrange
-from jobspec.commands.inputs import Inputs, load_layers, require_workload
+from jobspec.commands.inputs import Inputs, check_together, load_kinds, load_layers, require_workload
+from jobspec.commands.output import deliver, one_by_one, watched
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.files import find
 from jobspec.documents.writer import write
 from jobspec.manifests import check
-from jobspec.reports import REPORTS
 from jobspec.targets import KINDS, choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from jobspec.documents.document import Document
+    from jobspec.documents.files import Found
+    from jobspec.judge import World
+    from jobspec.manifests import Checked
     from jobspec.reports import FileReport
     from jobspec.targets import Target
 
@@ -28,9 +29,15 @@ def run(inputs: Inputs, *, to: str | None) -> int:
     if to == "":
         raise JobspecError("--to needs the name of a folder")
     target = choose(inputs.targets)
+    kinds, wrong = load_kinds(inputs, target)
     layers, broken = load_layers(inputs, target)
+    broken = wrong + broken
     found = find(inputs.paths)
-    checked = [] if broken else [check(each, target, layers, skip_unknown=inputs.skip_unknown) for each in found]
+
+    def check_each(works: list[tuple[Found, World]]) -> list[Checked]:
+        return watched(works, lambda work: check(work[0], target, layers, work[1]), one_by_one)
+
+    checked = [] if broken else check_together(found, target, inputs.world(kinds=kinds), check_each)
     reports = broken or [each.report for each in checked]
     documents = [document for each in checked for document in each.documents]
     if layers:
@@ -38,7 +45,7 @@ def run(inputs: Inputs, *, to: str | None) -> int:
     require_workload(layers, reports)
     _tell_duplicates(documents, reports)
     if not all(report.valid for report in reports):
-        _report(reports, target, inputs.output, sys.stderr if inputs.output == "text" or to is None else sys.stdout)
+        deliver(reports, target, inputs, sys.stderr if inputs.output == "text" or to is None else sys.stdout)
         return 1
     documents = [document for document in documents if KINDS.get((document.api_version, document.kind)) != "jobspec"]
     if not documents:
@@ -46,22 +53,18 @@ def run(inputs: Inputs, *, to: str | None) -> int:
     if to is None:
         sys.stdout.write(write(_arranged(document, target) for document in documents))
         skipped = any(row["status"] == "skipped" for report in reports for row in report.documents)
-        if inputs.output == "json" or skipped or any(report.diagnostics for report in reports):
-            _report(reports, target, inputs.output, sys.stderr)
+        if inputs.output != "text" or inputs.output_file or skipped or any(report.diagnostics for report in reports):
+            deliver(reports, target, inputs, sys.stderr)
     else:
         written = trees.replace(to, {name: write([_arranged(document, target)]) for name, document in _files(documents).items()})
         if inputs.output == "text":
             sys.stdout.writelines(f"{path}\n" for path in written)
-        _report(reports, target, inputs.output, sys.stderr if inputs.output == "text" else sys.stdout)
+        deliver(reports, target, inputs, sys.stderr if inputs.output == "text" else sys.stdout)
     return 0
 
 
 def _arranged(document: Document, target: Target) -> object:
     return arrange(document.data, shapes.load(document.api_version, document.kind, target))
-
-
-def _report(reports: list[FileReport], target: Target, output: str, stream: TextIO) -> None:
-    stream.write(REPORTS[output](reports, target))
 
 
 def _companions_once(documents: list[Document]) -> list[Document]:

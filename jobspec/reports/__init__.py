@@ -1,4 +1,4 @@
-"""Diagnostics to text and JSON."""
+"""What was found in files: a report for each, and the line that counts them all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from jobspec.diagnostics import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from typing import Any
 
     from jobspec.diagnostics import Diagnostic
@@ -32,53 +32,11 @@ class FileReport:
         return not any(each.severity == "error" for each in self.diagnostics)
 
 
-def json_report(files: Iterable[FileReport], target: Target) -> str:
-    """The report of a run as one JSON object."""
-    import json
-
-    from jobspec.targets import told
-
-    files = list(files)
-    report = {
-        "files": [
-            {
-                "path": each.path,
-                "valid": each.valid,
-                "documents": each.documents,
-                "diagnostics": [diagnostic.as_dict() for diagnostic in each.diagnostics],
-            }
-            for each in files
-        ],
-        "target": told(target),
-        "summary": _count(files),
-    }
-    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
-
-
-def text_report(files: Iterable[FileReport], target: Target) -> str:
-    """The report of a run as lines for people, the coverage last."""
-    files = list(files)
-    lines = [line for each in files for diagnostic in each.diagnostics for line in lines_of(diagnostic)]
-    return "\n".join([*lines, coverage(files, target), ""])
-
-
-def lines_of(diagnostic: Diagnostic) -> list[str]:
-    """A diagnostic in the manner of compilers: `file:line:column: severity: message [rule]`, then its field and hint."""
-    mark = diagnostic.mark
-    layer = f" (overlay {mark.layer})" if mark.layer else ""
-    lines = [f"{mark}: {diagnostic.severity}: {diagnostic.message}{layer} [{diagnostic.rule}]"]
-    if diagnostic.field:
-        lines.append(f"    field: {diagnostic.field}")
-    if diagnostic.hint:
-        lines.append(f"    hint: {diagnostic.hint}")
-    return lines
-
-
-def coverage(files: list[FileReport], target: Target) -> str:
+def coverage(files: Sequence[FileReport], target: Target) -> str:
     """One line that leaves nothing out: how many documents, how each fared, against which releases."""
     from jobspec.targets import told
 
-    counts = _count(files)
+    counts = count(files)
     parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
     for severity in ("error", "warning"):
         number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
@@ -88,9 +46,7 @@ def coverage(files: list[FileReport], target: Target) -> str:
     return f"{documents}: {what} ({', '.join(' '.join(each) for each in told(target).items())})"
 
 
-def _count(files: list[FileReport]) -> dict[str, int]:
+def count(files: Sequence[FileReport]) -> dict[str, int]:
+    """How many documents there are, and how many of each status."""
     statuses = [document["status"] for each in files for document in each.documents]
     return {"documents": len(statuses), **{status: statuses.count(status) for status in _STATUSES}}
-
-
-REPORTS = {"text": text_report, "json": json_report}

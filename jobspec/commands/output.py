@@ -1,0 +1,98 @@
+"""What a user sees of a run: the report, on a stream or in a file, and on a terminal how far it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from jobspec.diagnostics import JobspecError
+from jobspec.reports.formats import report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TextIO, TypeVar
+
+    from jobspec.commands.inputs import Inputs
+    from jobspec.reports import FileReport
+    from jobspec.targets import Target
+
+    T = TypeVar("T")
+    R = TypeVar("R")
+
+_WIDTH = 100  # columns, where no terminal says how many
+
+
+def watched(items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]]) -> list[R]:
+    """`run(items, work)`, and meanwhile on a terminal how many of the files are done."""
+    if sys.stderr and _is_terminal(sys.stderr):
+        from jobspec.commands.progress import shown
+
+        return shown(items, work, run, sys.stderr)
+    return run(items, work)
+
+
+def one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
+    """`[work(item) for item in items]`."""
+    return [work(item) for item in items]
+
+
+def deliver(files: Sequence[FileReport], target: Target, inputs: Inputs, stream: TextIO) -> None:
+    """Write the report of a run in the format that was asked for, to the file that was named or else to a *stream*."""
+    if inputs.output_file is not None:
+        write_whole(inputs.output_file, report(files, target, inputs.output))
+    elif inputs.output == "text":
+        stream.write(report(files, target, colour=_takes_colour(stream), width=_width(stream)))
+    else:
+        stream.write(report(files, target, inputs.output))
+
+
+def _takes_colour(stream: TextIO) -> bool:
+    """As https://no-color.org and https://force-color.org say, and otherwise on a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or _is_terminal(stream)
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that knows colours, and takes a line back."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _width(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _WIDTH
+    except (OSError, ValueError):  # no terminal; no file at all
+        return _WIDTH
+
+
+def write_whole(path: str, text: str) -> None:
+    """Make *text* the content of a file, or leave the file as it was. Raises JobspecError where it cannot be written."""
+    if not path:
+        raise JobspecError("--output-file needs the name of a file")
+    content = text.encode(errors="surrogateescape")
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device is not replaced, but written to
+            with open(path, "wb") as file:
+                file.write(content)
+        else:
+            _replace(os.path.realpath(path), content)
+    except OSError as error:
+        raise JobspecError(f"{path}: cannot write: {error.strerror}") from None
+
+
+def _replace(place: str, content: bytes) -> None:
+    folder, name = os.path.split(place)
+    new = os.path.join(folder, f".{name}.jobspec-{os.getpid()}")
+    try:
+        with open(new, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(place):
+            os.chmod(new, os.stat(place).st_mode & 0o7777)
+        os.replace(new, place)
+    except BaseException:
+        if os.path.exists(new):
+            os.unlink(new)
+        raise

@@ -1,0 +1,51 @@
+"""How far a run is that takes longer than a moment, on a terminal."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TextIO, TypeVar
+
+    T = TypeVar("T")
+    R = TypeVar("R")
+
+_PATIENCE = 1.0  # seconds before anything is shown
+_PAUSE = 0.1
+_CLEAR = "\r\x1b[K"
+
+
+def shown(items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]], stream: TextIO) -> list[R]:
+    """`run(items, work)`, and meanwhile on a *stream*, in a line that is gone at the end, how many of the files are done.
+
+    A timer's signal draws it, in between whatever is being done. Processes that *run* forks have no timer, but they share a byte for each
+    item with this one.
+    """
+    done = mmap.mmap(-1, max(len(items), 1))
+    drawn = False
+    total = f"{len(items)} file{'' if len(items) == 1 else 's'}"
+
+    def mark_done(numbered: tuple[int, T]) -> R:
+        number, item = numbered
+        answer = work(item)
+        done[number] = 1
+        return answer
+
+    def draw(*_: object) -> None:
+        nonlocal drawn
+        drawn = True
+        os.write(stream.fileno(), f"{_CLEAR}checked {done[:].count(1)} of {total}".encode())
+
+    before = signal.signal(signal.SIGALRM, draw)
+    signal.setitimer(signal.ITIMER_REAL, _PATIENCE, _PAUSE)
+    try:
+        return run(list(enumerate(items)), mark_done)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if drawn:
+            os.write(stream.fileno(), _CLEAR.encode())

@@ -1,0 +1,85 @@
+"""The line that a diagnostic is about, as a terminal shows it, and carets below the place."""
+
+from __future__ import annotations
+
+import os
+
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.files import STDIN, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics import Mark
+
+_TAB = "    "
+_UNSEEN = "\ufffd"
+_OTHER_BREAKS = "\x85\u2028\u2029"  # lines to a parser of YAML 1.1, and to nobody else: better no line than a wrong one
+
+
+class Sources:
+    """The lines of files, each of which is read when first asked for."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {}
+
+    def line(self, mark: Mark) -> str:
+        """The line in which a mark begins; empty where it has none, or the file cannot be read again."""
+        if not mark.line:
+            return ""
+        if mark.file not in self._lines:
+            self._lines[mark.file] = _lines(mark.file)
+        lines = self._lines[mark.file]
+        return lines[mark.line - 1] if mark.line <= len(lines) else ""
+
+
+def _lines(file: str) -> list[str]:
+    if file != STDIN and not os.path.isfile(file):  # what came through a pipe is gone
+        return []
+    try:
+        text = text_of(file)
+    except JobspecError:
+        return []
+    if not isinstance(text, str) or any(other in text for other in _OTHER_BREAKS):
+        return []
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def excerpt(line: str, mark: Mark, *, width: int) -> tuple[str, str]:
+    """A line, cut around the mark where it is wider than *width* columns, and carets for the line below it."""
+    start = mark.column - 1
+    end = max(mark.end_column - 1 if mark.end_line == mark.line else len(line), start + 1)
+    first = max(start - width // 3, 0) if _is_wide(line, end, width) else 0
+    shown = "…" if first else ""
+    carets = " " * len(shown)
+    for number in range(first, len(line)):
+        text, columns = _cells(line[number])
+        room = width - len(carets)
+        if columns > room or (columns == room and number + 1 < len(line)):
+            shown += "…"
+            break
+        shown += text
+        carets += ("^" if start <= number < end else " ") * columns
+    if start >= len(line):
+        carets += "^"
+    return shown.rstrip(), carets.rstrip()
+
+
+def _is_wide(line: str, end: int, width: int) -> bool:
+    """Whether a line up to an index takes all of a width; no need to look at every character of a very long one."""
+    return end >= 4 * width or sum(_cells(character)[1] for character in line[:end]) >= width
+
+
+def _cells(character: str) -> tuple[str, int]:
+    """What a terminal shows for a character, and how many columns that takes."""
+    if " " <= character <= "~":
+        return character, 1
+    if character == "\t":
+        return _TAB, len(_TAB)
+    from unicodedata import category, east_asian_width
+
+    kind = category(character)
+    if kind in ("Mn", "Me"):
+        return character, 0
+    if kind.startswith("C") or kind in ("Zl", "Zp"):
+        return _UNSEEN, 1
+    return character, 2 if east_asian_width(character) in ("W", "F") else 1

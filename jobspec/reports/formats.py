@@ -1,0 +1,31 @@
+"""The formats in which a report is told; the module of each is loaded when it is asked for."""
+
+from __future__ import annotations
+
+from jobspec.reports import coverage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.reports import FileReport
+    from jobspec.targets import Target
+
+#: The formats of a report: for people, for programs, for CI servers, for code scanning, and as annotations of a pull request on GitHub.
+FORMATS = ("text", "json", "junit", "sarif", "github")
+
+
+def report(files: Sequence[FileReport], target: Target, output: str = "text", *, colour: bool = False, width: int = 100) -> str:
+    """The report of a run in one of the formats; text alone has *colour*, and excerpts of files that fit into *width* columns."""
+    if output != "text":
+        from importlib import import_module
+
+        text: str = import_module(f"jobspec.reports.{output}").report(files, target)
+        return text
+    lines: list[str] = []
+    if any(each.diagnostics for each in files):
+        from jobspec.reports.text import problems
+
+        lines = problems(files, colour=colour, width=width)
+    last = coverage(files, target)
+    return "\n".join([*lines, f"\x1b[1m{last}\x1b[0m" if colour else last, ""])

@@ -1,0 +1,29 @@
+"""A report as one JSON object."""
+
+from __future__ import annotations
+
+import json
+
+from jobspec.reports import count
+from jobspec.targets import told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.reports import FileReport
+    from jobspec.targets import Target
+
+
+def report(files: Sequence[FileReport], target: Target) -> str:
+    """Every file with its documents and diagnostics, the releases, and the counts."""
+    told_files = [
+        {
+            "path": each.path,
+            "valid": each.valid,
+            "documents": each.documents,
+            "diagnostics": [diagnostic.as_dict() for diagnostic in each.diagnostics],
+        }
+        for each in files
+    ]
+    return json.dumps({"files": told_files, "target": told(target), "summary": count(files)}, indent=2, ensure_ascii=False) + "\n"

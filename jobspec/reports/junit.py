@@ -1,0 +1,111 @@
+"""A report as JUnit's XML, which CI servers show as tests: a suite for each file, a case for each document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from jobspec.reports.text import lines_of
+from jobspec.reports.visible import clean
+from jobspec.targets import told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.reports import FileReport
+    from jobspec.targets import Target
+
+_SKIPPED = "passed by: no manifest, or of a kind that jobspec does not know"
+_PARTLY = "checked partly: how it decodes, and its metadata, but not all that a server looks at"
+_ELSEWHERE = "what is wrong is told with another document of this file"
+
+
+class _Case:
+    """A document, or a file as a whole, and what is said to it."""
+
+    __slots__ = ("diagnostics", "name", "status")
+
+    def __init__(self, name: str, status: str, diagnostics: Sequence[Diagnostic]) -> None:
+        self.name = name
+        self.status = status
+        self.diagnostics = diagnostics
+
+    @property
+    def failed(self) -> bool:
+        return self.status == "invalid" or any(each.severity == "error" for each in self.diagnostics)
+
+
+def report(files: Sequence[FileReport], target: Target) -> str:
+    """One XML document about everything that was checked, and what was not."""
+    root = Element("testsuites", name="jobspec")
+    suites = [_suite(root, each, target) for each in files]
+    for name in ("tests", "failures", "errors", "skipped"):
+        root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _suite(root: Element, file: FileReport, target: Target) -> Element:
+    cases = list(_cases(file))
+    counts = {
+        "tests": len(cases),
+        "failures": sum(case.failed for case in cases),
+        "errors": 0,
+        "skipped": sum(case.status == "skipped" for case in cases),
+    }
+    suite = SubElement(root, "testsuite", {"name": clean(file.path), **{name: str(number) for name, number in counts.items()}})
+    properties = SubElement(suite, "properties")
+    for operator, release in told(target).items():
+        SubElement(properties, "property", name=operator, value=release)
+    for case in cases:
+        _write(SubElement(suite, "testcase", name=case.name, classname=clean(file.path), file=clean(file.path)), case)
+    return suite
+
+
+def _write(element: Element, case: _Case) -> None:
+    lines = [clean(line) for diagnostic in case.diagnostics for line in lines_of(diagnostic)]
+    errors = [each for each in case.diagnostics if each.severity == "error"]
+    if case.failed and errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        failure = SubElement(element, "failure", type=errors[0].rule, message=clean(errors[0].message) + more)
+        failure.text = "\n".join(lines)
+    elif case.failed:
+        SubElement(element, "failure", type="invalid", message=_ELSEWHERE)
+    elif case.status == "skipped":
+        SubElement(element, "skipped", message=_SKIPPED)
+    else:
+        lines += [_PARTLY] if case.status == "partly" else []
+        if lines:
+            SubElement(element, "system-out").text = "\n".join(lines)
+
+
+def _cases(file: FileReport) -> Iterator[_Case]:
+    """A case for each document; and one for the file where something is said to it that no document can be blamed for."""
+    rows = file.documents
+    blamed = _blamed(file)
+    said: list[list[Diagnostic]] = [[] for _ in rows]
+    rest: list[Diagnostic] = []
+    for diagnostic in file.diagnostics:
+        (said[blamed[diagnostic.document]] if diagnostic.document in blamed else rest).append(diagnostic)
+    silent = [number for number, row in enumerate(rows) if row["status"] == "invalid" and not said[number]]
+    if rest and silent:
+        said[silent[0]] = rest
+    elif rest:
+        yield _Case("file", "valid", rest)
+    names = [f"{row['kind']} {row['name']}".strip() for row in rows]
+    times = Counter(names)
+    for row, name, diagnostics in zip(rows, names, said, strict=True):
+        unique = clean(name) if name and times[name] == 1 else f"{clean(name)} (document {row['index']})".lstrip()
+        yield _Case(unique, row["status"], diagnostics)
+
+
+def _blamed(file: FileReport) -> dict[int | None, int]:
+    """For each index, the row that what is said to it is told with: of the items of a List, which share one, an invalid item."""
+    blamed: dict[int | None, int] = {}
+    for number, row in enumerate(file.documents):
+        known = blamed.setdefault(row["index"], number)
+        if row["status"] == "invalid" and file.documents[known]["status"] != "invalid":
+            blamed[row["index"]] = number
+    return blamed

@@ -1,0 +1,69 @@
+"""Diagnostics for people: the place, the sentence, the line itself, and what would be right."""
+
+from __future__ import annotations
+
+from jobspec.reports.excerpt import Sources, excerpt
+from jobspec.reports.visible import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.reports import FileReport
+
+_INDENT = "    "
+_LEAST_WIDTH = 20  # columns for an excerpt, however narrow the terminal
+
+_BOLD, _DIM = "1", "2"
+_COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
+
+
+def problems(files: Iterable[FileReport], *, colour: bool, width: int) -> list[str]:
+    """The lines about every diagnostic, coloured or not, with excerpts that fit into a width."""
+    sources = Sources()
+    lines: list[str] = []
+    for diagnostic in (diagnostic for each in files for diagnostic in each.diagnostics):
+        lines += [_heading(diagnostic, colour=colour), *_excerpt(diagnostic, sources, colour=colour, width=width)]
+        lines += _details(diagnostic, colour=colour)
+    return lines
+
+
+def lines_of(diagnostic: Diagnostic) -> list[str]:
+    """The lines about one diagnostic without colours, and without what stands in the file."""
+    return [_heading(diagnostic, colour=False), *_details(diagnostic, colour=False)]
+
+
+def _heading(diagnostic: Diagnostic, *, colour: bool) -> str:
+    """`FILE:LINE:COLUMN: severity: message [rule]`, in the manner of compilers."""
+    mark = diagnostic.mark
+    place = _paint(visible(f"{mark}:"), _BOLD, colour=colour)
+    severity = _paint(f"{diagnostic.severity}:", _COLOURS[diagnostic.severity], colour=colour)
+    layer = f" (overlay {visible(mark.layer)})" if mark.layer else ""
+    return f"{place} {severity} {visible(diagnostic.message)}{layer} {_paint(f'[{diagnostic.rule}]', _DIM, colour=colour)}"
+
+
+def _excerpt(diagnostic: Diagnostic, sources: Sources, *, colour: bool, width: int) -> Iterator[str]:
+    mark = diagnostic.mark
+    line = sources.line(mark)
+    if line:
+        number = f"{_INDENT}{mark.line} |"
+        shown, carets = excerpt(line, mark, width=max(width - len(number) - 1, _LEAST_WIDTH))
+        yield f"{_paint(number, _DIM, colour=colour)} {shown}"
+        below = f"{'|':>{len(number)}}"
+        yield f"{_paint(below, _DIM, colour=colour)} {_paint_carets(carets, _COLOURS[diagnostic.severity], colour=colour)}"
+
+
+def _paint_carets(carets: str, code: str, *, colour: bool) -> str:
+    indent = carets[: len(carets) - len(carets.lstrip())]
+    return indent + _paint(carets.lstrip(), code, colour=colour)
+
+
+def _details(diagnostic: Diagnostic, *, colour: bool) -> Iterator[str]:
+    for name, text in (("field", diagnostic.field), ("hint", diagnostic.hint)):
+        if text:
+            yield f"{_INDENT}{_paint(f'{name}:', _DIM, colour=colour)} {visible(text)}"
+
+
+def _paint(text: str, code: str, *, colour: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour else text
