@@ -3,8 +3,9 @@
 import pytest
 
 from jobspec.targets import RELEASES
+from tests.agreement.__main__ import table
 from tests.agreement.records import disagreements, is_known, known, named_fields, records
-from tests.reference import folder
+from tests.reference import ROOT, folder
 
 RECORDED = [f"trainer-{release}" for release in RELEASES["trainer"] if release != "2.2.0"]
 RECORDED += [f"training-operator-{release}" for release in RELEASES["training-operator"]]
@@ -45,3 +46,8 @@ def test_what_is_known_to_differ_is_recorded() -> None:
 )
 def test_the_fields_that_a_reply_names(message: str, fields: list[tuple[str, bool]]) -> None:
     assert list(named_fields(message)) == fields
+
+
+def test_the_readme_tells_the_agreement_as_it_is() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert "\n".join(table(folder("golden"))) in readme
