@@ -88,3 +88,12 @@ def test_kinds_with_a_json_schema_count_as_partly(layout: str, tmp_path: Path, c
 def test_nothing_is_fetched(location: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", _CRD, "--schema-location", location]) == 2
     assert "jobspec fetches nothing" in capsys.readouterr().err
+
+
+def test_the_server_drops_the_namespace_of_a_kind_that_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "apiVersion: odd.example.com/v1\nkind: Listing\nmetadata: {name: a, namespace: Not_One}\nspec: {}\n"
+    (tmp_path / "thing.yaml").write_text(text)
+    crd = Path(_CRD).read_text().partition("\n---\n")[0]
+    for scope, status in (("Namespaced", "invalid"), ("Cluster", "valid")):
+        (tmp_path / "crd.yaml").write_text(crd.replace("scope: Namespaced", f"scope: {scope}"))
+        assert _statuses(_report(capsys, str(tmp_path / "thing.yaml"), "--crd", str(tmp_path / "crd.yaml"))) == [status]

@@ -97,7 +97,7 @@ def _size(new: Any, old: Any, status: dict[str, Any]) -> Iterator[Problem]:
     least = _mapping(status, "capacity").get("storage", 0 if "phase" in status else old)
     now, was, has = _amount(new), _amount(old), _amount(least)
     if now is not None and was is not None and has is not None and now < was and now <= has:
-        message = f"a volume does not shrink: it has {describe(least)}, and {describe(new)} is asked for"
+        message = f"a volume does not shrink: it has `{least}`, and `{new}` is asked for"
         yield Problem("immutable-field", _STORAGE, message, f"ask for at least `{old}`, or make another claim")
 
 

@@ -28,7 +28,8 @@ _BLOCKING = ("wrong-type", "missing-field", "wrong-size", "wrong-format", "unkno
 class CustomKind:
     """A kind in one version, as its CRD has it."""
 
-    def __init__(self, version: dict[str, Any], target: Target) -> None:
+    def __init__(self, version: dict[str, Any], target: Target, *, namespaced: bool) -> None:
+        self.namespaced = namespaced
         self.schema: Schema = decoded(version["schema"]["openAPIV3Schema"])
         subresources = version.get("subresources") or {}
         self.scale: dict[str, str] = subresources.get("scale") or {}
@@ -43,7 +44,7 @@ def problems(data: dict[str, Any], kind: CustomKind, old: dict[str, Any] | None 
         return found
     meta = data.get("metadata")
     if meta is None or isinstance(meta, dict):
-        found += metadata.problems(meta or {}, kind="", builtin=False)
+        found += metadata.problems(meta or {}, kind="", builtin=False, namespaced=kind.namespaced)
     whole = _as_stored(data, kind)
     found += _of_values(whole, kind, found)
     if not any(problem.rule in _BLOCKING for problem in found):

@@ -47,7 +47,7 @@ class Kinds:
             return "invalid", [_not_served(document, crd, list(served))]
         name = (document.api_version, document.kind)
         if name not in self._known:
-            self._known[name] = CustomKind(served[version], target)
+            self._known[name] = CustomKind(served[version], target, namespaced=crd.data["spec"]["scope"] == "Namespaced")
         found = problems(document.data, self._known[name], old.data if old else None)
         diagnostics = told(document, found)
         return "invalid" if any(each.severity == "error" for each in diagnostics) else "valid", diagnostics
