@@ -20,7 +20,7 @@ _EXIT_CODES = """\
 exit codes:
   0  clean
   1  the input is at fault
-  2  could not run as asked: arguments, a missing file, an unwritable folder
+  2  could not run as asked: arguments, a missing file, an unwritable folder, a silent server
   3  a bug of jobspec
 """
 

@@ -1,0 +1,53 @@
+"""Clients for what a kubeconfig names: a context of the user's own, or the one cluster of a kubeconfig of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from jobspec.diagnostics import JobspecError
+
+try:
+    from kubernetes import client as kubernetes
+    from kubernetes import config
+except ModuleNotFoundError:
+    raise JobspecError("dry-run needs the Python package `kubernetes`: pip install 'jobspec-k8s[dry-run]'") from None
+
+from jobspec.cluster.client import Client
+
+if TYPE_CHECKING:
+    from typing import Any
+
+_LOOPBACK = ("localhost", "::1")
+
+
+def of_context(context: str, files: str | None) -> Client:
+    """A client for a context of the user's kubeconfig, which is only read; *files* are those that KUBECONFIG names, if it does.
+
+    Raises JobspecError where there is no such context.
+    """
+    configuration = kubernetes.Configuration()
+    try:
+        contexts, _ = config.list_kube_config_contexts(files)
+        chosen = next((each for each in contexts if each["name"] == context), None)
+        if chosen is None:
+            names = ", ".join(str(each["name"]) for each in contexts)
+            raise JobspecError(f"--context {context}: the kubeconfig has no such context; it has {names}")
+        config.load_kube_config(files, context, configuration, persist_config=False)
+    except config.ConfigException as error:
+        raise JobspecError(f"--context {context}: {error}") from None
+    return _client(configuration, f"context `{context}`", chosen["context"].get("namespace") or "default")
+
+
+def of_config(content: dict[str, Any], name: str) -> Client:
+    """A client for the current context of a kubeconfig that stands in no file of the user's."""
+    configuration = kubernetes.Configuration()
+    config.load_kube_config_from_dict(content, client_configuration=configuration, persist_config=False)
+    return _client(configuration, name, "default")
+
+
+def _client(configuration: Any, name: str, namespace: str) -> Client:
+    host = urlsplit(configuration.host).hostname or ""
+    if host in _LOOPBACK or host.startswith("127."):
+        configuration.proxy = None  # no proxy leads to this machine; kubectl asks none either
+    return Client(kubernetes.ApiClient(configuration), name, namespace=namespace)

@@ -1,0 +1,92 @@
+"""A field as API servers spell it, to the path of a document's data."""
+
+from __future__ import annotations
+
+import re
+
+from jobspec.diagnostics import Key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+_FIELD = re.compile(r"\.?([^.\[]+)")
+_BRACKETS = re.compile(r"\[(.*?)\](?=[.\[]|$)")
+_ITEM_KEY = re.compile(r'(\w*)=("(?:[^"\\]|\\.)*"|[^,]*),?')
+
+
+def resolve(field: str, data: Any) -> Path:
+    """The path that a server means by a *field*, as far as the *data* have it, and the rest as it is spelt.
+
+    Servers spell one place in several ways: `spec.replicaSpecs[Worker]` and `spec.replicaSpecs.Worker`, keys with dots
+    unquoted among them, `containers[0]` and `containers[name="a"]`, sometimes with a dot before all.
+    """
+    path: list[str | int] = []
+    rest = field.removeprefix(".")
+    while rest:
+        step, rest = _next(rest, data)
+        if step is None:
+            break
+        path.append(step)
+        data = _inside(data, step)
+    return tuple(path)
+
+
+def _next(rest: str, data: Any) -> tuple[str | int | None, str]:
+    """The first step of what is left of a field, and what is left after it."""
+    if rest.startswith("["):
+        return _in_brackets(rest, data)
+    rest = rest.removeprefix(".")
+    known = [key for key in data if _begins_with(rest, key)] if isinstance(data, dict) else []
+    if known:
+        key = max(known, key=len)
+        return key, rest[len(key) :]
+    found = _FIELD.match(rest)
+    return (_as_written(found[1], data), rest[found.end() :]) if found else (None, "")
+
+
+def _begins_with(rest: str, key: str) -> bool:
+    """Whether the key, which may have dots of its own, is the next step."""
+    return bool(key) and rest.startswith(key) and rest[len(key) : len(key) + 1] in ("", ".", "[")
+
+
+def _as_written(step: str, data: Any) -> str:
+    """The key that a step means which the server spells with other capitals, as `spec.RuntimeRef`."""
+    return next((key for key in data if key.lower() == step.lower()), step) if isinstance(data, dict) else step
+
+
+def _in_brackets(rest: str, data: Any) -> tuple[str | int | None, str]:
+    if isinstance(data, dict):
+        for key in sorted(data, key=len, reverse=True):
+            if rest.startswith(f"[{key}]"):
+                return Key(key), rest[len(key) + 2 :]
+    found = _BRACKETS.match(rest)
+    if not found:
+        return None, ""
+    inside, rest = found[1], rest[found.end() :]
+    if inside.isdigit():
+        return int(inside), rest
+    if isinstance(data, list):
+        return _index(inside, data), rest
+    return Key(inside), rest
+
+
+def _index(keys: str, items: list[Any]) -> int | None:
+    """Which item is meant by its keys, `name="a"`, or as a whole, `="a"`."""
+    wanted = {name: value.strip('"') for name, value in _ITEM_KEY.findall(keys)}
+    for number, item in enumerate(items):
+        if all(_text(item.get(name) if name and isinstance(item, dict) else item) == value for name, value in wanted.items()):
+            return number
+    return None
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _inside(data: Any, step: str | int) -> Any:
+    if isinstance(data, dict):
+        return data.get(step)
+    return data[step] if isinstance(data, list) and isinstance(step, int) and step < len(data) else None

@@ -1,0 +1,196 @@
+"""`jobspec dry-run`: what a real API server says to these files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import closing, contextmanager, nullcontext
+
+from jobspec.cluster import asking, kind
+from jobspec.cluster.differences import difference
+from jobspec.cluster.envtest import control_plane
+from jobspec.cluster.kubeconfig import of_context
+from jobspec.cluster.question import File, from_file, row
+from jobspec.cluster.server import Answer, Server
+from jobspec.commands.inputs import load_layers, require_workload
+from jobspec.commands.output import deliver
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.files import find
+from jobspec.reports import FileReport
+from jobspec.targets import choose
+from jobspec.validation.verdict import verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from jobspec.cluster.client import Client
+    from jobspec.cluster.question import Question
+    from jobspec.commands.inputs import Inputs
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.targets import Target
+
+
+class Place:
+    """Which server is asked: a context of the user's, etcd and kube-apiserver of its own, or else the kind cluster."""
+
+    __slots__ = ("context", "delete", "envtest", "kubernetes", "recreate")
+
+    def __init__(
+        self, *, context: str | None = None, envtest: bool = False, kubernetes: str = "", recreate: bool = False, delete: bool = False
+    ) -> None:
+        self.context = context
+        self.envtest = envtest
+        self.kubernetes = kubernetes
+        self.recreate = recreate
+        self.delete = delete
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether jobspec may store what it needs there."""
+        return self.context is None
+
+
+def run(inputs: Inputs, place: Place, *, diff: bool) -> int:
+    """Ask a server about files, folders and standard input, and report; 1 where an error was found, 2 where it is silent."""
+    if not place.is_owned or place.envtest:
+        _refuse_options_of_kind(place)
+    if not inputs.paths:
+        if not place.delete:
+            raise JobspecError("dry-run: name a PATH")
+        kind.delete_cluster()
+        return 0
+    target = choose(inputs.targets)
+    layers, reports = load_layers(inputs, target)
+    answers: dict[Question, Answer] = {}
+    files: list[File] = []
+    if not reports:
+        files = [from_file(found, target, layers, skip_unknown=inputs.skip_unknown) for found in find(inputs.paths)]
+        questions = [question for file in files for question in file.questions]
+        with _ended_by_signals(), _opened(place) if questions else nullcontext() as client:
+            if client:
+                answers = _ask(questions, Server(client), inputs, target, owned=place.is_owned)
+        reports = [_report(file, answers, target, skip_unknown=inputs.skip_unknown, diff=diff) for file in files]
+    require_workload(layers, reports)
+    if diff and inputs.output == "text":
+        sys.stdout.writelines(each["diff"] for report in reports for each in report.documents if "diff" in each)
+    deliver(reports, target, inputs, sys.stdout)
+    _tell_silence(answers)
+    return 0 if all(each.valid for each in reports) else 1
+
+
+def _refuse_options_of_kind(place: Place) -> None:
+    for given, option in ((place.kubernetes, "--kubernetes"), (place.recreate, "--recreate"), (place.delete, "--delete")):
+        if given:
+            raise JobspecError(f"{option} is for the kind cluster, and goes neither with --context nor with --envtest")
+
+
+def _opened(place: Place) -> AbstractContextManager[Client]:
+    if place.context is not None:
+        return closing(of_context(place.context, os.environ.get("KUBECONFIG") or None))
+    return control_plane(os.environ.get("KUBEBUILDER_ASSETS", "")) if place.envtest else _kind_cluster(place)
+
+
+@contextmanager
+def _kind_cluster(place: Place) -> Iterator[Client]:
+    client = kind.open_cluster(kubernetes=place.kubernetes, recreate=place.recreate, tell=_tell)
+    try:
+        with closing(client):
+            yield client
+    finally:
+        if place.delete:
+            kind.delete_cluster()
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """End on SIGTERM and SIGHUP as on ^C, with all that was started ended, too; once, so that nothing interrupts that."""
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
+    for each, handler in before.items():
+        if handler is signal.SIG_DFL:  # not where `nohup` had it ignored
+            signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _ask(questions: Sequence[Question], server: Server, inputs: Inputs, target: Target, *, owned: bool) -> dict[Question, Answer]:
+    version = server.client.get("/version").body.get("gitVersion", "of unknown version")
+    _tell(f"asking {server.client.name} at {server.client.url}, Kubernetes {version}")
+    answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)))
+    if inputs.admission:
+        asking.apply_webhooks(answers, server, target, closed=inputs.closed_world)
+    return answers
+
+
+def _tell(what: str) -> None:
+    if sys.stderr:
+        sys.stderr.write(f"jobspec: {what}\n")
+
+
+def _progress(number: int) -> Callable[[], None]:
+    """Shows on a terminal how many documents are done."""
+    count = 0
+    shown = sys.stderr is not None and sys.stderr.isatty() and number > 1
+
+    def done() -> None:
+        nonlocal count
+        count += 1
+        if shown:
+            sys.stderr.write(f"\r{count}/{number}" if count < number else "\r\033[K")
+            sys.stderr.flush()
+
+    return done
+
+
+def _report(file: File, answers: Mapping[Question, Answer], target: Target, *, skip_unknown: bool, diff: bool) -> FileReport:
+    rows, diagnostics = list(file.settled), list(file.diagnostics)
+    for question in file.questions:
+        answer, document = answers[question], question.document
+        status = _status(question, answer, file.diagnostics, target, skip_unknown=skip_unknown)
+        rows.append(row(document.index, status, document))
+        diagnostics += answer.diagnostics if status != "skipped" else []
+        if diff and status != "skipped":
+            rows[-1]["diff"] = difference(question, answer, target)
+    return FileReport(file.path, sorted(rows, key=lambda each: int(each["index"])), _each_once(diagnostics))
+
+
+def _status(question: Question, answer: Answer, own: Sequence[Diagnostic], target: Target, *, skip_unknown: bool) -> str:
+    """What to count a document as; one that nobody gave a verdict on is skipped."""
+    if answer.silent or (answer.kind_is_missing and skip_unknown and verdict(question.document, target, skip_unknown=True)[0] == "skipped"):
+        return "skipped"
+    broken = any(each.severity == "error" and each.document == question.document.index for each in own if not each.mark.layer)
+    return "valid" if answer.accepts and not broken else "invalid"
+
+
+def _each_once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """A mistake in an overlay shows in every role and job that it is laid on, and is told once."""
+    once: dict[tuple[object, ...], Diagnostic] = {}
+    for each in diagnostics:
+        once.setdefault((each.rule, str(each.mark)) if each.mark.layer else (id(each),), each)
+    return list(once.values())
+
+
+def _tell_silence(answers: Mapping[Question, Answer]) -> None:
+    """Raise JobspecError that names the documents on which the server gave no verdict, and why."""
+    silent: dict[str, list[Question]] = {}
+    for question, answer in answers.items():
+        if answer.silent:
+            silent.setdefault(answer.silent, []).append(question)
+    if silent:
+        told = [f"{_places(questions)}: no verdict: {why}" for why, questions in silent.items()]
+        raise JobspecError("\n".join(told))
+
+
+def _places(questions: Sequence[Question]) -> str:
+    first, more = questions[0].document, len(questions) - 1
+    return f"{first.marks.mark}" + (f" and {more} more document{'s' if more > 1 else ''}" if more else "")
