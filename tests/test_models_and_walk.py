@@ -51,9 +51,10 @@ def _documents(paths: Iterable[Path]) -> Iterator[tuple[Document, str]]:
         if isinstance(text, str):
             for part in re.split(r"^---(?:\s.*)?\n", text, flags=re.MULTILINE):
                 documents, problems = read(part, file=path.name)
-                if len(documents) == 1 and not problems and KINDS.get((documents[0].api_version, documents[0].kind)):
-                    if documents[0].kind != "CustomResourceDefinition":  # the schemas in one have a decoder of their own
-                        yield documents[0], part
+                kinds = [(document.api_version, document.kind) for document in documents if not problems]
+                # The schemas in a CustomResourceDefinition have a decoder of their own.
+                if len(kinds) == 1 and kinds[0] in KINDS and kinds[0][1] != "CustomResourceDefinition":
+                    yield documents[0], part
 
 
 def _paths() -> Iterator[Path]:

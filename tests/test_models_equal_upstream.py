@@ -14,12 +14,7 @@ from jobspec.schemas.files import files
 from jobspec.targets import KINDS, OPERATORS, RELEASES
 from tests.reference import ROOT, folder
 
-CASES = [
-    (kind, release)
-    for (_, kind), component in KINDS.items()
-    if component in OPERATORS
-    for release in RELEASES[component]
-]
+CASES = [(kind, release) for (_, kind), component in KINDS.items() if component in OPERATORS for release in RELEASES[component]]
 
 
 def _ours(kind: str, release: str) -> dict[str, Any]:
