@@ -1,8 +1,12 @@
-"""Where the files that belong to jobspec are: the shipped overlays and the schemas, installed or in a checkout."""
+"""Where the files that belong to jobspec are, installed or in a checkout, and reading those that are JSON."""
 
 from __future__ import annotations
 
 import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -11,3 +15,37 @@ def path(*parts: str) -> str:
     """The path of a file or folder below `overlays/` or `schemas/`."""
     installed = os.path.join(_HERE, "_data")
     return os.path.join(installed if os.path.isdir(installed) else os.path.dirname(_HERE), *parts)
+
+
+def beside(*parts: str) -> str:
+    """The path of a file that stands in the package itself."""
+    return os.path.join(_HERE, *parts)
+
+
+def load(path: str) -> Any:
+    """What a JSON file of ours holds.
+
+    It is read by the parser that CPython's `json` is built on, where there is one: to import that package takes longer than to
+    read a schema.
+    """
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    try:
+        from _json import make_scanner
+    except ImportError:
+        import json
+
+        return json.loads(text)
+    return make_scanner(_Plain())(text, 0)[0]  # type: ignore[arg-type]  # typeshed takes the scanner for its own argument
+
+
+class _Plain:
+    """How the parser is to read: as `json.loads` does when it is told nothing."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = None
+    memo: dict[str, str] = {}  # noqa: RUF012 (the parser asks for it)

@@ -6,8 +6,6 @@ distinct shape stands once and names others by their index; the kind's own is th
 
 from __future__ import annotations
 
-import json
-
 from jobspec import data
 from jobspec.targets import KINDS, schema_path
 
@@ -131,8 +129,7 @@ def load(api_version: str, kind: str, target: Target) -> Shape | None:
         return None
     name = schema_path(component, target[component], api_version, kind)
     if name not in _loaded:
-        with open(data.path("schemas", "compiled", *name.split("/")), encoding="utf-8") as file:
-            _loaded[name] = link(json.load(file)["shapes"])
+        _loaded[name] = link(data.load(data.path("schemas", "compiled", *name.split("/")))["shapes"])
     return _loaded[name]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-
+from jobspec import data
 from jobspec.documents.document import Document, Marks
 from jobspec.workloads import value_at
 
@@ -68,8 +66,7 @@ def shipped(target: Target) -> dict[str, Any]:
     """The ClusterTrainingRuntimes that the target's trainer installs, by name."""
     release = target["trainer"]
     if release not in _shipped:
-        with open(os.path.join(os.path.dirname(__file__), f"trainer-{release}.json"), encoding="utf-8") as file:
-            _shipped[release] = json.load(file)
+        _shipped[release] = data.load(data.beside("runtimes", f"trainer-{release}.json"))
     return _shipped[release]
 
 
