@@ -30,12 +30,13 @@ class Finding:
 class Rule:
     """A check, and the releases from which on (*since*) and before which (*until*) the operator makes it."""
 
-    __slots__ = ("check", "since", "until")
+    __slots__ = ("_held", "check", "since", "until")
 
     def __init__(self, check: Callable[[Workload, Target], Iterator[Finding]], since: str = "", until: str = "") -> None:
         self.check = check
         self.since = since
         self.until = until
+        self._held: dict[str, bool] = {}
 
     @property
     def name(self) -> str:
@@ -44,7 +45,11 @@ class Rule:
 
     def holds(self, release: str) -> bool:
         """Whether the operator makes the check at a release."""
-        return reached(release, self.since or release) and not (self.until and reached(release, self.until))
+        held = self._held.get(release)
+        if held is None:
+            held = reached(release, self.since or release) and not (self.until and reached(release, self.until))
+            self._held[release] = held
+        return held
 
 
 def findings(rules: Iterable[Rule], workload: Workload, target: Target, release: str) -> Iterator[tuple[str, Finding]]:
