@@ -37,6 +37,7 @@ ENDLESS = re.compile(r"\d[eE][+-]?\d{7}")
 _DELIBERATE = {
     "unknown-tag": "the server takes `!!python/...`, `!!set` and the like for text or nothing; nobody can mean that",
     "too-deep": "the server has no use for 128 levels either, it only does not count them",
+    "unknown-kind": "a mutating webhook writes back the kind, which the server takes from the URL, and a file does not have",
     "not-a-manifest": "the server takes a missing `kind` of a claim from the URL, which a file does not have",
 }
 
@@ -152,7 +153,7 @@ def _namespace(checked: Checked) -> str:
 
 def _errors(checked: Checked) -> list[Diagnostic]:
     """What stands against the first document, the only one that the server reads."""
-    return [each for each in checked.report.diagnostics if each.document in (0, None)]
+    return [each for each in checked.report.diagnostics if each.document in (0, None) and each.severity == "error"]
 
 
 def _agree(checked: Checked, answer: Answer) -> bool:
