@@ -124,6 +124,11 @@ def test_envtest_gives_a_verdict_and_leaves_nothing_behind(tmp_path: Path) -> No
     assert _servers_in(tmp_path / "scratch") == []
 
 
+def _hear() -> None:
+    """Let ^C be heard: what a shell starts in the background, as CI may be, ignores it, and so do its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see what runs where")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
@@ -131,7 +136,7 @@ def test_an_interrupted_run_leaves_nothing_behind(number: signal.Signals, tmp_pa
     (tmp_path / "job.yaml").write_text(JOB)
     command = [sys.executable, "-m", "jobspec", "dry-run", str(tmp_path / "job.yaml"), "--envtest"]
     scratch = tmp_path / "scratch"
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, preexec_fn=_hear) as process:
         deadline = time.monotonic() + 60
         while len(_servers_in(scratch)) < 2 and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
