@@ -85,5 +85,5 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
 def _fits(value: Any, shape: Shape) -> bool:
     if shape.type == "integer":
         limits = _INTEGERS.get(shape.format, _INTEGERS["int64"])
-        return limits.start <= value < limits.stop and value == int(value)  # `in` would try out every number for a float
+        return bool(limits.start <= value < limits.stop and value == int(value))  # `in` would try out every number for a float
     return shape.format != "date-time" or is_time(value)
