@@ -6,10 +6,10 @@ Most JobSets are made by the trainer, which meets the same rules then; of a JobS
 from __future__ import annotations
 
 from jobspec.admission.decoding import undecodable_value
-from jobspec.admission.names import bad_manager, bad_service_name, name_of
+from jobspec.admission.names import bad_manager, name_of
 from jobspec.admission.rule import Finding, Rule
 from jobspec.targets import reached
-from jobspec.validation.metadata import bad_label_value, bad_subdomain
+from jobspec.validation.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ def subdomain(workload: Workload, target: Target) -> Iterator[Finding]:
     """The subdomain of the pods is the name of a Service: a DNS label of RFC 1035, at most 63 characters, a letter first."""
     path = ("spec", "network", "subdomain")
     name = value_at(workload.document.data, path)
-    why = bad_service_name(name) if name and not workload.old else ""
+    why = bad_dns1035_label(name) if name and not workload.old else ""
     if why:
         yield Finding(path, f"`{name}` cannot be a subdomain: {why}")
 
@@ -95,7 +95,7 @@ def group_name(workload: Workload, target: Target) -> Iterator[Finding]:
     """The name of a replicated job's group is a DNS label of RFC 1035: at most 63 characters, a letter first."""
     for path, job in _jobs(workload):
         group = job.get("groupName")
-        why = "" if group is None else bad_service_name(group)
+        why = "" if group is None else bad_dns1035_label(group)
         if why:
             yield Finding((*path, "groupName"), f"`{group}` cannot be the name of a group: {why}")
 
@@ -112,10 +112,10 @@ def child_names(workload: Workload, target: Target) -> Iterator[Finding]:
         completions = value_at(job, ("template", "spec", "completions"))
         indexed = value_at(job, ("template", "spec", "completionMode")) in (None, "Indexed")
         longest = f"{child}-{completions - 1}-abcde" if indexed and completions is not None else child
-        why = bad_service_name(child) or bad_service_name(longest)
+        why = bad_dns1035_label(child) or bad_dns1035_label(longest)
         if why:
             message = f"`{longest}` cannot be the name of what `{job['name']}` makes: {why}"
-            at = ("metadata", key) if bad_service_name(name) else (*path, "name")
+            at = ("metadata", key) if bad_dns1035_label(name) else (*path, "name")
             yield Finding(at, message, "shorten the names", field=f"spec.replicatedJobs[{path[-1]}].name")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.admission.rule import Finding
-from jobspec.validation.metadata import MAX_PREFIX, bad_label_name, bad_subdomain
+from jobspec.validation.metadata import MAX_PREFIX, bad_dns1035_label, bad_subdomain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def job_name(workload: Workload, target: Target) -> Iterator[Finding]:
     That is at most 63 lower-case letters, digits and `-`, a letter first. Kubernetes alone would take dots and a digit in front, too.
     """
     name, key = name_of(workload)
-    why = bad_service_name(name)
+    why = bad_dns1035_label(name)
     if why:
         message = f"`{workload.document.data['metadata'][key]}` cannot be the name of a job: {why}"
         yield Finding(("metadata", key), message, field="metadata.name")
@@ -34,11 +34,6 @@ def name_of(workload: Workload) -> tuple[str, str]:
     if metadata.get("name"):
         return metadata["name"], "name"
     return metadata["generateName"][:MAX_PREFIX] + "xxxxx", "generateName"
-
-
-def bad_service_name(name: str) -> str:
-    """Why *name* is not a DNS label of RFC 1035, empty where it is one."""
-    return bad_label_name(name) or ("" if name[0] in _LETTERS else "it has to begin with a letter")
 
 
 def bad_manager(name: str) -> str:
