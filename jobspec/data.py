@@ -26,17 +26,29 @@ def load(path: str) -> Any:
     """What a JSON file of ours holds.
 
     It is read by the parser that CPython's `json` is built on, where there is one: to import that package takes longer than to
-    read a schema.
+    read a schema. What is broken is left to `json`, which says where.
+
+    Raises:
+        ValueError: the file holds no JSON, which only a broken installation can cause; the file is named in a note.
     """
     with open(path, encoding="utf-8") as file:
         text = file.read()
     try:
         from _json import make_scanner
-    except ImportError:
-        import json
 
+        return make_scanner(_Plain())(text, 0)[0]  # type: ignore[arg-type]  # typeshed takes the scanner for its own argument
+    except (ImportError, StopIteration, ValueError):
+        return _load_slowly(text, path)
+
+
+def _load_slowly(text: str, path: str) -> Any:
+    import json
+
+    try:
         return json.loads(text)
-    return make_scanner(_Plain())(text, 0)[0]  # type: ignore[arg-type]  # typeshed takes the scanner for its own argument
+    except ValueError as error:
+        error.add_note(f"in {path}")
+        raise
 
 
 class _Plain:

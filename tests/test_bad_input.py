@@ -282,5 +282,6 @@ def test_a_bug_says_where_to_report_it(tmp_path: Path) -> None:
         done = _run(*arguments, cwd=tmp_path, env=environment)
         assert (done.returncode, done.stdout) == (3, "")
         assert "Traceback" in done.stderr
-        assert "json.load(" in done.stderr, "the lines do not lead to the fault"
+        assert "JSONDecodeError: Expecting value: line 1 column 13" in done.stderr
+        assert f"in {tmp_path}/schemas/" in done.stderr, "the lines do not lead to the fault"
         assert done.stderr.splitlines()[-1].startswith("jobspec: this is a bug of jobspec; please report it")
