@@ -30,6 +30,7 @@ def load(path: str) -> Any:
 
     Raises:
         ValueError: the file holds no JSON, which only a broken installation can cause; the file is named in a note.
+
     """
     with open(path, encoding="utf-8") as file:
         text = file.read()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.documents.stored import Stored
     from jobspec.targets import Target
-    from jobspec.validation.given import Kinds
+    from jobspec.validation.given.kinds import Kinds
     from jobspec.validation.verdict import Status
 
 #: The kinds of objects that webhooks look for on behalf of others.

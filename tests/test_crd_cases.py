@@ -13,7 +13,7 @@ import pytest
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.targets import choose
-from jobspec.validation.given import Kinds
+from jobspec.validation.given.kinds import Kinds
 from jobspec.validation.verdict import verdict
 from tests import crd_documents
 from tests.reference import ROOT

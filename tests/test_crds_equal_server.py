@@ -22,7 +22,7 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.targets import choose
-from jobspec.validation.given import Kinds
+from jobspec.validation.given.kinds import Kinds
 from jobspec.validation.verdict import verdict
 from tests import crd_documents
 from tests.reference import ROOT, folder

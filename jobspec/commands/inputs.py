@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jobspec.manifests import Checked
     from jobspec.overlays.layer import Layer
     from jobspec.targets import Target
-    from jobspec.validation.given import Kinds
+    from jobspec.validation.given.kinds import Kinds
 
 
 class Inputs:
@@ -89,7 +89,7 @@ def load_kinds(inputs: Inputs, target: Target) -> tuple[Kinds | None, list[FileR
     """The kinds that the user brings along, and a report on each CRD's file that has an error."""
     if not inputs.crds and not inputs.schema_locations:
         return None, []
-    from jobspec.validation.given import Kinds, read_crds
+    from jobspec.validation.given.kinds import Kinds, read_crds
 
     crds, wrong = read_crds(inputs.crds, target)
     if wrong:

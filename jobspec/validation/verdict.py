@@ -72,9 +72,9 @@ def _with_code(document: Document, shape: Shape | None, found: list[Problem], ol
 
         found = claim.problems(document.data, found, is_new=old is None)
     if document.kind == "CustomResourceDefinition" and shape:
-        from jobspec.validation import crd
+        from jobspec.validation.crds import definition
 
-        found = crd.problems(document.data, found, shape)
+        found = definition.problems(document.data, found, shape)
     meta = document.data.get("metadata")
     if meta is None or isinstance(meta, dict):
         namespaced = not is_cluster_scoped(document.kind)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation import crd_columns, crd_schema
-from jobspec.validation.crd_conversion import conversion_problems
-from jobspec.validation.crd_decode import decode_problems, decoded
+from jobspec.validation.crds import columns
+from jobspec.validation.crds import schema as schemas
+from jobspec.validation.crds.conversion import conversion_problems
+from jobspec.validation.crds.decode import decode_problems, decoded
 from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain
 from jobspec.validation.structural import Problem
 
@@ -155,9 +156,9 @@ def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
         if _dict(version.get("schema")).get("openAPIV3Schema") is None:
             yield _wrong((*at, index), f"the version `{name}` has no schema", "add `schema: {openAPIV3Schema: {type: object}}`, at least")
         yield from _deprecation(version, (*at, index))
-        yield from crd_columns.subresource_problems(_dict(version.get("subresources")), (*at, index, "subresources"))
-        yield from crd_columns.column_problems(_list(version.get("additionalPrinterColumns")), (*at, index, "additionalPrinterColumns"))
-    yield from crd_columns.selectable_problems(versions, at)
+        yield from columns.subresource_problems(_dict(version.get("subresources")), (*at, index, "subresources"))
+        yield from columns.column_problems(_list(version.get("additionalPrinterColumns")), (*at, index, "additionalPrinterColumns"))
+    yield from columns.selectable_problems(versions, at)
 
 
 def _deprecation(version: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -190,20 +191,20 @@ def _at(problem: Problem, path: Path) -> Problem:
 
 def schema_problems(schema: Schema, *, has_status: bool) -> Iterator[Problem]:
     """What stands against a schema: first its structure; its defaults and rules where that is right."""
-    found = [*crd_schema.root_problems(schema, has_status=has_status), *_everywhere(schema, (), crd_schema.Place(is_root=True))]
+    found = [*schemas.root_problems(schema, has_status=has_status), *_everywhere(schema, (), schemas.Place(is_root=True))]
     if not any(keyword in schema for keyword in ("definitions", "patternProperties")):
-        found += [*crd_schema.structure_problems(schema, ()), *crd_schema.completeness_problems(schema)]
+        found += [*schemas.structure_problems(schema, ()), *schemas.completeness_problems(schema)]
     yield from found
     if not found:
-        from jobspec.validation import crd_defaults, crd_rules
+        from jobspec.validation.crds import defaults, rules
 
-        yield from crd_defaults.problems({**schema, "x-kubernetes-embedded-resource": True})
-        yield from crd_rules.problems(schema)
+        yield from defaults.problems({**schema, "x-kubernetes-embedded-resource": True})
+        yield from rules.problems(schema)
 
 
-def _everywhere(schema: Schema, path: Path, place: crd_schema.Place) -> Iterator[Problem]:
-    yield from crd_schema.node_problems(schema, path, place)
-    for child, at, inside in crd_schema.children(schema, path, place):
+def _everywhere(schema: Schema, path: Path, place: schemas.Place) -> Iterator[Problem]:
+    yield from schemas.node_problems(schema, path, place)
+    for child, at, inside in schemas.children(schema, path, place):
         yield from _everywhere(child, at, inside)
-    for branch, at in crd_schema.branches(schema, path):
+    for branch, at in schemas.branches(schema, path):
         yield from _everywhere(branch, at, place.inside())

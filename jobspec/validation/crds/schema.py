@@ -6,7 +6,8 @@ Paths are those inside of the schema.
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation import cel_paths, regex
+from jobspec.validation import regex
+from jobspec.validation.cel import paths
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
@@ -328,8 +329,8 @@ def _rule(rule: dict[str, Any], schema: Schema, path: Path) -> Iterator[Problem]
     if rule.get("reason") is not None and rule["reason"] not in _REASONS:
         yield _wrong((*path, "reason"), f"`{rule['reason']}` is none of {', '.join(_REASONS)}")
     if field_path:
-        tokens = cel_paths.tokens_of(field_path)
-        if _has_lines(field_path) or tokens is None or cel_paths.place_of(tokens, schema) is None:
+        tokens = paths.tokens_of(field_path)
+        if _has_lines(field_path) or tokens is None or paths.place_of(tokens, schema) is None:
             yield _wrong((*path, "fieldPath"), f"`{field_path}` is no path of a field below the rule")
 
 

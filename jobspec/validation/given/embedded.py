@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation import metadata
-from jobspec.validation.complete import child_of
+from jobspec.validation.given.complete import child_of
 from jobspec.validation.structural import Problem
 from jobspec.validation.wording import describe
 

@@ -6,7 +6,7 @@ from jobspec.diagnostics import JobspecError
 from jobspec.documents.files import find, text_of
 from jobspec.documents.reader import read
 from jobspec.targets import KINDS
-from jobspec.validation.custom import CustomKind, problems
+from jobspec.validation.given.custom import CustomKind, problems
 from jobspec.validation.verdict import told, verdict
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ class Kinds:
     def _by_json_schema(self, document: Document) -> tuple[Status, list[Diagnostic]] | None:
         if not self._schemas or not document.api_version or not document.kind or (document.api_version, document.kind) in KINDS:
             return None
-        from jobspec.validation import json_schemas
+        from jobspec.validation.given import json_schemas
 
         file = json_schemas.find(document, self._schemas)
         if not file:
@@ -67,7 +67,7 @@ class Kinds:
 def _templates(locations: Sequence[str]) -> list[str]:
     if not locations:
         return []
-    from jobspec.validation import json_schemas
+    from jobspec.validation.given import json_schemas
 
     return json_schemas.templates(locations)
 

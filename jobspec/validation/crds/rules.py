@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.validation.cel import RULES, uses_old
-from jobspec.validation.crd_schema import Place, children
+from jobspec.validation.cel.evaluation import RULES, uses_old
+from jobspec.validation.crds.schema import Place, children
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
-    from jobspec.validation.cel_types import Types
+    from jobspec.validation.cel.types import Types
 
     Schema = dict[str, Any]
 
@@ -23,7 +23,7 @@ def problems(schema: Schema) -> Iterator[Problem]:
     if not any(node.get(RULES) for node, _, _ in nodes):
         return
     try:
-        from jobspec.validation.cel_types import Types
+        from jobspec.validation.cel.types import Types
     except ImportError:
         first = next(path for node, path, _ in nodes if node.get(RULES))
         yield Problem(

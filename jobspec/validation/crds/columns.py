@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.validation import cel_paths
-from jobspec.validation.crd_decode import decoded
+from jobspec.validation.cel import paths
+from jobspec.validation.crds.decode import decoded
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
@@ -70,8 +70,8 @@ def _selectable(fields: Sequence[dict[str, Any] | None], schema: dict[str, Any],
     for index, field in enumerate(fields):
         text = (field or {}).get("jsonPath") or ""
         at: Path = (*path, index, "jsonPath")
-        tokens = cel_paths.tokens_of(text) if "[" not in text else None
-        place = cel_paths.place_of(tokens, schema) if tokens else None
+        tokens = paths.tokens_of(text) if "[" not in text else None
+        place = paths.place_of(tokens, schema) if tokens else None
         if not text:
             yield _wrong((*path, index), "a selectable field needs `jsonPath`")
         elif place is None:

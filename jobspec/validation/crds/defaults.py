@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Key, spell
-from jobspec.validation import cel, embedded, values
-from jobspec.validation.complete import child_of
+from jobspec.validation.cel import evaluation
+from jobspec.validation.given import embedded, values
+from jobspec.validation.given.complete import child_of
 from jobspec.validation.structural import Problem, name_of
 from jobspec.validation.wording import describe
 
@@ -50,7 +51,9 @@ def _of_default(default: Any, schema: Schema, *, in_meta: bool) -> Iterator[Prob
         found = [*values.problems(default, schema), *embedded.problems({"default": default}, {"properties": {"default": schema}})]
     yield from found
     if not found:  # the rules have to hold where it is new, and where it was there
-        yield from list(cel.problems(default, schema, is_resource=False)) or cel.problems(default, schema, default, is_resource=False)
+        yield from list(evaluation.problems(default, schema, is_resource=False)) or evaluation.problems(
+            default, schema, default, is_resource=False
+        )
 
 
 def _shape_problems(value: Any, schema: Schema, path: Path, *, in_meta: bool) -> Iterator[Problem]:

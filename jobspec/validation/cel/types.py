@@ -9,8 +9,8 @@ from cel_expr_python import cel
 from google.protobuf import descriptor_pool, duration_pb2, struct_pb2, timestamp_pb2
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 
-from jobspec.validation.cel_library import is_about_numbers, typed_environment
-from jobspec.validation.cel_paths import RESOURCE, spellings
+from jobspec.validation.cel.library import is_about_numbers, typed_environment
+from jobspec.validation.cel.paths import RESOURCE, spellings
 
 if TYPE_CHECKING:
     from typing import Any

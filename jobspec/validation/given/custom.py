@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation import cel, embedded, metadata, structural, values
-from jobspec.validation.complete import complete
-from jobspec.validation.crd_decode import decoded
-from jobspec.validation.crd_shapes import is_atom, root_shape
+from jobspec.validation import metadata, structural
+from jobspec.validation.cel import evaluation
+from jobspec.validation.crds.decode import decoded
+from jobspec.validation.given import embedded, values
+from jobspec.validation.given.complete import complete
+from jobspec.validation.given.shapes import is_atom, root_shape
 from jobspec.validation.metadata import MAX_PREFIX
 from jobspec.validation.structural import Problem
 
@@ -48,7 +50,7 @@ def problems(data: dict[str, Any], kind: CustomKind, old: dict[str, Any] | None 
     whole = _as_stored(data, kind)
     found += _of_values(whole, kind, found)
     if not any(problem.rule in _BLOCKING for problem in found):
-        found += cel.problems(whole, kind.schema, None if old is None else _as_stored(old, kind))
+        found += evaluation.problems(whole, kind.schema, None if old is None else _as_stored(old, kind))
     return found
 
 

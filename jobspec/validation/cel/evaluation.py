@@ -7,8 +7,8 @@ it cannot compile, or cannot run where the library is missing, is a warning, nev
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.cel_paths import RESOURCE, spellings, steps_of
-from jobspec.validation.complete import child_of
+from jobspec.validation.cel.paths import RESOURCE, spellings, steps_of
+from jobspec.validation.given.complete import child_of
 from jobspec.validation.structural import Problem, name_of
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
-    from jobspec.validation.cel_library import Program
+    from jobspec.validation.cel.library import Program
 
     Schema = dict[str, Any]
     Rule = dict[str, Any]
@@ -133,7 +133,7 @@ _programs: dict[str, Program | str] = {}
 def _program(text: str) -> Program:
     if text not in _programs:
         try:
-            from jobspec.validation.cel_library import Program
+            from jobspec.validation.cel.library import Program
 
             _programs[text] = Program(text)
         except ImportError:

@@ -1,0 +1,1 @@
+"""The CEL rules of other people's CRDs."""

@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions as documents: what a server refuses of them."""

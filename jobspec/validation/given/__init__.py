@@ -1,0 +1,1 @@
+"""The kinds that users bring along, as CRDs or JSON Schemas."""
