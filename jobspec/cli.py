@@ -7,11 +7,12 @@ import io
 import sys
 
 from jobspec import __version__, documents
+from jobspec.arguments import Option, Options, declare, read
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, HelpFormatter, Namespace
+    from argparse import ArgumentParser, HelpFormatter
     from collections.abc import Callable, Sequence
 
     from jobspec.commands.inputs import Inputs
@@ -82,19 +83,19 @@ def _close_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _validate(options: Namespace) -> int:
+def _validate(options: Options) -> int:
     from jobspec.commands import validate
 
     return validate.run(_inputs(options), stored=options.stored, ref=options.ref)
 
 
-def _render(options: Namespace) -> int:
+def _render(options: Options) -> int:
     from jobspec.commands import render
 
     return render.run(_inputs(options), to=options.to)
 
 
-def _dry_run(options: Namespace) -> int:
+def _dry_run(options: Options) -> int:
     from jobspec.commands import dry_run
 
     place = dry_run.Place(
@@ -107,13 +108,13 @@ def _dry_run(options: Namespace) -> int:
     return dry_run.run(_inputs(options), place, diff=options.diff)
 
 
-def _explain(options: Namespace) -> int:
+def _explain(options: Options) -> int:
     from jobspec.commands import explain
 
     return explain.run(options.name, targets=options.target, recursive=options.recursive)
 
 
-def _schema(options: Namespace) -> int:
+def _schema(options: Options) -> int:
     from jobspec.commands import schema
 
     if options.action == "crd":
@@ -123,7 +124,7 @@ def _schema(options: Namespace) -> int:
     return schema.check() if options.action == "check" else schema.export(options.folder)
 
 
-def _inputs(options: Namespace) -> Inputs:
+def _inputs(options: Options) -> Inputs:
     from jobspec.commands.inputs import Inputs
 
     return Inputs(
@@ -141,12 +142,18 @@ def _inputs(options: Namespace) -> Inputs:
     )
 
 
-def _parse(arguments: Sequence[str]) -> tuple[Callable[[Namespace], int], Namespace]:
-    """What runs the command, and its options; only its own parser is made, since argparse takes as long for one as a verdict."""
+def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]:
+    """What runs the command, and its options; only its own parser is made, and for a plain command line none."""
     command = arguments[0] if arguments else ""
+    if command == "validate" and (options := read(arguments[1:], _validate_options(), _BEFORE)):
+        return _validate, options
+    if command == "render" and (options := read(arguments[1:], _render_options())):
+        return _render, options
     if command in _COMMANDS:
         what, add_arguments, run = _COMMANDS[command]
-        return run, add_arguments(_parser(f"jobspec {command}", what)).parse_args(arguments[1:])
+        parser = add_arguments(_parser(f"jobspec {command}", what))
+        mixed = command != "schema" and "--" not in arguments  # argparse cannot mix paths and options beside these
+        return run, (parser.parse_intermixed_args if mixed else parser.parse_args)(arguments[1:], Options())
     parser = _parser("jobspec", "configure and check Kubernetes training jobs: layered overlays, and an API server's verdict offline")
     parser.epilog = "commands:\n" + "".join(f"  {name:10}{what}\n" for name, (what, *_) in _COMMANDS.items()) + f"\n{_EXIT_CODES}"
     parser.add_argument("--version", action="version", version=f"jobspec {__version__}")
@@ -176,43 +183,77 @@ def _formatter(prog: str) -> HelpFormatter:
 
 
 def _validate_arguments(parser: ArgumentParser) -> ArgumentParser:
-    _add_kinds(_input_arguments(parser))
-    update = parser.add_mutually_exclusive_group()
-    update.add_argument("--from", dest="stored", metavar="PATH", help="judge updates of the objects in this file or folder; others are new")
-    update.add_argument("--from-ref", dest="ref", metavar="REF", help="judge updates of the objects that the files held at a Git ref")
-    return parser
-
-
-def _input_arguments(parser: ArgumentParser, *, paths: str = "+") -> ArgumentParser:
-    from jobspec.reports.formats import FORMATS
-
-    add = parser.add_argument
-    add("paths", nargs=paths, metavar="PATH", help="a file, a folder of *.yaml, *.yml and *.json files, or - for standard input")
-    add(
-        "--overlay",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="lay this overlay on every job: a shipped name, or a path; repeatable",
-    )
-    add("--set", action="append", default=[], metavar="OVERLAY.NAME=VALUE", help="give a parameter of an overlay a value; repeatable")
-    _add_target(parser, "judge by this release, not by the newest; repeatable")
-    add("--skip-unknown", action="store_true", help="pass by documents that are no manifest or of an unknown kind, and count them")
-    add("--no-admission", dest="admission", action="store_false", help="leave the operators' webhooks out, as where they are not installed")
-    add("--closed-world", action="store_true", help="take a runtime that is in no given file, and not shipped either, for absent: an error")
-    add("-o", "--output", choices=FORMATS, default="text", help="the format of the report")
-    add("--output-file", metavar="FILE", help="write the report into a file, whole or not at all")
+    declare(_with_paths(parser), _validate_options(), _BEFORE)
     return parser
 
 
 def _render_arguments(parser: ArgumentParser) -> ArgumentParser:
-    _add_kinds(_input_arguments(parser))
-    parser.add_argument("--to", metavar="DIR", help="write one file for each resource into DIR, instead of a stream to standard output")
+    declare(_with_paths(parser), _render_options())
     return parser
 
 
+def _with_paths(parser: ArgumentParser, *, number: str = "+") -> ArgumentParser:
+    what = "a file, a folder of *.yaml, *.yml and *.json files, or - for standard input"
+    parser.add_argument("paths", nargs=number, metavar="PATH", help=what)
+    return parser
+
+
+def _input_options() -> list[Option]:
+    from jobspec.reports.formats import FORMATS
+
+    return [
+        Option("--overlay", metavar="NAME", repeatable=True, what="lay this overlay on every job: a shipped name, or a path; repeatable"),
+        Option("--set", metavar="OVERLAY.NAME=VALUE", repeatable=True, what="give a parameter of an overlay a value; repeatable"),
+        _target("judge by this release, not by the newest; repeatable"),
+        Option("--skip-unknown", what="pass by documents that are no manifest or of an unknown kind, and count them"),
+        Option("--no-admission", dest="admission", what="leave the operators' webhooks out, as where they are not installed"),
+        Option("--closed-world", what="take a runtime that is in no given file, and not shipped either, for absent: an error"),
+        Option("--output", "-o", choices=FORMATS, what="the format of the report"),
+        Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
+    ]
+
+
+def _kind_options() -> list[Option]:
+    return [
+        Option(
+            "--crd",
+            metavar="PATH",
+            repeatable=True,
+            what="judge objects by the CustomResourceDefinitions in this file or folder, before our own schemas; repeatable",
+        ),
+        Option(
+            "--schema-location",
+            metavar="TEMPLATE",
+            repeatable=True,
+            what="JSON Schemas of kinds that jobspec has none of: a folder, or a path with kubeconform's {{.ResourceKind}}; repeatable",
+        ),
+    ]
+
+
+#: Where to find what a document is an update of.
+_BEFORE = ("stored", "ref")
+
+
+def _validate_options() -> list[Option]:
+    return [
+        *_input_options(),
+        *_kind_options(),
+        Option("--from", dest="stored", metavar="PATH", what="judge updates of the objects in this file or folder; others are new"),
+        Option("--from-ref", dest="ref", metavar="REF", what="judge updates of the objects that the files held at a Git ref"),
+    ]
+
+
+def _render_options() -> list[Option]:
+    to = Option("--to", metavar="DIR", what="write one file for each resource into DIR, instead of a stream to standard output")
+    return [*_input_options(), *_kind_options(), to]
+
+
+def _target(what: str) -> Option:
+    return Option("--target", metavar="OPERATOR=RELEASE", repeatable=True, what=what)
+
+
 def _dry_run_arguments(parser: ArgumentParser) -> ArgumentParser:
-    _input_arguments(parser, paths="*")
+    declare(_with_paths(parser, number="*"), _input_options())
     parser.add_argument("--diff", action="store_true", help="print what an apply would change in the live objects")
     server = parser.add_argument_group("the server", "by default the kind cluster `jobspec`, made where it is not there (needs Docker)")
     other = server.add_mutually_exclusive_group()
@@ -224,24 +265,6 @@ def _dry_run_arguments(parser: ArgumentParser) -> ArgumentParser:
     return parser
 
 
-def _add_kinds(parser: ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "--crd",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="judge objects by the CustomResourceDefinitions in this file or folder, before our own schemas; repeatable",
-    )
-    add(
-        "--schema-location",
-        action="append",
-        default=[],
-        metavar="TEMPLATE",
-        help="JSON Schemas of kinds that jobspec has none of: a folder, or a path with kubeconform's {{.ResourceKind}}; repeatable",
-    )
-
-
 def _explain_arguments(parser: ArgumentParser) -> ArgumentParser:
     add = parser.add_argument
     add(
@@ -249,13 +272,9 @@ def _explain_arguments(parser: ArgumentParser) -> ArgumentParser:
         metavar="RULE|KIND.PATH",
         help="a rule, the name in brackets behind a message; or a field, such as TrainJob.spec.trainer, as messages spell it, too",
     )
-    _add_target(parser, "explain the field as of this release, not of the newest; repeatable")
+    declare(parser, [_target("explain the field as of this release, not of the newest; repeatable")])
     add("--recursive", action="store_true", help="print the names and types of all fields below, nothing else")
     return parser
-
-
-def _add_target(parser: ArgumentParser, what: str) -> None:
-    parser.add_argument("--target", action="append", default=[], metavar="OPERATOR=RELEASE", help=what)
 
 
 def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
@@ -267,11 +286,11 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
     crd = action("crd", "print the CustomResourceDefinitions of kinds, as `kubectl apply` takes them")
     crd.add_argument("kinds", nargs="*", metavar="KIND", help="PyTorchJob, TrainJob and so on, in upper or lower case")
     crd.add_argument("--all", action="store_true", help="every kind of the operators")
-    _add_target(crd, "the CRD of this release, not of the newest; repeatable")
+    declare(crd, [_target("the CRD of this release, not of the newest; repeatable")])
     crd.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="json is compact: one line for each kind")
     kustomize = action("kustomize", "print an OpenAPI document by which kustomize merges the lists of these kinds as overlays do")
     kustomize.add_argument("--base", metavar="FILE", help="the document to add them to, instead of the one of the cluster at hand")
-    _add_target(kustomize, "the fields of this release, not of the newest; repeatable")
+    declare(kustomize, [_target("the fields of this release, not of the newest; repeatable")])
     action("export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
     action("check", "fail where a committed schema is not what the models give")
     return parser

@@ -39,6 +39,7 @@ ORDER = [
     "jobspec.trees",
     "jobspec.cluster",
     "jobspec.commands",
+    "jobspec.arguments",
     "jobspec.cli",
     "jobspec.__main__",
 ]
@@ -136,6 +137,7 @@ WITHIN = {
         "asking",
         "differences",
         "kind",
+        "programs",
         "envtest",
     ],
     "jobspec.commands": [
@@ -281,6 +283,7 @@ VALIDATE_LOADS = {
     "jobspec.admission.pytorchjob",
     "jobspec.admission.rule",
     "jobspec.admission.webhooks",
+    "jobspec.arguments",
     "jobspec.cli",
     "jobspec.commands",
     "jobspec.commands.inputs",

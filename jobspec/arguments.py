@@ -1,0 +1,108 @@
+"""The options of a command, declared once and read in two ways.
+
+`read` takes a command line as people and hooks write it. All else, mistakes and calls for help above all, is for argparse, which takes
+as long to load as a verdict.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Sequence
+    from typing import Any
+
+
+class Option:
+    """One option: its names, the longest first, what it does, and how many values of what sort it takes."""
+
+    __slots__ = ("choices", "default", "dest", "metavar", "names", "repeatable", "what")
+
+    def __init__(
+        self, *names: str, what: str, dest: str = "", metavar: str = "", repeatable: bool = False, choices: Sequence[str] = ()
+    ) -> None:
+        self.names = names
+        self.what = what
+        self.dest = dest or names[0][2:].replace("-", "_")
+        self.metavar = metavar
+        """What the value is; where it is empty, and there are no choices, the option takes none."""
+        self.repeatable = repeatable
+        self.choices = choices
+        """The values that it takes; the first one is its default."""
+        self.default: Any = choices[0] if choices else None
+        if not self.takes_value:
+            self.default = names[0].startswith("--no-")
+
+    @property
+    def takes_value(self) -> bool:
+        """Whether it is more than a word that is there or not."""
+        return bool(self.metavar or self.choices)
+
+
+class Options:
+    """The values of a command line, as attributes."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+
+def read(arguments: Sequence[str], options: Sequence[Option], excluding: Sequence[str] = ()) -> Options | None:
+    """The values of a plain command line of paths and options; None where argparse has to look at it.
+
+    Of the options whose values are named in *excluding*, one at most may be given.
+    """
+    values: dict[str, Any] = {option.dest: [] if option.repeatable else option.default for option in options}
+    paths: list[str] = []
+    known = {name: option for option in options for name in option.names}
+    rest = iter(arguments)
+    for argument in rest:
+        if argument[:1] != "-" or argument == "-":
+            paths.append(argument)
+            continue
+        name, has_value, value = argument.partition("=")
+        option = known.get(name)
+        if option is None or (has_value and not option.takes_value):
+            return None
+        if not option.takes_value:
+            values[option.dest] = not option.default
+            continue
+        if not has_value:
+            value = next(rest, "-")
+            if value[:1] == "-":
+                return None
+        if option.choices and value not in option.choices:
+            return None
+        if option.repeatable:
+            values[option.dest].append(value)
+        else:
+            values[option.dest] = value
+    if not paths or sum(values[name] is not None for name in excluding) > 1:
+        return None
+    return Options(paths=paths, **values)
+
+
+def declare(parser: ArgumentParser, options: Sequence[Option], excluding: Sequence[str] = ()) -> None:
+    """Tell argparse the same options; of those *excluding* each other it takes one."""
+    group = parser.add_mutually_exclusive_group() if excluding else parser
+    for option in options:
+        add = group.add_argument if option.dest in excluding else parser.add_argument
+        if not option.takes_value:
+            action = "store_false" if option.default else "store_true"
+            add(*_shortest_first(option), dest=option.dest, action=action, help=option.what)
+        else:
+            add(
+                *_shortest_first(option),
+                dest=option.dest,
+                action="append" if option.repeatable else "store",
+                default=[] if option.repeatable else option.default,
+                choices=option.choices or None,
+                metavar=option.metavar or None,
+                help=option.what,
+            )
+
+
+def _shortest_first(option: Option) -> list[str]:
+    return sorted(option.names, key=len)

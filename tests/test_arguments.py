@@ -1,0 +1,64 @@
+"""What is read without argparse is what argparse would have read."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobspec import cli
+from jobspec.arguments import Options, read
+
+COMMANDS = {
+    "validate": (cli._validate_options(), cli._BEFORE, cli._validate_arguments),
+    "render": (cli._render_options(), (), cli._render_arguments),
+}
+_NAMES = sorted({name for options, *_ in COMMANDS.values() for option in options for name in option.names})
+_VALUES = st.sampled_from(
+    ["a.yaml", "-", "cpu", "text", "json", "xml", "", "a=b", "trainer=2.2", "a b", "é", "-1", "--", "-x", "--over", "-h"]
+)
+_WORDS = st.one_of(
+    st.sampled_from(_NAMES), _VALUES, st.tuples(st.sampled_from(_NAMES), _VALUES).map("=".join), st.sampled_from(["-ojson", "-o=json"])
+)
+
+
+def _by_argparse(command: str, arguments: list[str]) -> dict[str, Any]:
+    parser = COMMANDS[command][2](ArgumentParser())
+    try:
+        return vars(parser.parse_intermixed_args(arguments, Options()))
+    except SystemExit:
+        return {"refused": arguments}
+
+
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
+@pytest.mark.parametrize("command", COMMANDS)
+@given(arguments=st.lists(_WORDS, max_size=7))
+def test_plain_command_lines(command: str, arguments: list[str]) -> None:
+    options, excluding, _ = COMMANDS[command]
+    plain = read(arguments, options, excluding)
+    if plain is not None and not any(each.endswith("=--") for each in arguments):  # argparse makes an empty list of `--crd=--`
+        assert vars(plain) == _by_argparse(command, arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["a.yaml"],
+        ["a.yaml", "b.yaml", "-"],
+        ["--overlay", "cpu", "--overlay=istio-off", "a.yaml", "--set", "gpu-nccl.gpus=2"],
+        ["a.yaml", "--target", "trainer=2.2", "b.yaml", "-o", "json", "--skip-unknown", "--no-admission", "--closed-world"],
+    ],
+)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_people_and_hooks_write_is_plain(command: str, arguments: list[str]) -> None:
+    options, excluding, _ = COMMANDS[command]
+    plain = read(arguments, options, excluding)
+    assert plain is not None
+    assert vars(plain) == _by_argparse(command, arguments)
+
+
+def test_one_update_at_a_time() -> None:
+    options, excluding, _ = COMMANDS["validate"]
+    assert read(["--from", "old", "new"], options, excluding)
+    assert read(["--from", "old", "--from-ref", "main", "new"], options, excluding) is None
