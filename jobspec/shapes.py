@@ -11,6 +11,7 @@ from jobspec.targets import KINDS, schema_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from jobspec.diagnostics import Path
@@ -23,9 +24,15 @@ _SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
 
 
 class Shape:
-    """What the server accepts at one place. *type* is an OpenAPI type, `int-or-string`, `any`, or `bare`: anything without fields."""
+    """What the server accepts at one place. *type* is an OpenAPI type, `int-or-string`, `any`, or `bare`: anything without fields.
+
+    One that stands in a *table*, whose shapes it names by their index, is made ready when something first asks it: a manifest has
+    to do with few of the shapes of its kind.
+    """
 
     __slots__ = (
+        "_raw",
+        "_table",
         "atomic",
         "default",
         "enum",
@@ -55,15 +62,29 @@ class Shape:
         "values",
     )
 
-    def __init__(self, raw: dict[str, Any]) -> None:
+    def __init__(self, raw: dict[str, Any], table: list[Shape] | None = None) -> None:
+        self._raw = raw
+        self._table: Sequence[Shape] = () if table is None else table
+        if table is None:
+            self._fill(raw)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in Shape.__slots__:
+            raise AttributeError(name)
+        self._fill(self._raw)
+        return getattr(self, name)
+
+    def _fill(self, raw: dict[str, Any]) -> None:
         self.type: str = raw["type"]
         self.name: str = raw.get("name", "")
         """The Go name of the type, for messages; empty where there is none."""
-        self.fields: dict[str, Shape] | None = raw.get("fields")
+        self.fields: dict[str, Shape] | None = None
         """Of an object: its fields in the order that people write them."""
-        self.values: Shape | None = raw.get("values")
+        if "fields" in raw:
+            self.fields = {name: self._table[index] for name, index in raw["fields"].items()}
+        self.values: Shape | None = self._table[raw["values"]] if "values" in raw else None
         """Of a map: the shape of each value. An object with neither takes any content."""
-        self.items: Shape | None = raw.get("items")
+        self.items: Shape | None = self._table[raw["items"]] if "items" in raw else None
         self.plain: type | None = None
         """The Python type of which every value fits, where nothing but the type counts."""
         if self.type in _PLAIN and not raw.keys() & _LIMITS:
@@ -134,13 +155,7 @@ def load(api_version: str, kind: str, target: Target) -> Shape | None:
 
 
 def link(table: list[dict[str, Any]]) -> Shape:
-    """The first shape of a compiled table, its references followed."""
-    shapes = [Shape(raw) for raw in table]
-    for shape, raw in zip(shapes, table, strict=True):
-        if "fields" in raw:
-            shape.fields = {name: shapes[index] for name, index in raw["fields"].items()}
-        if "values" in raw:
-            shape.values = shapes[raw["values"]]
-        if "items" in raw:
-            shape.items = shapes[raw["items"]]
+    """The first shape of a compiled table, whose shapes name others by their index."""
+    shapes: list[Shape] = []
+    shapes += [Shape(raw, shapes) for raw in table]
     return shapes[0]
