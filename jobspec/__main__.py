@@ -1,7 +1,5 @@
 """`python -m jobspec`."""
 
-import sys
+from jobspec.cli import program
 
-from jobspec.cli import main
-
-sys.exit(main())
+program()

@@ -45,16 +45,16 @@ ORDER = [
 ]
 WITHIN = {
     "jobspec.schemas": ["", "structure", "compiled", "crd", "json_schema", "openapi", "places", "explain", "files"],
-    "jobspec.documents": ["", "scalars", "libyaml", "document", "stored", "syntax", "reader", "writer", "files"],
+    "jobspec.documents": ["", "scalars", "libyaml", "document", "stored", "syntax", "go_scanner", "reader", "writer", "files"],
     "jobspec.validation": [
         "",
+        "text_formats",
         "formats",
         "wording",
         "structural",
         "releases",
         "builtin",
         "metadata",
-        "text_formats",
         "regex",
         "given",
         "given.values",
@@ -263,7 +263,8 @@ def _python(code: str, *arguments: str) -> set[str]:
 def _loaded(*arguments: str) -> set[str]:
     """The modules that Python has loaded at the end of a run."""
     return _python(
-        "import sys, runpy\ntry: runpy.run_module('jobspec', run_name='__main__')\nfinally: print(*sys.modules, file=sys.__stderr__)",
+        "import atexit, sys, runpy\natexit.register(lambda: print(*sys.modules, file=sys.__stderr__))\n"
+        "runpy.run_module('jobspec', run_name='__main__')",
         *arguments,
     )
 
