@@ -270,6 +270,8 @@ def _dry_run_arguments(parser: ArgumentParser) -> ArgumentParser:
     other = server.add_mutually_exclusive_group()
     other.add_argument("--context", metavar="NAME", help="ask the cluster of this context of your kubeconfig; nothing is stored there")
     other.add_argument("--envtest", action="store_true", help="start etcd and kube-apiserver from KUBEBUILDER_ASSETS for this run")
+    what = "store the CustomResourceDefinitions in this file or folder first, on kind and with --envtest; repeatable"
+    server.add_argument("--crd", action="append", default=[], metavar="PATH", help=what)
     server.add_argument("--kubernetes", default="", metavar="RELEASE", help="the Kubernetes of the kind cluster, 1.34.0 for example")
     server.add_argument("--recreate", action="store_true", help="make the kind cluster anew")
     server.add_argument("--delete", action="store_true", help="delete the kind cluster at the end; without a PATH, at once")

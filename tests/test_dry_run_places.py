@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -16,19 +15,24 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jobspec.cluster import asking, pool
-from jobspec.cluster.client import YAML, Client
+from jobspec.cluster import pool
+from jobspec.cluster.client import Client
 from jobspec.cluster.envtest import control_plane
 from jobspec.cluster.kubeconfig import of_config
-from jobspec.cluster.question import from_file
-from jobspec.cluster.server import Server
 from jobspec.diagnostics import JobspecError
-from jobspec.documents.files import Found, find
-from jobspec.judge import World
-from jobspec.manifests import check
-from jobspec.targets import choose
 from tests import server as servers
-from tests.cluster import Run, Runner, answering
+from tests.cluster import (
+    KUSTOMIZE_PATCH,
+    Run,
+    Runner,
+    answering,
+    assets,
+    config_of,
+    environment,
+    refused,
+    reply,
+    servers_in,
+)
 from tests.reference import ROOT, folder
 
 JOB = """\
@@ -73,47 +77,17 @@ def dry_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     return Runner(tmp_path / "kubeconfig", monkeypatch, capsys)
 
 
-def _assets() -> str:
-    """The folder of etcd and kube-apiserver; skips the test where there is none."""
-    place = os.environ.get("KUBEBUILDER_ASSETS")
-    if not place:
-        pytest.skip("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver (see CONTRIBUTING.md)")
-    return place
-
-
-def _run(*arguments: str | Path, environment: dict[str, str]) -> Run:
+def _run(*arguments: str | Path, env: dict[str, str]) -> Run:
     command = [sys.executable, "-m", "jobspec", "dry-run", *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     return Run(done.returncode, done.stdout, done.stderr)
 
 
-def _environment(place: Path, **more: str) -> dict[str, str]:
-    """An environment with a home and a place for temporary files of its own."""
-    home, scratch = place / "home", place / "scratch"
-    home.mkdir(exist_ok=True)
-    scratch.mkdir(exist_ok=True)
-    left_out = ("KUBECONFIG", "KUBEBUILDER_ASSETS", "DOCKER_HOST")
-    kept = {name: value for name, value in os.environ.items() if name not in left_out}
-    return {**kept, "HOME": str(home), "TMPDIR": str(scratch), "PYTHONPATH": str(ROOT), **more}
-
-
-def _servers_in(place: Path) -> list[str]:
-    """The programs that run in a folder."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if (process / "cwd").resolve().is_relative_to(place):
-                found.append((process / "cmdline").read_bytes().split(b"\0")[0].decode())
-        except OSError:  # gone meanwhile
-            continue
-    return found
-
-
 def test_envtest_gives_a_verdict_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    environment = _environment(tmp_path, KUBEBUILDER_ASSETS=_assets(), HTTPS_PROXY="http://127.0.0.1:9")
+    surroundings = environment(tmp_path, KUBEBUILDER_ASSETS=assets(), HTTPS_PROXY="http://127.0.0.1:9")
     (tmp_path / "job.yaml").write_text(JOB + "---\n" + JOB.replace("replicas", "replicaz"))
     (tmp_path / "set.yaml").write_text(SET)
-    done = _run(tmp_path / "job.yaml", tmp_path / "set.yaml", "--envtest", "-o", "json", environment=environment)
+    done = _run(tmp_path / "job.yaml", tmp_path / "set.yaml", "--envtest", "-o", "json", env=surroundings)
     assert done.told == [
         ("job.yaml:16:7", "unknown-field", "spec.pytorchReplicaSpecs.Master.replicaz"),
         ("set.yaml:21:7", "wrong-type", "size"),
@@ -121,32 +95,7 @@ def test_envtest_gives_a_verdict_and_leaves_nothing_behind(tmp_path: Path) -> No
     assert (done.code, done.statuses) == (1, ["valid", "invalid", "valid", "valid", "invalid"])
     assert "jobspec: asking the envtest server at https://127.0.0.1:" in done.err
     assert list((tmp_path / "scratch").iterdir()) == []
-    assert _servers_in(tmp_path / "scratch") == []
-
-
-def _hear() -> None:
-    """Let ^C be heard: what a shell starts in the background, as CI may be, ignores it, and so do its children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-@pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc to see what runs where")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
-    environment = _environment(tmp_path, KUBEBUILDER_ASSETS=_assets())
-    (tmp_path / "job.yaml").write_text(JOB)
-    command = [sys.executable, "-m", "jobspec", "dry-run", str(tmp_path / "job.yaml"), "--envtest"]
-    scratch = tmp_path / "scratch"
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, preexec_fn=_hear) as process:
-        deadline = time.monotonic() + 60
-        while len(_servers_in(scratch)) < 2 and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert len(_servers_in(scratch)) == 2
-        (private,) = [each for each in scratch.iterdir() if (each / "tokens.csv").exists()]
-        assert stat.S_IMODE(private.stat().st_mode) == 0o700
-        process.send_signal(number)
-        assert process.wait(30) == 130
-    assert _servers_in(scratch) == []
-    assert list(scratch.iterdir()) == []
+    assert servers_in(tmp_path / "scratch") == []
 
 
 def test_envtest_without_its_programs(dry_run: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -155,8 +104,8 @@ def test_envtest_without_its_programs(dry_run: Runner, monkeypatch: pytest.Monke
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     (tmp_path / "map.yaml").write_text(MAP)
 
-    def asked(assets: Path | str) -> tuple[int, str]:
-        monkeypatch.setenv("KUBEBUILDER_ASSETS", str(assets))
+    def asked(place: Path | str) -> tuple[int, str]:
+        monkeypatch.setenv("KUBEBUILDER_ASSETS", str(place))
         done = dry_run(tmp_path / "map.yaml", "--envtest")
         return done.code, done.err
 
@@ -171,85 +120,28 @@ def test_envtest_without_its_programs(dry_run: Runner, monkeypatch: pytest.Monke
     assert asked(tmp_path) == (2, missing)
     write("kube-apiserver", "echo cannot, for a test >&2; exit 1")
     assert asked(tmp_path) == (2, f"jobspec: kube-apiserver of {tmp_path} ends at once: cannot, for a test\n")
+    write("etcd", "echo no room >&2; exit 1")
+    write("kube-apiserver", "exec sleep 60")
+    assert asked(tmp_path) == (2, f"jobspec: etcd of {tmp_path} ends at once: no room\n")
+    (tmp_path / "etcd").write_text("a program for another machine")
+    assert asked(tmp_path) == (2, f"jobspec: cannot start {tmp_path}/etcd: Exec format error\n")
     assert list(scratch.iterdir()) == []
-    assert _servers_in(scratch) == []
+    assert servers_in(scratch) == []
 
 
 @pytest.fixture(scope="module")
 def own() -> Iterator[Client]:
-    with control_plane(_assets()) as client:
+    with control_plane(assets()) as client:
         yield client
 
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: ours}
-spec:
-  mlPolicy: {numNodes: 1, torch: {}}
-  template:
-    spec:
-      replicatedJobs:
-        - name: node
-          template:
-            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-            spec: {template: {spec: {containers: [{name: node, image: "example.com/train:v1"}]}}}
-"""
-TRAINJOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train}
-spec: {runtimeRef: {name: ours}}
-"""
-RUNTIMES = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes"
-HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
-#: Stands in for the trainer's webhook, which looks for the runtimes of jobs.
-HOOK = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: trainer}
-webhooks:
-  - name: trainjob.example.com
-    clientConfig: {url: "https://127.0.0.1:9/"}
-    failurePolicy: Ignore
-    timeoutSeconds: 1
-    rules: [{apiGroups: [trainer.kubeflow.org], apiVersions: ["*"], operations: ["*"], resources: [trainjobs]}]
-    admissionReviewVersions: [v1]
-    sideEffects: None
-"""
-
-
-def test_what_jobs_refer_to_is_there_while_they_are_asked_about(own: Client, tmp_path: Path) -> None:
-    (tmp_path / "jobs.yaml").write_text(f"{RUNTIME}---\n{TRAINJOB}---\n{TRAINJOB.replace('ours', 'torch-distributed')}")
-    target, server = choose([]), Server(own)
-    questions = from_file(Found(str(tmp_path / "jobs.yaml"), named=True), target, (), skip_unknown=False).questions
-    assert own.call("POST", HOOKS, HOOK, kind=YAML).ok
-    seen: list[list[int]] = []
-
-    def look() -> None:
-        seen.append([own.get(f"{RUNTIMES}/{name}").status for name in ("ours", "torch-distributed")])
-
-    answers = asking.ask(questions, server, target, owned=True, done=look)
-    assert [answer.accepts for answer in answers.values()] == [True, True, True]
-    assert seen == [[404, 404], [200, 200], [200, 200]]  # the runtime itself is asked about as a new object
-    look()
-    assert seen[-1] == [404, 404]
-    assert own.call("DELETE", f"{HOOKS}/trainer").ok
-
-
 @pytest.mark.slow
-def test_a_bare_server_says_to_public_manifests_what_validate_says(own: Client) -> None:
-    target, found = choose([]), find([str(folder("corpus", "manifests"))])
-    files = [from_file(each, target, (), skip_unknown=False) for each in found]
-    answers = asking.ask([each for file in files for each in file.questions], Server(own), target, owned=True, done=lambda: None)
-    assert len(answers) > 200
-    differences = []
-    for each, file in zip(found, files, strict=True):
-        ours = {row["index"] for row in check(each, target, (), World(webhooks=False)).report.documents if row["status"] == "invalid"}
-        theirs = {each.document.index for each in file.questions if not answers[each].accepts}
-        theirs |= {row["index"] for row in file.settled if row["status"] == "invalid"}
-        differences += [f"{file.path}: validate refuses {ours}, the server {theirs}"] if ours != theirs else []
-    assert differences == []
+def test_a_bare_server_says_to_public_manifests_what_validate_says(dry_run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", assets())
+    arguments = (folder("corpus"), "--skip-unknown", "--no-admission")
+    asked, judged = dry_run(*arguments, "--envtest"), dry_run.validate(*arguments)
+    assert len(asked.statuses) > 350
+    assert refused(asked.report) ^ refused(judged.report) == {KUSTOMIZE_PATCH}
 
 
 def test_a_slow_server_is_not_waited_for_for_ever(own: Client) -> None:
@@ -276,20 +168,11 @@ def test_a_busy_server_and_a_lost_connection_are_tried_again() -> None:
         asked.append(request.path)
         if len(asked) == 1:
             return  # and the connection is closed
-        body = b'{"gitVersion": "v1"}'
-        request.send_response(429 if len(asked) == 2 else 200)
-        request.send_header("Retry-After", "0")
-        request.send_header("Content-Length", str(len(body)))
-        request.end_headers()
-        request.wfile.write(body)
+        reply(request, b'{"gitVersion": "v1"}', status=429 if len(asked) == 2 else 200, Retry_After="0")
 
-    with answering(answer) as port:
-        clusters = [{"name": "a", "cluster": {"server": f"http://127.0.0.1:{port}"}}]
-        contexts = [{"name": "a", "context": {"cluster": "a", "user": "a"}}]
-        config = {"current-context": "a", "contexts": contexts, "clusters": clusters, "users": [{"name": "a", "user": {}}]}
-        with closing(of_config(config, "a server")) as client:
-            reply = client.get("/version")
-    assert (reply.status, reply.body, asked) == (200, {"gitVersion": "v1"}, ["/version"] * 3)
+    with answering(answer) as port, closing(of_config(config_of(port), "a server")) as client:
+        found = client.get("/version")
+    assert (found.status, found.body, asked) == (200, {"gitVersion": "v1"}, ["/version"] * 3)
 
 
 def _command(process: Path) -> str:
@@ -314,7 +197,7 @@ def test_the_real_kind_program(tmp_path: Path) -> None:
     before = config.read_bytes(), config.stat().st_mtime_ns
     (tmp_path / "job.yaml").write_text(JOB)
     has_docker = bool(shutil.which("docker")) and subprocess.run(["docker", "info"], capture_output=True).returncode == 0
-    done = _run(tmp_path / "job.yaml", "--delete", environment=_environment(tmp_path))
+    done = _run(tmp_path / "job.yaml", "--delete", env=environment(tmp_path))
     if has_docker:
         assert (done.code, done.out.splitlines()[-1][:20]) == (0, "1 document: 1 valid (")
     else:
@@ -332,6 +215,36 @@ def test_without_the_kind_program(dry_run: Runner, monkeypatch: pytest.MonkeyPat
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("jobspec: there is no program `kind` on the PATH: install kind (https://kind.sigs.k8s.io")
     assert "say --envtest, which needs neither kind nor Docker" in done.err
+
+
+@pytest.mark.parametrize(
+    ("complaint", "told"),
+    [
+        (
+            "ERROR: failed to list clusters: Cannot connect to the Docker daemon at unix:///a. Is it running?",
+            "Is it running? Start Docker, or say",
+        ),
+        (
+            "permission denied while trying to connect to the Docker daemon socket.",
+            "socket. Get the right to use Docker (its group is `docker`), or say",
+        ),
+        (
+            'command failed: exec: "docker": executable file not found in $PATH',
+            "failed: there is no program `docker` on the PATH: install kind",
+        ),
+        ("Creating cluster\nERROR: no space left", "failed: no space left\n"),
+    ],
+)
+def test_what_kind_complains_of(complaint: str, told: str, dry_run: Runner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "map.yaml").write_text(MAP)
+    (tmp_path / "complaint").write_text(complaint)
+    (tmp_path / "kind").write_text('#!/bin/sh\n/bin/cat "${0%/*}/complaint" >&2\nexit 1\n')
+    (tmp_path / "kind").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = dry_run(tmp_path / "map.yaml")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("jobspec: `kind get clusters` failed: ")
+    assert told in done.err
 
 
 #: Stands in for kind where there is no Docker: knows of one cluster, the API server at hand, and like kind writes where

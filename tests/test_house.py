@@ -45,7 +45,7 @@ ORDER = [
 ]
 WITHIN = {
     "jobspec.schemas": ["", "structure", "compiled", "crd", "json_schema", "openapi", "places", "explain", "files"],
-    "jobspec.documents": ["", "scalars", "libyaml", "document", "stored", "syntax", "go_scanner", "reader", "writer", "files"],
+    "jobspec.documents": ["", "scalars", "libyaml", "document", "stored", "syntax", "go_scanner", "alike", "reader", "writer", "files"],
     "jobspec.validation": [
         "",
         "text_formats",

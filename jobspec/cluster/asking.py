@@ -3,55 +3,63 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager, nullcontext
 
 from jobspec.cluster import pool, preparation, webhooks
-from jobspec.runtimes.runtime import API_VERSION, Reference, shipped
+from jobspec.runtimes.runtime import API_VERSION, Reference, is_meant, shipped
 from jobspec.targets import KINDS, OPERATORS
 from jobspec.validation.verdict import verdict
-from jobspec.workloads import TRAINJOB
+from jobspec.workloads import TRAINJOB, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
     from jobspec.cluster.question import Question
     from jobspec.cluster.server import Answer, Server
     from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
     from jobspec.targets import Target
 
-_CRD = "CustomResourceDefinition"
-_GIVE_CRD = "install the CRD that defines it, or pass the document by: --skip-unknown"
+_CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+_NAMESPACE = ("v1", "Namespace")
 _CLUSTER_WIDE = "ClusterTrainingRuntime"
-_RUNTIMES = ("TrainingRuntime", _CLUSTER_WIDE)
+_RUNTIMES = ((API_VERSION, "TrainingRuntime"), (API_VERSION, _CLUSTER_WIDE))
+
+#: The kinds that the server itself looks for on behalf of Pods, and the trainer's webhook on behalf of jobs.
+_SOUGHT = (("v1", "ServiceAccount"), ("scheduling.k8s.io/v1", "PriorityClass"), ("node.k8s.io/v1", "RuntimeClass"), *_RUNTIMES)
+
+_GIVE_CRD = "install the CRD that defines it, or pass the document by: --skip-unknown"
 
 
-def ask(questions: Sequence[Question], server: Server, target: Target, *, owned: bool, done: Callable[[], None]) -> dict[Question, Answer]:
+def ask(
+    questions: Sequence[Question], server: Server, target: Target, *, owned: bool, done: Callable[[], None], crds: Sequence[Document] = ()
+) -> dict[Question, Answer]:
     """The server's answer to each question; *done* is called after each.
 
-    A server that is *owned* is made ready: what others need is stored in it once it is accepted. Nothing is stored in any other.
+    A server that is *owned* is made ready: it gets the user's own *crds*, and what others need is stored in it once it is accepted.
+    Nothing is stored in any other.
     """
     answers: dict[Question, Answer] = {}
 
     def ask_these(some: Sequence[Question]) -> None:
         answers.update(zip(some, pool.each(some, server.ask, done=done), strict=True))
 
-    needed = [each for each in questions if each.document.kind in (_CRD, "Namespace")]
-    jobs = [each for each in questions if _pair(each) == TRAINJOB]
-    ask_these(needed)
+    first = [each for each in questions if _pair(each) in (_CRD, _NAMESPACE)]
+    sought = [each for each in questions if _pair(each) in _SOUGHT]
+    rest = [each for each in questions if _pair(each) not in (_CRD, _NAMESPACE, *_SOUGHT)]
+    ask_these(first)
     if owned:
-        _prepare(questions, answers, server, target)
-    ask_these([each for each in questions if each not in needed and each not in jobs])
-    passing = _store_runtimes(jobs, answers, server, target) if owned and not webhooks.absent(server, {TRAINJOB}) else []
-    try:
-        ask_these(jobs)
-    finally:
-        preparation.remove(server, passing)
+        _prepare(questions, answers, server, target, crds)
+    ask_these(sought)
+    with _stored_meanwhile(sought, rest, answers, server, target) if owned else nullcontext():
+        ask_these(rest)
     for question, answer in answers.items():
         if answer.kind_is_missing:
-            answer.diagnostics.append(_missing_kind(question, answers, target, server))
+            answer.diagnostics.append(_missing_kind(question, answers, target, server, crds))
         for diagnostic in answer.diagnostics:
-            if diagnostic.rule == "missing-namespace":
-                diagnostic.hint = _how_to_get_namespace(server.namespace_of(question), answers)
+            diagnostic.hint = diagnostic.hint or _how_to_get_it(diagnostic, question, answers, server)
     return answers
 
 
@@ -59,31 +67,56 @@ def _pair(question: Question) -> tuple[str, str]:
     return question.document.api_version, question.document.kind
 
 
-def _prepare(questions: Sequence[Question], answers: dict[Question, Answer], server: Server, target: Target) -> None:
-    """Store CRDs and namespaces: those of the set, those of the target, and those that documents name."""
-    for question, answer in answers.items():
-        if answer.accepts:
+def _prepare(
+    questions: Sequence[Question], answers: dict[Question, Answer], server: Server, target: Target, crds: Sequence[Document]
+) -> None:
+    """Store CRDs and namespaces: what the user brings along, what is of the set, and for the rest those of the target."""
+    accepted = [question for question, answer in answers.items() if answer.accepts]
+    definitions = [each.data for each in (*crds, *(question.document for question in accepted if _pair(question) == _CRD))]
+    preparation.install(server, definitions)
+    for question in accepted:
+        if _pair(question) == _NAMESPACE:
             preparation.store_document(server, question)
-            if question.document.kind == _CRD:
-                preparation.wait_for(server, preparation.defined(answer.merged))
-    preparation.install_kinds(server, {_pair(each) for each in questions}, target)
+    defined = [_defined(each) for each in definitions]
+    preparation.install_kinds(server, {pair for pair in map(_pair, questions) if _without_version(pair) not in defined}, target)
     preparation.make_namespaces(server, {server.namespace_of(each) for each in questions})
 
 
-def _store_runtimes(jobs: Sequence[Question], answers: dict[Question, Answer], server: Server, target: Target) -> list[str]:
-    """Store the runtimes that jobs refer to, of the set or as the trainer ships them; those that were not there are given back.
+def _defined(crd: Any) -> tuple[str, str]:
+    """Group and kind of what a CRD defines."""
+    return crd["spec"]["group"], crd["spec"]["names"]["kind"]
 
-    It is the trainer's webhook that looks for them.
-    """
-    passing = []
-    wanted = {(reference.kind, reference.name) for reference in (Reference(each.document.data) for each in jobs)}
-    for question, answer in list(answers.items()):
-        document = question.document
-        if answer.accepts and document.kind in _RUNTIMES and (document.kind, document.name) in wanted:
-            place = preparation.store_document(server, question)
-            passing += [] if answer.live else [place]
-            wanted.discard((document.kind, document.name))
-    return passing + _store_shipped([name for kind, name in wanted if kind == _CLUSTER_WIDE], server, target)
+
+def _without_version(pair: tuple[str, str]) -> tuple[str, str]:
+    return pair[0].rpartition("/")[0], pair[1]
+
+
+@contextmanager
+def _stored_meanwhile(
+    sought: Sequence[Question], rest: Sequence[Question], answers: dict[Question, Answer], server: Server, target: Target
+) -> Iterator[None]:
+    """Accepted objects that others are refused without are there, as are the runtimes that jobs refer to and the trainer ships."""
+    runtimes = _wanted_runtimes(rest, server)
+    passing: list[str] = []
+    try:
+        for question in sought if rest else ():
+            document = question.document
+            if answers[question].accepts and (_pair(question) not in _RUNTIMES or (document.kind, document.name) in runtimes):
+                place = preparation.store_document(server, question)
+                passing += [] if answers[question].live else [place]
+                runtimes.discard((document.kind, document.name))
+        passing += _store_shipped([name for kind, name in runtimes if kind == _CLUSTER_WIDE], server, target)
+        yield
+    finally:
+        preparation.remove(server, passing)
+
+
+def _wanted_runtimes(jobs: Iterable[Question], server: Server) -> set[tuple[str, str]]:
+    """Kind and name of the runtimes that a webhook of the server is going to look for."""
+    references = [Reference(each.document.data) for each in jobs if _pair(each) == TRAINJOB]
+    if not references or webhooks.absent(server, [TRAINJOB]):
+        return set()
+    return {(each.kind, each.name) for each in references}
 
 
 def _store_shipped(names: Sequence[str], server: Server, target: Target) -> list[str]:
@@ -99,20 +132,21 @@ def _store_shipped(names: Sequence[str], server: Server, target: Target) -> list
     return passing
 
 
-def _missing_kind(question: Question, answers: dict[Question, Answer], target: Target, server: Server) -> Diagnostic:
+def _missing_kind(question: Question, answers: Iterable[Question], target: Target, server: Server, crds: Sequence[Document]) -> Diagnostic:
     document = question.document
     message = f"{server.client.name} has no kind {document.kind} of {document.api_version}"
     _, said = verdict(document, target)
     unknown = next((each for each in said if each.rule == "unknown-kind"), None)  # which tells a wrong version from a wrong kind
     found = document.problem("missing-kind", message, (unknown.field if unknown else "kind",))
-    found.hint = _how_to_get_kind(_pair(question), answers, target) or (unknown.hint if unknown else "") or _GIVE_CRD
+    found.hint = _how_to_get_kind(_pair(question), answers, target, crds) or (unknown.hint if unknown else "") or _GIVE_CRD
     return found
 
 
-def _how_to_get_kind(pair: tuple[str, str], answers: dict[Question, Answer], target: Target) -> str:
-    for other in answers:
-        if other.document.kind == _CRD and _defines(other, pair):
-            return f"its CRD stands in {other.document.file}: apply that first, since a dry-run stores nothing"
+def _how_to_get_kind(pair: tuple[str, str], questions: Iterable[Question], target: Target, crds: Sequence[Document]) -> str:
+    for document in (*crds, *(each.document for each in questions if _pair(each) == _CRD)):
+        defined = value_at(document.data, ("spec", "group")), value_at(document.data, ("spec", "names", "kind"))
+        if defined == _without_version(pair):
+            return f"its CRD stands in {_there(document)}"
     component = KINDS.get(pair, "")
     if component not in OPERATORS:
         return ""
@@ -120,16 +154,21 @@ def _how_to_get_kind(pair: tuple[str, str], answers: dict[Question, Answer], tar
     return f"install {component}, or its CRD alone: {command}"
 
 
-def _defines(crd: Question, pair: tuple[str, str]) -> bool:
-    defined = (crd.value(("spec", "group")), crd.value(("spec", "names", "kind")))
-    return defined == (pair[0].rpartition("/")[0], pair[1])
+def _how_to_get_it(diagnostic: Diagnostic, question: Question, answers: Iterable[Question], server: Server) -> str:
+    """The remedy where a document needs an object that the server does not have; empty for all other diagnostics."""
+    document = question.document
+    if diagnostic.rule == "missing-namespace":
+        name = server.namespace_of(question)
+        known = (each.document for each in answers if _pair(each) == _NAMESPACE and each.document.name == name)
+        return next((f"it stands in {_there(each)}" for each in known), f"make it first: kubectl create namespace {name}")
+    if diagnostic.rule == "refused-by-webhook" and diagnostic.field.lower() == "spec.runtimeref" and _pair(question) == TRAINJOB:
+        known = (each.document for each in answers if is_meant(Reference(document.data), document, each.document))
+        return next((f"it stands in {_there(each)}" for each in known), "")
+    return ""
 
 
-def _how_to_get_namespace(name: str, answers: dict[Question, Answer]) -> str:
-    for other in answers:
-        if other.document.kind == "Namespace" and other.document.name == name:
-            return f"it stands in {other.document.file}: apply that first, since a dry-run stores nothing"
-    return f"make it first: kubectl create namespace {name}"
+def _there(document: Document) -> str:
+    return f"{document.file}: apply that first, since a dry-run stores nothing"
 
 
 def apply_webhooks(answers: dict[Question, Answer], server: Server, target: Target, *, closed: bool) -> None:

@@ -26,6 +26,7 @@ _ANSWER_SECONDS = 60  # a webhook alone may take 30
 _PAUSES = (0.2, 0.5, 1.0)  # before each further try
 _LONGEST_PAUSE = 10.0  # that a server may ask for
 _TOO_BUSY = (429, 503)
+_NOBODY = 'User "system:anonymous"'
 
 
 class Reply:
@@ -88,12 +89,18 @@ class Client:
             if response.status not in _TOO_BUSY or pause is None:
                 break
             time.sleep(max(pause, _wanted_pause(response)))
-        if response.status == 401:
+        reply = _reply(response)
+        if reply.status == 401:
             raise JobspecError(
                 f"{self.name}: the server at {self.url} does not accept the credentials (401): the token or certificate in the kubeconfig "
                 "has expired or belongs to another cluster; log in again"
             )
-        return _reply(response)
+        if reply.status == 403 and _NOBODY in reply.message:
+            raise JobspecError(
+                f"{self.name}: the server at {self.url} takes you for nobody (403): the user of the context has no credentials, "
+                "or the program that gets them has failed"
+            )
+        return reply
 
     def get(self, path: str) -> Reply:
         """What stands at a path."""
@@ -142,11 +149,18 @@ def _wanted_pause(response: BaseHTTPResponse) -> float:
 def _is_passing(error: Exception) -> bool:
     """Whether the next try may fare better: the connection was lost or refused, but nobody was slow or not trusted."""
     lost = (errors.ProtocolError, errors.NewConnectionError, ConnectionError)
-    return isinstance(error, lost) and not isinstance(error, errors.NameResolutionError)
+    return (isinstance(error, lost) and not isinstance(error, errors.NameResolutionError)) or _is_cut_off(error)
+
+
+def _is_cut_off(error: Exception) -> bool:
+    """Whether the connection was closed before it was secure."""
+    return isinstance(error, errors.SSLError) and "EOF" in str(error)
 
 
 def _told(error: Exception, url: str) -> str:
     """Why there is no reply, in words for whoever chose the server."""
+    if isinstance(error, errors.ProtocolError) or _is_cut_off(error):
+        return f"the server at {url} closed the connection, several times: {_cause(error)}"
     if isinstance(error, errors.SSLError):
         return _told_of_tls(str(error), url)
     if isinstance(error, errors.ProxyError):
@@ -159,8 +173,6 @@ def _told(error: Exception, url: str) -> str:
         return f"nothing answers at {url}: no connection within {_CONNECT_SECONDS} s; is a VPN or a firewall in the way?"
     if isinstance(error, errors.TimeoutError):
         return f"the server at {url} took the request and did not answer in time"
-    if isinstance(error, errors.ProtocolError):
-        return f"the server at {url} closed the connection, several times: {_cause(error)}"
     return f"the connection to {url} broke: {_cause(error)}"
 
 

@@ -18,25 +18,55 @@ if TYPE_CHECKING:
 
 #: What the server keeps about an object, and nobody writes.
 _KEPT = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the whole object once more, as text
+_SECRET = ("v1", "Secret")
 
 
 def difference(question: Question, answer: Answer, target: Target) -> str:
     """A unified diff from the live object to what an apply makes of it; empty where nothing changes.
 
-    Both sides have the server's defaults, so that these do not show. A new object is told as it was written.
+    Both sides have the server's defaults, so that these do not show. A new object is told as it was written. The values of a Secret
+    are told by nobody.
     """
     document = question.document
-    after = answer.merged if answer.live else document.data
+    before, after = answer.live or {}, answer.merged if answer.live else document.data
     if after is None:
         return ""
+    if (document.api_version, document.kind) == _SECRET:
+        before, after = _masked(before, after, "before"), _masked(after, before or after, "after")
     name = "/".join(part for part in (document.kind, document.namespace, document.name) if part)
-    before = _lines(answer.live, question, target) if answer.live else []
-    old = f"live {name}" if answer.live else "/dev/null"
-    return "".join(difflib.unified_diff(before, _lines(after, question, target), old, f"{document.file} {name}"))
+    old = f"live {name}" if before else "/dev/null"
+    old_lines = _lines(before, question, target) if before else []
+    return "".join(difflib.unified_diff(old_lines, _lines(after, question, target), old, f"{document.file} {name}"))
+
+
+def _masked(data: dict[str, Any], other: dict[str, Any], word: str) -> dict[str, Any]:
+    """A Secret of which only shows which values are different in the *other* one."""
+    masked: dict[str, Any] = {}
+    for part in ("data", "stringData"):
+        if part in data:
+            others = _values(other, part)
+            masked[part] = {key: "***" if others.get(key) == value else f"*** ({word})" for key, value in _values(data, part).items()}
+    return {**data, **masked}
+
+
+def _values(secret: dict[str, Any], part: str) -> dict[str, Any]:
+    values = secret.get(part)
+    return values if isinstance(values, dict) else {}
 
 
 def _lines(data: dict[str, Any], question: Question, target: Target) -> list[str]:
-    metadata = {key: value for key, value in data["metadata"].items() if key not in _KEPT} if isinstance(data.get("metadata"), dict) else {}
-    shown = {key: metadata if key == "metadata" else value for key, value in data.items() if key != "status"}
+    shown = {key: value for key, value in data.items() if key != "status"}
+    if isinstance(data.get("metadata"), dict):
+        shown["metadata"] = _written(data["metadata"])
     shape = shapes.load(question.document.api_version, question.document.kind, target)
     return write([arrange(shown, shape)]).splitlines(keepends=True)
+
+
+def _written(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The part of an object's metadata that somebody wrote."""
+    written = {key: value for key, value in metadata.items() if key not in _KEPT}
+    annotations = written.get("annotations")
+    if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
+        written["annotations"] = {key: value for key, value in annotations.items() if key != _LAST_APPLIED}
+    return written

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-import subprocess
-import tempfile
 import time
 from contextlib import closing, contextmanager
 
 from jobspec.cluster.kubeconfig import of_config
+from jobspec.cluster.programs import programs
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
@@ -18,9 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.cluster.client import Client
+    from jobspec.cluster.programs import Programs
 
-_PROGRAMS = ("etcd", "kube-apiserver")
-_READY_SECONDS = 60
+_ETCD = "etcd"
+_SERVER = "kube-apiserver"
+_READY_SECONDS = 120  # on a busy machine
 _TRIES = 3  # somebody else may take the port between our look and the server's
 _WAYS = "`setup-envtest use -p path` prints such a folder"
 
@@ -32,32 +33,23 @@ def control_plane(assets: str) -> Iterator[Client]:
     All it writes stands in a folder that only the user can read, removed at the end; etcd listens on a socket in there.
     """
     _look_for_programs(assets)
-    with tempfile.TemporaryDirectory(prefix="jobspec-", ignore_cleanup_errors=True) as folder:
-        processes: list[subprocess.Popen[bytes]] = []
-        try:
-            processes.append(_start_etcd(assets, folder))
-            with closing(_start_server(assets, folder, processes)) as client:
-                yield client
-        finally:
-            for process in processes:
-                process.kill()  # nothing of it is to be kept
-            for process in processes:
-                process.wait()
+    with programs(assets) as running:
+        _start_etcd(running)
+        with closing(_start_server(running)) as client:
+            yield client
 
 
 def _look_for_programs(assets: str) -> None:
     if not assets:
-        raise JobspecError(f"--envtest: set KUBEBUILDER_ASSETS to a folder with {' and '.join(_PROGRAMS)}; {_WAYS}")
-    missing = [name for name in _PROGRAMS if not os.access(os.path.join(assets, name), os.X_OK)]
+        raise JobspecError(f"--envtest: set KUBEBUILDER_ASSETS to a folder with {_ETCD} and {_SERVER}; {_WAYS}")
+    missing = [name for name in (_ETCD, _SERVER) if not os.access(os.path.join(assets, name), os.X_OK)]
     if missing:
         raise JobspecError(f"--envtest: {assets}, which KUBEBUILDER_ASSETS names, has no program {' and no '.join(missing)}; {_WAYS}")
 
 
-def _start_etcd(assets: str, folder: str) -> subprocess.Popen[bytes]:
-    return _start(
-        assets,
-        folder,
-        "etcd",
+def _start_etcd(running: Programs) -> None:
+    running.start(
+        _ETCD,
         "--data-dir=etcd",
         "--unsafe-no-fsync",
         "--listen-client-urls=unix://client:1",  # a socket of that name in the folder
@@ -68,17 +60,15 @@ def _start_etcd(assets: str, folder: str) -> subprocess.Popen[bytes]:
     )
 
 
-def _start_server(assets: str, folder: str, processes: list[subprocess.Popen[bytes]]) -> Client:
-    """Start kube-apiserver and wait until it is ready; its process joins *processes*."""
+def _start_server(running: Programs) -> Client:
+    """A client for kube-apiserver, which is started now, and ready."""
     token = secrets.token_urlsafe(32)
-    with open(os.path.join(folder, "tokens.csv"), "w", encoding="utf-8") as file:
+    with open(os.path.join(running.folder, "tokens.csv"), "w", encoding="utf-8") as file:
         file.write(f"{token},jobspec,jobspec,system:masters\n")
     for _ in range(_TRIES):
         port = _free_port()
-        server = _start(
-            assets,
-            folder,
-            "kube-apiserver",
+        running.start(
+            _SERVER,
             "--etcd-servers=unix://client:1",
             "--bind-address=127.0.0.1",
             f"--secure-port={port}",
@@ -91,27 +81,36 @@ def _start_server(assets: str, folder: str, processes: list[subprocess.Popen[byt
             "--service-account-signing-key-file=certificates/apiserver.key",
             "--disable-admission-plugins=ServiceAccount",  # nobody makes the accounts that pods would need
         )
-        processes.append(server)
-        client = _wait(server, folder, port, token)
+        client = _wait(running, port, token)
         if client:
             return client
-    raise JobspecError(f"kube-apiserver of {assets} ends at once: {_last_line(folder, 'kube-apiserver')}")
+        ended = running.ended()
+        if ended != _SERVER:
+            break
+    if ended:
+        raise JobspecError(f"{ended} of {running.place} ends at once: {running.last_line(ended)}")
+    raise JobspecError(f"{_SERVER} is not ready after {_READY_SECONDS} s: {running.last_line(_SERVER)}")
 
 
-def _wait(server: subprocess.Popen[bytes], folder: str, port: int, token: str) -> Client | None:
-    """A client for the server once it is ready, None where it ends before."""
-    certificate = os.path.join(folder, "certificates", "apiserver.crt")
+def _wait(running: Programs, port: int, token: str) -> Client | None:
+    """A client for the server once it is ready; None where a program ends before, or it takes too long."""
+    certificate = os.path.join(running.folder, "certificates", "apiserver.crt")
     client = None
     deadline = time.monotonic() + _READY_SECONDS
-    while server.poll() is None:
-        if time.monotonic() > deadline:
-            raise JobspecError(f"kube-apiserver is not ready after {_READY_SECONDS} s: {_last_line(folder, 'kube-apiserver')}")
+    while not running.ended() and time.monotonic() < deadline:
         if client is None and _listens(port) and os.path.exists(certificate):
             client = of_config(_config(port, certificate, token), "the envtest server")
-        if client is not None and client.get("/readyz").ok:
+        if client is not None and _is_ready(client):
             return client
         time.sleep(0.05)
     return None
+
+
+def _is_ready(client: Client) -> bool:
+    try:
+        return client.get("/readyz").ok
+    except JobspecError:  # it ends just now, or somebody else has the port
+        return False
 
 
 def _config(port: int, certificate: str, token: str) -> dict[str, object]:
@@ -121,15 +120,6 @@ def _config(port: int, certificate: str, token: str) -> dict[str, object]:
         "clusters": [{"name": "jobspec", "cluster": {"server": f"https://127.0.0.1:{port}", "certificate-authority": certificate}}],
         "users": [{"name": "jobspec", "user": {"token": token}}],
     }
-
-
-def _start(assets: str, folder: str, name: str, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a program in the folder, in a session of its own, so that ^C reaches us and not it."""
-    program = os.path.abspath(os.path.join(assets, name))
-    with open(os.path.join(folder, f"{name}.log"), "wb") as log:
-        return subprocess.Popen(  # noqa: S603 (the programs that the user named)
-            [program, *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-        )
 
 
 def _free_port() -> int:
@@ -142,9 +132,3 @@ def _free_port() -> int:
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _last_line(folder: str, name: str) -> str:
-    with open(os.path.join(folder, f"{name}.log"), encoding="utf-8", errors="replace") as log:
-        lines = log.read().splitlines()
-    return lines[-1] if lines else "it says nothing"

@@ -89,6 +89,8 @@ def _complaint(told: str) -> str:
     """The last line of kind's complaint; where there is no Docker, what to do about that."""
     lines = [line.strip() for line in told.splitlines() if line.strip()]
     last = lines[-1].removeprefix("ERROR: ").removeprefix("Command Output: ") if lines else "it says nothing"
+    if "permission denied" in told.lower():
+        return f"{last} Get the right to use Docker (its group is `docker`), {_WAY_OUT}"
     if "docker daemon" in told.lower():
         return f"{last} Start Docker, {_WAY_OUT}"
     if 'exec: "docker"' in told or "executable file not found" in told:

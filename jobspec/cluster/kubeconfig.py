@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from yaml import YAMLError
+
 from jobspec.diagnostics import JobspecError
 
 try:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _LOOPBACK = ("localhost", "::1")
+_BROKEN = (YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError)  # what the package says of a file that is no kubeconfig
 
 
 def of_context(context: str, files: str | None) -> Client:
@@ -36,6 +39,8 @@ def of_context(context: str, files: str | None) -> Client:
         config.load_kube_config(files, context, configuration, persist_config=False)
     except config.ConfigException as error:
         raise JobspecError(f"--context {context}: {error}") from None
+    except _BROKEN as error:
+        raise JobspecError(f"--context {context}: the kubeconfig cannot be read: {error}") from None
     return _client(configuration, f"context `{context}`", chosen["context"].get("namespace") or "default")
 
 
@@ -47,6 +52,8 @@ def of_config(content: dict[str, Any], name: str) -> Client:
 
 
 def _client(configuration: Any, name: str, namespace: str) -> Client:
+    if "://" not in configuration.host:
+        raise JobspecError(f"{name}: the `server` of the kubeconfig is `{configuration.host}`; write https:// before it")
     host = urlsplit(configuration.host).hostname or ""
     if host in _LOOPBACK or host.startswith("127."):
         configuration.proxy = None  # no proxy leads to this machine; kubectl asks none either

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-from jobspec.cluster.client import APPLY, MANAGER
+from jobspec.cluster.client import APPLY, MANAGER, Client
 from jobspec.diagnostics import JobspecError
 from jobspec.targets import KINDS, OPERATORS
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _TAKE = {"fieldManager": MANAGER, "force": "true"}
 _SERVED_SECONDS = 30
+_REMOVED_SECONDS = 3
 
 
 def install_kinds(server: Server, kinds: Iterable[tuple[str, str]], target: Target) -> None:
@@ -31,14 +32,20 @@ def install_kinds(server: Server, kinds: Iterable[tuple[str, str]], target: Targ
     from jobspec import models
     from jobspec.schemas.crd import crd
 
-    for api_version, kind in ours:
-        definition = crd(getattr(models, kind), target[KINDS[api_version, kind]])
-        store(server, f"{_CRDS}/{definition['metadata']['name']}", json.dumps(definition))
-    wait_for(server, ours)
+    install(server, [crd(getattr(models, kind), target[KINDS[api_version, kind]]) for api_version, kind in ours])
 
 
-def wait_for(server: Server, kinds: Iterable[tuple[str, str]]) -> None:
-    """Wait until the server serves *kinds*, which takes it a moment after their CRDs are stored."""
+def install(server: Server, crds: Iterable[Any]) -> None:
+    """Store CRDs, and wait until the server serves what they define."""
+    crds = list(crds)
+    for crd in crds:
+        store(server, f"{_CRDS}/{crd['metadata']['name']}", json.dumps(crd))
+    for crd in crds:
+        _wait_for(server, _defined(crd))
+
+
+def _wait_for(server: Server, kinds: Iterable[tuple[str, str]]) -> None:
+    """Wait until the server serves *kinds*, which takes it a moment after their CRD is stored."""
     deadline = time.monotonic() + _SERVED_SECONDS
     for api_version, kind in kinds:
         while not _is_served(server, api_version, kind):
@@ -81,12 +88,13 @@ def store_document(server: Server, question: Question) -> str:
 
 
 def remove(server: Server, places: Iterable[str]) -> None:
-    """Delete objects."""
+    """Delete objects, with little patience: that may be the last thing that an interrupted run does."""
+    client = Client(server.client.api, server.client.name, seconds=_REMOVED_SECONDS)
     for place in places:
-        server.client.call("DELETE", place)
+        client.call("DELETE", place)
 
 
-def defined(crd: Any) -> list[tuple[str, str]]:
-    """API version and kind of what a stored CRD defines."""
+def _defined(crd: Any) -> list[tuple[str, str]]:
+    """API version and kind of what a CRD defines and has served."""
     spec = crd["spec"]
     return [(f"{spec['group']}/{version['name']}", spec["names"]["kind"]) for version in spec["versions"] if version["served"]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from jobspec import shapes
 from jobspec.arrange import arrange
 from jobspec.documents.files import mentions, text_of
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from jobspec.documents.files import Found
     from jobspec.overlays.layer import Layer
     from jobspec.targets import Target
+    from jobspec.validation.given.kinds import Kinds
 
 #: Groups of manifests that programs on this side read, and that no server has.
 _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")
@@ -66,12 +69,12 @@ def row(index: int, status: str, document: Document | None = None) -> dict[str, 
     return {"index": index, "apiVersion": version, "kind": kind, "name": name, "status": status}
 
 
-def from_file(found: Found, target: Target, layers: Sequence[Layer], *, skip_unknown: bool) -> File:
-    """What to ask about a file, with overlays laid on its jobs."""
+def from_file(found: Found, target: Target, layers: Sequence[Layer] = (), kinds: Kinds | None = None, *, skip_unknown: bool) -> File:
+    """What to ask about a file, with overlays laid on its jobs; *kinds* are those that the user brings along."""
     file = File(found.path)
     skip = skip_unknown or not found.named
     if layers:
-        _with_layers(file, found, target, layers, skip_unknown=skip_unknown)
+        _with_layers(file, found, target, layers, World(skip_unknown=skip_unknown, kinds=kinds))
     else:
         _as_written(file, found, target, skip=skip)
     return file
@@ -84,6 +87,7 @@ def _as_written(file: File, found: Found, target: Target, *, skip: bool) -> None
         return
     text = text_of(found.path)
     lists = _lists(text, found.path) if isinstance(text, str) else set()
+    pieces = list(chunks(text.removeprefix("\ufeff"))) if isinstance(text, str) else []
     for document in documents:
         own = [each for each in problems if each.document == document.index]
         if not _is_for_server(document):
@@ -94,7 +98,7 @@ def _as_written(file: File, found: Found, target: Target, *, skip: bool) -> None
             file.questions.append(Question(document, write([document.data])))
             file.diagnostics += own  # what is lost in what is sent
         else:
-            question = _own(document, text)
+            question = _own(document, pieces)
             question.duplicates = [each for each in own if each.rule == "duplicate-key"]
             file.questions.append(question)
     decoded = {document.index for document in documents}
@@ -103,11 +107,11 @@ def _as_written(file: File, found: Found, target: Target, *, skip: bool) -> None
     file.settled += [row(index, "invalid") for index in sorted(lost)]
 
 
-def _with_layers(file: File, found: Found, target: Target, layers: Sequence[Layer], *, skip_unknown: bool) -> None:
+def _with_layers(file: File, found: Found, target: Target, layers: Sequence[Layer], world: World) -> None:
     """Overlays are laid only on a file that is valid by itself; what is sent is what is rendered."""
     from jobspec.overlays import lay as overlays
 
-    base = check(found, target, (), World(skip_unknown=skip_unknown).of_bases())
+    base = check(found, target, (), world.of_bases())
     if not base.report.valid:
         file.settled, file.diagnostics = base.report.documents, base.report.diagnostics
         return
@@ -133,12 +137,13 @@ def _group(document: Document) -> str:
 
 def _lists(text: str, path: str) -> set[int]:
     """The documents that are lists of objects: a server is asked about each object by itself."""
+    if "List" not in text:
+        return set()
     return {document.index for document in read(text, file=path)[0] if expand(document) != [document]}
 
 
-def _own(document: Document, text: str) -> Question:
+def _own(document: Document, pieces: Sequence[tuple[str, int]]) -> Question:
     """A document in its own text: the piece of the file between the `---` around it."""
     line = document.marks.mark.line - 1
-    pieces = [(piece, first_line) for piece, first_line in chunks(text.removeprefix("\ufeff")) if first_line <= line]
-    piece, first_line = pieces[-1]
+    piece, first_line = pieces[bisect_right(pieces, line, key=lambda each: each[1]) - 1]
     return Question(document, piece, first_line=first_line, is_own=True)

@@ -9,7 +9,7 @@ from jobspec.diagnostics import Diagnostic, Mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from jobspec.cluster.client import Reply
@@ -44,8 +44,10 @@ _NO_NAMESPACE = re.compile(r'^namespaces "([^"]*)" not found$')
 _RBAC = re.compile(r'User "([^"]*)" cannot (\w+) resource "([^"]*)"(?:.* in the namespace "([^"]*)")?')
 _FIELD = r"\.?[A-Za-z][\w-]*(?:\.[\w/-]+|\[[^\]]*\])*"
 _SAID_OF_FIELD = re.compile(rf"^({_FIELD}): (.*)", re.DOTALL)
+_SAID_IN_PATCH = re.compile(r"\s*((?:[^:\[\s]|\[[^\]]*\])+): (.*)")
 _FIELD_FIRST = re.compile(rf"^({_FIELD})(?=[: ]|$)")
 _QUOTED_VALUE = re.compile(r'^Invalid value: "((?:[^"\\]|\\.)*)"')
+_GO_VALUE = re.compile(r"^Invalid value: &?[\w.*\[\]]+\{.*?\}: ", re.DOTALL)  # as Go prints it for debugging, addresses of memory included
 _NEXT_OF_LIST = re.compile(rf", (?={_FIELD}: (?:Invalid|Required|Unsupported|Duplicate|Forbidden|Not found|Too|Internal))")
 _UNCHECKED = "some validation rules were not checked because the object was invalid"
 
@@ -75,8 +77,9 @@ def _causes(reply: Reply) -> list[dict[str, str]]:
 
 
 def refusals(question: Question, reply: Reply) -> list[Diagnostic]:
-    """Everything that a refusal says about a document."""
+    """Everything that a refusal says about a document; never nothing."""
     found = list(_details(question, reply)) or list(_message(question, reply.message))
+    found = found or [_at_first_field(question, "refused-by-server", reply.message)]
     return list({(each.field, each.message, str(each.mark)): each for each in found}.values())
 
 
@@ -88,11 +91,11 @@ def warnings(question: Question, reply: Reply) -> list[Diagnostic]:
 def _details(question: Question, reply: Reply) -> Iterator[Diagnostic]:
     """The causes that a refusal lists."""
     causes = _causes(reply)
+    for field, managers in _managers(causes).items():
+        yield _conflict(question, field, managers)
     for cause in causes:
         field, message = str(cause.get("field") or ""), str(cause.get("message") or "")
-        if cause.get("reason") == _CONFLICT:
-            yield _conflict(question, field, message)
-        elif not (len(causes) > 1 and (_UNCHECKED in message or " accessor error: " in message)):
+        if cause.get("reason") != _CONFLICT and not (len(causes) > 1 and (_UNCHECKED in message or " accessor error: " in message)):
             denied = _DENIED.search(reply.message)
             rule = "refused-by-webhook" if denied else _rule(str(cause.get("reason")), field, message)
             text = f"{message} (webhook {denied[1]})" if denied else message
@@ -109,14 +112,25 @@ def _rule(reason: str, field: str, message: str) -> str:
     return _REASONS.get(reason, by_words)
 
 
-def _conflict(question: Question, field: str, message: str) -> Diagnostic:
-    manager = message.partition('"')[2].partition('"')[0] or message
+def _managers(causes: Iterable[dict[str, str]]) -> dict[str, list[str]]:
+    """By field, the other managers that an apply is in conflict with."""
+    managers: dict[str, list[str]] = {}
+    for cause in causes:
+        if cause.get("reason") == _CONFLICT:
+            message = str(cause.get("message") or "")
+            managers.setdefault(str(cause.get("field") or ""), []).append(message.partition('"')[2].partition('"')[0] or message)
+    return managers
+
+
+def _conflict(question: Question, field: str, managers: Iterable[str]) -> Diagnostic:
+    who = [f"`{manager}`" for manager in sorted(set(managers))]
+    what = f"{who[0]} manages" if len(who) == 1 else f"{' and '.join(who)} manage"
     return _at(
         question,
         "field-conflict",
-        f"`{manager}` manages this field of the live object and set another value",
+        f"{what} this field of the live object and set another value",
         field,
-        hint=f"leave the field to `{manager}`, or take it over: kubectl apply --server-side --force-conflicts",
+        hint=f"leave the field to {' and '.join(who)}, or take it over: kubectl apply --server-side --force-conflicts",
     )
 
 
@@ -166,7 +180,7 @@ _JSON_NAMES = {bool: "bool", int: "number", float: "number", str: "string", dict
 def _typed_patch(question: Question, found: re.Match[str]) -> Iterator[Diagnostic]:
     """What server-side apply, which decodes against the schema before all else, cannot make sense of."""
     for line in found[1].removeprefix("errors:").splitlines():
-        said = re.match(rf"\s*({_FIELD}): (.*)", line)
+        said = _SAID_IN_PATCH.match(line)
         if not said:
             continue
         field, message = said.groups()
@@ -237,7 +251,7 @@ def _at(question: Question, rule: str, message: str, field: str, *, hint: str = 
     path = resolve(field, document.data)
     mark = document.marks.nearest((*path, *_entry(question.value(path), message))).place()
     field = field.removeprefix(".")
-    return Diagnostic(rule, message, mark, field=field, document=document.index, hint=hint, severity=severity)
+    return Diagnostic(rule, _GO_VALUE.sub("", message), mark, field=field, document=document.index, hint=hint, severity=severity)
 
 
 def _entry(value: Any, message: str) -> Path:

@@ -69,6 +69,14 @@ class Server:
         self._lock = threading.Lock()
         self._versions: dict[str, dict[str, Resource]] = {}
 
+    def version(self) -> str:
+        """The release of Kubernetes, as far as the caller may know. Raises JobspecError where the server is of another sort."""
+        reply = self.client.get("/version")
+        version = reply.body.get("gitVersion")
+        if not version and reply.status != 403:
+            raise JobspecError(f"{self.client.name}: what answers at {self.client.url} is no Kubernetes API server: {reply.message}")
+        return str(version or "of unknown version")
+
     def resource(self, api_version: str, kind: str) -> Resource | None:
         """Where objects of the kind are, None where the server has no such kind."""
         with self._lock:

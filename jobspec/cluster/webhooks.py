@@ -4,49 +4,67 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.stored import Stored
 from jobspec.judge import World, judge
 from jobspec.runtimes.runtime import API_VERSION, Reference, is_meant
 from jobspec.targets import KINDS, OPERATORS
+from jobspec.validation.verdict import verdict
 from jobspec.workloads import TRAINJOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
     from typing import Any
 
     from jobspec.cluster.question import Question
     from jobspec.cluster.server import Answer, Resource, Server
-    from jobspec.diagnostics import Diagnostic
+    from jobspec.judge import Judged
     from jobspec.targets import Target
 
 #: The kinds of objects that webhooks look for on behalf of others.
 OFFERED = ("TrainingRuntime", "ClusterTrainingRuntime", "PriorityClass")
 
+#: What the names of an operator's own webhooks end in. Those of others look at the same kinds, for reasons of their own.
+_NAMES = {"training-operator": ".training-operator.kubeflow.org", "trainer": ".trainer.kubeflow.org", "jobset": "vjobset.kb.io"}
+_NAMESAKE = "kueue"  # whose webhook for JobSets has the same name
+
 _CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
 
-def absent(server: Server, kinds: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Those of the operators' *kinds*, given as API version and kind, that no webhook of the server looks at.
+def absent(server: Server, kinds: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Those of the operators' *kinds*, given as API version and kind, that no webhook of their operator looks at, each with a remark.
 
     Where the caller may not list webhooks, that is all of them.
     """
-    ours = {pair: server.resource(*pair) for pair in kinds if KINDS.get(pair) in OPERATORS}
+    ours = {pair: resource for pair in kinds if KINDS.get(pair) in OPERATORS and (resource := server.resource(*pair))}
     if not ours:
-        return set()
+        return {}
     reply = server.client.get(_CONFIGURATIONS)
-    configurations = reply.body.get("items") or [] if reply.ok else []
-    rules = [rule for each in configurations for webhook in each.get("webhooks") or () for rule in webhook.get("rules") or ()]
-    return {pair for pair, resource in ours.items() if resource and not any(_covers(rule, resource) for rule in rules)}
+    if not reply.ok:
+        return dict.fromkeys(ours, f"you may not list the webhooks of {server.client.name} ({reply.status})")
+    webhooks = [
+        webhook
+        for each in reply.body.get("items") or ()
+        if _NAMESAKE not in each["metadata"]["name"]
+        for webhook in each.get("webhooks") or ()
+    ]
+    return {
+        pair: f"{server.client.name} has no webhook of {KINDS[pair]} for {pair[1]}s"
+        for pair, resource in ours.items()
+        if not any(webhook["name"].endswith(_NAMES[KINDS[pair]]) and _covers(webhook, resource) for webhook in webhooks)
+    }
 
 
-def _covers(rule: dict[str, Any], resource: Resource) -> bool:
-    groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
-    return bool({resource.group, "*"} & set(groups) and {resource.plural, "*", "*/*"} & set(resources))
+def _covers(webhook: dict[str, Any], resource: Resource) -> bool:
+    rules = webhook.get("rules") or ()
+    return any(resource.group in rule.get("apiGroups", ()) and resource.plural in rule.get("resources", ()) for rule in rules)
 
 
-def apply_offline(answers: Mapping[Question, Answer], kinds: set[tuple[str, str]], target: Target, server: Server, *, closed: bool) -> None:
+def apply_offline(
+    answers: Mapping[Question, Answer], kinds: Mapping[tuple[str, str], str], target: Target, server: Server, *, closed: bool
+) -> None:
     """Add what the operators' webhooks would say to documents of *kinds* that the server accepts, and that they were not asked."""
     mine = [question for question in answers if _pair(question) in kinds]
     for file in dict.fromkeys(question.document.file for question in mine):
@@ -54,17 +72,39 @@ def apply_offline(answers: Mapping[Question, Answer], kinds: set[tuple[str, str]
         for judged in judge(list(seen), target, _world(seen.values(), answers, server, closed=closed)):
             question = seen[judged.document]
             if _pair(question) in kinds and answers[question].accepts:
-                answers[question].diagnostics += judged.diagnostics
-    for pair in kinds:
+                answers[question].diagnostics += _by_webhooks(question, judged, target, server)
+    for pair, why in kinds.items():
         first = next(question for question in mine if _pair(question) == pair)
-        answers[first].diagnostics.append(_remark(first, target, server))
+        message = f"{why}; the rules of {KINDS[pair]} {target[KINDS[pair]]} were applied beside the server"
+        answers[first].diagnostics.append(first.document.problem("offline-webhooks", message, ("kind",), severity="info"))
+
+
+def _by_webhooks(question: Question, judged: Judged, target: Target, server: Server) -> list[Diagnostic]:
+    """What the webhooks say; they know the types of their own release, and cannot be asked about what only the server's CRD takes."""
+    status, said = verdict(judged.seen, target, old=judged.old)
+    if status != "invalid":
+        return judged.diagnostics
+    component = KINDS[_pair(question)]
+    release = f"{component} {target[component]}"
+    first = next(each for each in said if each.severity == "error")
+    return [
+        Diagnostic(
+            "offline-webhooks",
+            f"{server.client.name} takes this and {release} does not, so the rules of its webhooks were not applied: {first.message}",
+            first.mark,
+            field=first.field,
+            document=first.document,
+            severity="warning",
+            hint=f"name the release that the server has: --target {component}=RELEASE",
+        )
+    ]
 
 
 def _pair(question: Question) -> tuple[str, str]:
     return question.document.api_version, question.document.kind
 
 
-def _is_seen(question: Question, kinds: set[tuple[str, str]]) -> bool:
+def _is_seen(question: Question, kinds: Container[tuple[str, str]]) -> bool:
     return _pair(question) in kinds or question.document.kind in OFFERED
 
 
@@ -95,13 +135,3 @@ def _live(body: dict[str, Any], question: Question) -> Document:
     document = question.document
     data = {**body, "metadata": {**body["metadata"], "namespace": document.namespace}}
     return Document(data, Marks(document.marks.mark), file=document.file, index=document.index)
-
-
-def _remark(question: Question, target: Target, server: Server) -> Diagnostic:
-    document = question.document
-    component = KINDS[_pair(question)]
-    message = (
-        f"no webhook of {server.client.name} looks at {document.kind}s; "
-        f"the rules of {component} {target[component]} were applied beside the server"
-    )
-    return document.problem("offline-webhooks", message, ("kind",), severity="info")

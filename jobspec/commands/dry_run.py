@@ -19,6 +19,7 @@ from jobspec.diagnostics import JobspecError
 from jobspec.documents.files import find
 from jobspec.reports import FileReport
 from jobspec.targets import choose
+from jobspec.validation.given.kinds import Kinds, read_crds
 from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from jobspec.cluster.question import Question
     from jobspec.commands.inputs import Inputs
     from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
     from jobspec.targets import Target
 
 
@@ -63,15 +65,17 @@ def run(inputs: Inputs, place: Place, *, diff: bool) -> int:
         kind.delete_cluster()
         return 0
     target = choose(inputs.targets)
+    crds, wrong = read_crds(inputs.crds, target)
+    kinds = Kinds(crds) if crds else None
     layers, reports = load_layers(inputs, target)
+    reports = [FileReport(file, [], problems) for file, problems in wrong.items()] + reports
     answers: dict[Question, Answer] = {}
-    files: list[File] = []
     if not reports:
-        files = [from_file(found, target, layers, skip_unknown=inputs.skip_unknown) for found in find(inputs.paths)]
+        files = [from_file(found, target, layers, kinds, skip_unknown=inputs.skip_unknown) for found in find(inputs.paths)]
         questions = [question for file in files for question in file.questions]
         with _ended_by_signals(), _opened(place) if questions else nullcontext() as client:
             if client:
-                answers = _ask(questions, Server(client), inputs, target, owned=place.is_owned)
+                answers = _ask(questions, Server(client), inputs, target, crds, owned=place.is_owned)
         reports = [_report(file, answers, target, skip_unknown=inputs.skip_unknown, diff=diff) for file in files]
     require_workload(layers, reports)
     if diff and inputs.output == "text":
@@ -123,10 +127,11 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def _ask(questions: Sequence[Question], server: Server, inputs: Inputs, target: Target, *, owned: bool) -> dict[Question, Answer]:
-    version = server.client.get("/version").body.get("gitVersion", "of unknown version")
-    _tell(f"asking {server.client.name} at {server.client.url}, Kubernetes {version}")
-    answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)))
+def _ask(
+    questions: Sequence[Question], server: Server, inputs: Inputs, target: Target, crds: Sequence[Document], *, owned: bool
+) -> dict[Question, Answer]:
+    _tell(f"asking {server.client.name} at {server.client.url}, Kubernetes {server.version()}")
+    answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)), crds=crds)
     if inputs.admission:
         asking.apply_webhooks(answers, server, target, closed=inputs.closed_world)
     return answers

@@ -1,0 +1,87 @@
+"""Programs that do not outlive this process, however it ends, and a folder of theirs that is gone with them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from contextlib import contextmanager
+
+from jobspec.diagnostics import JobspecError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Program = subprocess.Popen[bytes]
+
+#: Reads process ids until there is nobody to write them, then ends the processes and removes the folder that it is called by.
+_GUARD = 'ids=; while read -r id; do ids="$ids $id"; done; kill -9 $ids; sleep 1; rm -rf "$0"'
+
+
+class Programs:
+    """The running programs."""
+
+    def __init__(self, place: str, folder: str, guard: Program) -> None:
+        self.place = place
+        """The folder in which the programs are."""
+        self.folder = folder
+        """The folder in which they run, and which only the user can read."""
+        self._guard = guard
+        assert guard.stdin
+        self._to_guard = guard.stdin
+        self._running: dict[str, Program] = {}
+
+    def start(self, name: str, *arguments: str) -> None:
+        """Start a program, in a session of its own, so that ^C reaches us and not it. Raises JobspecError where it is none."""
+        command = [os.path.join(self.place, name), *arguments]
+        with open(self._log(name), "wb") as log:
+            try:
+                program = subprocess.Popen(  # noqa: S603 (the programs that the user named)
+                    command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                )
+            except OSError as error:
+                raise JobspecError(f"cannot start {command[0]}: {error.strerror}") from None
+        self._running[name] = program
+        self._to_guard.write(b"%d\n" % program.pid)
+
+    def ended(self) -> str:
+        """The name of a program that has ended by itself; empty where all run."""
+        return next((name for name, program in self._running.items() if program.poll() is not None), "")
+
+    def last_line(self, name: str) -> str:
+        """The last that a program told."""
+        with open(self._log(name), encoding="utf-8", errors="replace") as log:
+            lines = log.read().splitlines()
+        return lines[-1] if lines else "it says nothing"
+
+    def end(self) -> None:
+        """End all of them at once, since nothing of theirs is to be kept, and at last the guard."""
+        for some in (list(self._running.values()), [self._guard]):
+            for program in some:
+                program.kill()
+            for program in some:
+                program.wait()
+        self._to_guard.close()
+
+    def _log(self, name: str) -> str:
+        return os.path.join(self.folder, f"{name}.log")
+
+
+@contextmanager
+def programs(place: str) -> Iterator[Programs]:
+    """Room for programs that are in the folder *place*; they end with the block, or where this process is killed, by a guard's hand."""
+    with tempfile.TemporaryDirectory(prefix="jobspec-", ignore_cleanup_errors=True) as folder:
+        guard = subprocess.Popen(  # noqa: S603 (a script of ours)
+            ["/bin/sh", "-c", _GUARD, folder],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        running = Programs(os.path.abspath(place), folder, guard)
+        try:
+            yield running
+        finally:
+            running.end()
