@@ -13,11 +13,14 @@ from jobspec.documents.libyaml import CParser, YAMLError, events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
+
 
     Raw = "events.ScalarEvent | _Node"
 
+_OTHER_BREAKS = "\x85\u2028\u2029"  # lines to a parser of YAML 1.1, and to nobody else
+_READ_OTHERWISE = ("?", "!", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # where `go_scanner` has to look
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
 
 
@@ -47,24 +50,37 @@ def read(text: str, *, file: str, layer: str = "") -> tuple[list[Document], list
     problems: list[Diagnostic] = []
     index = 0
     for chunk, first_line in chunks(text.removeprefix("\ufeff")):
-        places = _Places(file, layer, first_line)
-        try:
-            builder = _Builder(chunk, places)
-            for data, node in builder.documents():
-                problems += builder.take_problems(index)
-                if data is not None:
-                    documents.append(Document(data, places.later(node), file=file, index=index))
-                    index += 1
-        except _Failure as failure:
-            problems.append(Diagnostic(failure.rule, failure.message, places.mark(failure.mark), document=index, hint=failure.hint))
-            index += 1
-        except YAMLError as error:
-            from jobspec.documents.syntax import complaint
-
-            start, message, hint = complaint(error, chunk)
-            problems.append(Diagnostic("yaml-syntax", message, places.mark(start), document=index, hint=hint))
-            index += 1
+        index = _read_chunk(chunk, _Places(file, layer, first_line, chunk), index, documents, problems)
     return documents, problems
+
+
+def _builder(chunk: str, places: _Places) -> _Builder:
+    if any(each in chunk for each in _READ_OTHERWISE):
+        from jobspec.documents.go_scanner import Source
+
+        return _Builder(Source(chunk, is_later=places.first_line > 0).next, places)
+    return _Builder(CParser(chunk).get_event, places)
+
+
+def _read_chunk(chunk: str, places: _Places, index: int, documents: list[Document], problems: list[Diagnostic]) -> int:
+    """Add what a piece of text holds from an *index* on; gives the index of what comes after it."""
+    try:
+        builder = _builder(chunk, places)
+        for data, node in builder.documents():
+            problems += builder.take_problems(index)
+            if data is not None:
+                documents.append(Document(data, places.later(node), file=places.file, index=index))
+                index += 1
+        return index
+    except _Failure as failure:
+        problem = Diagnostic(failure.rule, failure.message, places.mark(failure.mark), document=index, hint=failure.hint)
+    except YAMLError as error:
+        from jobspec.documents.syntax import complaint
+
+        start, message, hint = complaint(error, chunk)
+        problem = Diagnostic("yaml-syntax", message, places.mark(start), document=index, hint=hint)
+    problems.append(problem)
+    return index + 1
 
 
 def chunks(text: str) -> Iterator[tuple[str, int]]:
@@ -100,15 +116,28 @@ def _only_directives(piece: str) -> bool:
 class _Places:
     """Turns the parser's marks into ours."""
 
-    def __init__(self, file: str, layer: str, first_line: int) -> None:
+    def __init__(self, file: str, layer: str, first_line: int, text: str) -> None:
         self.file = file
         self.layer = layer
         self.first_line = first_line
+        self.broken_text = "" if text.isascii() or not any(each in text for each in _OTHER_BREAKS) else text
+        """The text where the parser counts more lines than there are."""
 
     def mark(self, start: Any, end: Any = None) -> Mark:
         end = end or start
         first = self.first_line + 1
+        if self.broken_text:
+            start, end = self._counted(start), self._counted(end)
         return Mark(self.file, start.line + first, start.column + 1, end.line + first, end.column + 1, self.layer)
+
+    def _counted(self, mark: Any) -> Any:
+        """A mark in the lines that everybody else counts."""
+        from jobspec.documents.syntax import Start
+
+        index = getattr(mark, "index", None)
+        if index is None:
+            return mark
+        return Start(self.broken_text.count("\n", 0, index), index - self.broken_text.rfind("\n", 0, index) - 1)
 
     def later(self, node: Any) -> Any:
         return lambda: self.marks(node, None)
@@ -126,8 +155,8 @@ class _Places:
 class _Builder:
     """Builds the data of each document of a stream from the parser's events."""
 
-    def __init__(self, text: str, places: _Places) -> None:
-        self.next = CParser(text).get_event
+    def __init__(self, source: Callable[[], Any], places: _Places) -> None:
+        self.next = source
         self.places = places
         self.problems: list[tuple[str, str, Any]] = []
 

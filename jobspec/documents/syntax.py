@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 
 TEMPLATE_HINT = "if this is a template, fill it in first: `{{ ... }}` and `{% ... %}` are not YAML"
 
+QUESTION = "found '?' in a plain scalar"
+TAG = "found ',' after a tag"
+SLASH = "found '/' after a backslash"
+
 _SENTENCES = {
     "found character '\\t' that cannot start any token": ("a tab stands where YAML wants spaces", "indent with spaces"),
     "found character that cannot start any token": ("a character that cannot begin a value", "put the value in quotes"),
@@ -42,6 +46,9 @@ _SENTENCES = {
     "found undefined tag handle": ("the prefix of this tag is not declared", "leave the tag out"),
     "found invalid Unicode character escape code": ("an escape for a character that does not exist", ""),
     "found unknown escape character": ("an unknown escape after `\\`", "use single quotes, in which `\\` is only itself"),
+    QUESTION: ("text with a `?` stands without quotes inside `[...]` or `{...}`, where Kubernetes lets no `?` be", "put it in quotes"),
+    SLASH: ("the text that begins here has `\\/` in it, an escape that Kubernetes does not know", "write `/`"),
+    TAG: ("a `,` stands right after this tag, which Kubernetes takes for a part of it", "put a space between them"),
     "control characters are not allowed": ("a control character that YAML does not allow", "remove it, or write it as an escape"),
 }
 

@@ -1,0 +1,94 @@
+r"""Events as go-yaml's scanner finds them, where libyaml's, which descends from the same code, reads a text in another way.
+
+Inside `[...]` and `{...}`, a `?` ends plain text for go-yaml, and nothing can follow it then; a `:` right before `,`, `]` or `}` belongs
+to the text; a `,` right after a tag belongs to the tag. In double quotes, go-yaml knows `\'` and does not know `\/`. A byte order
+mark is text to it, wherever it stands but at the beginning.
+"""
+
+from __future__ import annotations
+
+from jobspec.documents.libyaml import CParser, MarkedYAMLError, events
+from jobspec.documents.syntax import QUESTION, SLASH, TAG
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_BYTE_ORDER_MARK = "\ufeff"
+_MOST_CHANGES = 100  # of a text, each at the cost of reading it again
+
+
+class Source:
+    """The events of a text, of which some characters are hidden from libyaml behind others that the text does not have."""
+
+    def __init__(self, text: str, *, is_later: bool) -> None:
+        unused = [character for character in map(chr, range(0xE000, 0xF900)) if character not in text][:3]
+        self._hidden = dict(zip((_BYTE_ORDER_MARK, ":", "\\"), unused, strict=False))
+        self._text = self._without_marks(text, is_later=is_later)
+        self._parser = CParser(self._text)
+        self._given = 0
+        self._changes = 0
+        self._depth = 0
+
+    def next(self) -> Any:
+        """The next event; raises what a parser raises."""
+        while True:
+            try:
+                event = self._parser.get_event()
+            except MarkedYAMLError as error:
+                self._hide(error)
+                continue
+            self._given += 1
+            return self._checked(event)
+
+    def _without_marks(self, text: str, *, is_later: bool) -> str:
+        """The text with its byte order marks hidden, but for one with which a document begins."""
+        if _BYTE_ORDER_MARK not in self._hidden:
+            return text
+        start, _, rest = text.partition("\n")
+        kept = len(start) + 2 if is_later and rest.startswith(_BYTE_ORDER_MARK) else 0
+        return text[:kept] + text[kept:].replace(_BYTE_ORDER_MARK, self._hidden[_BYTE_ORDER_MARK])
+
+    def _hide(self, error: Any) -> None:
+        """Hide the character that an error is about, and read on from there; raise the error where go-yaml has it, too."""
+        at = error.problem_mark.index if error.problem_mark else 0
+        two = self._text[at : at + 2]
+        reads_on = (error.problem == "found unexpected ':'" and two in (":,", ":]", ":}")) or (
+            error.problem == "found unknown escape character" and two == "\\'"
+        )
+        if not reads_on or two[0] not in self._hidden or self._changes == _MOST_CHANGES:
+            raise error
+        self._text = self._text[:at] + self._hidden[two[0]] + self._text[at + 1 :]
+        self._changes += 1
+        self._parser = CParser(self._text)
+        for _ in range(self._given):
+            self._parser.get_event()
+
+    def _checked(self, event: Any) -> Any:
+        kind = type(event)
+        if kind is events.ScalarEvent:
+            self._check(event)
+            for character, other in self._hidden.items():
+                event.value = event.value.replace(other, "" if character == "\\" else character)
+        elif kind in (events.SequenceStartEvent, events.MappingStartEvent):
+            self._depth += bool(self._depth or event.flow_style)
+        elif kind in (events.SequenceEndEvent, events.MappingEndEvent):
+            self._depth -= bool(self._depth)
+        return event
+
+    def _check(self, scalar: Any) -> None:
+        """Refuse a scalar that go-yaml does not take, or takes for something else."""
+        start, end = scalar.start_mark.index, scalar.end_mark.index
+        problem = ""
+        if scalar.style == '"' and _has_escaped_slash(self._text[start:end]):
+            problem = SLASH
+        elif self._depth and not scalar.style and "?" in scalar.value:
+            problem = QUESTION
+        elif self._depth and scalar.tag and not scalar.style and not scalar.value and self._text[end] == ",":
+            problem = TAG
+        if problem:
+            raise MarkedYAMLError(problem=problem, problem_mark=scalar.start_mark)
+
+
+def _has_escaped_slash(text: str) -> bool:
+    return "\\/" in text.replace("\\\\", "")
