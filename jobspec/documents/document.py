@@ -55,7 +55,7 @@ class Marks:
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = ("_marks", "data", "file", "index")
+    __slots__ = ("_marks", "api_version", "data", "file", "index", "kind")
 
     def __init__(self, data: Any, marks: Marks | Callable[[], Marks], *, file: str, index: int = 0) -> None:
         self.data = data
@@ -64,6 +64,10 @@ class Document:
         self.file = file
         self.index = index
         """Counts the documents of the file from 0, empty ones left out."""
+        self.api_version = _text(data, "apiVersion")
+        """`apiVersion`, empty where there is none."""
+        self.kind = _text(data, "kind")
+        """`kind`, empty where there is none."""
 
     @property
     def marks(self) -> Marks:
@@ -71,16 +75,6 @@ class Document:
         if not isinstance(self._marks, Marks):
             self._marks = self._marks()
         return self._marks
-
-    @property
-    def api_version(self) -> str:
-        """`apiVersion`, empty where there is none."""
-        return _text(self.data, "apiVersion")
-
-    @property
-    def kind(self) -> str:
-        """`kind`, empty where there is none."""
-        return _text(self.data, "kind")
 
     @property
     def name(self) -> str:

@@ -26,7 +26,7 @@ _TYPES: Final = {
 }
 TAGS: Final = frozenset((STR, BINARY, *_TYPES, *(_NAMESPACE + name for name in ("map", "seq", "merge"))))  # all that go-yaml knows
 
-_WORDS: Final[dict[str, Scalar]] = {
+WORDS: Final[dict[str, Scalar]] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -96,8 +96,8 @@ def is_timestamp(text: str) -> bool:
 
 def _native(text: str) -> Scalar:
     """The value that go-yaml itself gives a plain scalar: an integer may take 64 bits without a sign, `1.0` is a float."""
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in WORDS:
+        return WORDS[text]
     if text[0] not in _STARTS_NUMBER:
         return text
     plain = text
