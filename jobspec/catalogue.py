@@ -14,6 +14,7 @@ WARNINGS = frozenset(
         "deprecated-processes",
         "deprecated-runtime",
         "list-replaced",
+        "offline-webhooks",
         "rule-not-evaluated",
         "unresolved-reference",
         "volume-not-shared",

@@ -1,7 +1,8 @@
 """Seeded random mistakes in manifests, and odd things that are none."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -9,6 +10,7 @@ import yaml
 
 from jobspec.shapes import Shape
 from tests.reference import ROOT
+from tests.rewriting import broken, restyled
 
 TEXTS = yaml.safe_load((ROOT / "tests" / "cases" / "mutants" / "texts.yaml").read_text())
 _META: dict[str, list[str]] = TEXTS["metadata"]
@@ -20,6 +22,9 @@ _FITTING = {
     "any": ("a", "1", "{}"),
 }
 
+Change = Callable[[str, Shape, Random], str]
+"""What makes another manifest of one that has a shape."""
+
 
 class Map(list[Any]):
     """A mapping as a list of `[key, value]`, so that a key may stand twice; scalars are their YAML text."""
@@ -27,6 +32,11 @@ class Map(list[Any]):
 
 def tree_of(text: str) -> Any:
     """The first document of a text as a tree that mutates."""
+    return _copy(_read(text))
+
+
+@cache
+def _read(text: str) -> Any:
     return _tree(yaml.compose(text, yaml.CSafeLoader))
 
 
@@ -66,14 +76,59 @@ def _lines(tree: Any) -> Iterator[str]:
 
 
 def mutant(base: str, shape: Shape, random: Random) -> str:
-    """The manifest after one or more random changes."""
-    if random.random() < 0.12:
-        return _broken(base, random)
+    """The manifest after any change that there is."""
+    return random.choices((at_one_place, at_two_places, in_the_text), weights=(6, 2, 1))[0](base, shape, random)
+
+
+def at_one_place(base: str, shape: Shape, random: Random) -> str:
+    """The manifest after one change."""
     tree = tree_of(base)
-    for _ in range(random.choice((1, 1, 1, 1, 2, 3))):
-        random.choice(_CHANGES)(tree, shape, random)
-    text = write(tree)
-    return _broken(text, random) if random.random() < 0.03 else text
+    _change(tree, shape, random, (*_WITHIN, *_BESIDE_SPEC))
+    return write(tree)
+
+
+def at_two_places(base: str, shape: Shape, random: Random) -> str:
+    """The manifest after two changes in different parts of it, neither of which is inside the other."""
+    tree = tree_of(base)
+    spec = next(((value, _child(shape, key)) for key, value in tree if key == "spec" and isinstance(value, Map) and value), None)
+    if spec and random.random() < 0.4:
+        _change(tree, shape, random, _BESIDE_SPEC)
+        _change(*spec, random, _WITHIN)
+    else:
+        for part, at in _two_parts(tree, shape, random):
+            _change(part, at, random, _WITHIN)
+    return write(tree)
+
+
+def in_the_text(base: str, _: Shape, random: Random) -> str:
+    """The manifest after one change of its text."""
+    return broken(base, random)
+
+
+def in_other_words(base: str, _: Shape, random: Random) -> str:
+    """The manifest as somebody else would write it."""
+    return restyled(base, random)
+
+
+def _change(tree: Map, shape: Any, random: Random, changes: Sequence[Callable[[Any, Any, Random], None]]) -> None:
+    """Change something in a part of a manifest; its shape is None where the schema knows nothing of it."""
+    before = _copy(tree)
+    while tree == before:
+        random.choice(changes)(tree, shape, random)
+
+
+def _two_parts(tree: Map, shape: Shape, random: Random) -> list[tuple[Map, Shape | None]]:
+    """Two mappings that lie apart; the whole, twice, where all lie inside one another."""
+    places = [(place, at) for place, at in _maps(tree, shape) if place]
+    for one in random.sample(places, len(places)):
+        apart = [each for each in places if not _holds(each[0], one[0]) and not _holds(one[0], each[0])]
+        if apart:
+            return [one, random.choice(apart)]
+    return [places[0], places[0]]
+
+
+def _holds(outer: Map, inner: Map) -> bool:
+    return any(each is inner for each, _ in _maps(outer, None))
 
 
 def _maps(tree: Any, shape: Shape | None) -> Iterator[tuple[Map, Shape | None]]:
@@ -231,64 +286,5 @@ def _grown_map(shape: Shape, random: Random, depth: int) -> Map:
     return Map([*grown, ["unknown", "a"]]) if random.random() < 0.03 else grown
 
 
-def _broken(text: str, random: Random) -> str:
-    """The text after a change to its characters or lines."""
-    lines = text.splitlines()
-    at = random.randrange(len(lines))
-    line = lines[at]
-    whole: dict[str, Callable[[], str]] = {
-        "crlf": lambda: "\r\n".join(lines) + "\r\n",
-        "cr": lambda: "\r".join(lines) + "\r",
-        "bom": lambda: "\ufeff" + text,
-        "start": lambda: f"---\n{text}",
-        "start, comment": lambda: f"--- # a comment\n{text}",
-        "end": lambda: f"{text}...\n# over\n",
-        "end, more": lambda: f"{text}...\na: b\n",
-        "directive": lambda: f"%YAML {random.choice(('1.1', '1.2', '2.0', '1'))}\n---\n{text}",
-        "tag directive": lambda: f"%TAG !e! tag:example.com,2000:\n---\n{text}",
-        "other directive": lambda: f"%X y\n---\n{text}",
-        "comments": lambda: f"# a\n\n#b\n{text}#c",
-        "cut": lambda: text[: random.randrange(len(text))],
-        "json": lambda: json.dumps(yaml.load(text, yaml.CSafeLoader), default=str),
-        "no end": lambda: text.rstrip("\n"),
-        "nul": lambda: text[: len(text) // 2] + random.choice("\0\x01\x7f\x85\ufffe\u2028\u00a0\t\v\f") + text[len(text) // 2 :],
-    }
-    kind = random.choice(
-        ("indent", "dedent", "drop", "again", "swap", "insert", "insert", "erase", "tab", "flat", "anchor", "comment", *whole)
-    )
-    if kind in whole:
-        try:
-            return whole[kind]()
-        except (yaml.YAMLError, ValueError, TypeError, KeyError):  # PyYAML cannot read it
-            return text
-    changed = {
-        "indent": [" " * random.choice((1, 2, 4)) + line],
-        "dedent": [line[random.choice((1, 2)) :] if line.startswith(" ") else line],
-        "drop": [],
-        "again": [line, line],
-        "swap": [*lines[at + 1 : at + 2], line],
-        "insert": [_inserted(line, random)],
-        "erase": [_erased(line, random)],
-        "tab": [line.replace(" ", "\t", 1)],
-        "flat": [line.lstrip()],
-        "anchor": [line.replace(": ", ": &a ", 1), *lines[at + 1 : at + 2]],
-        "comment": [line + random.choice((" # c", "# c", "  #", "\t# c"))],
-    }[kind]
-    return "\n".join([*lines[:at], *changed, *lines[at + (2 if kind in ("swap", "anchor") else 1) :]]) + "\n"
-
-
-def _inserted(line: str, random: Random) -> str:
-    at = random.randrange(len(line) + 1)
-    inserted: str = random.choice([*":-#?!&*|>%@`{}[],'\"\\ \t", ": ", " #", "- ", "\n", "\\n", "ä", "\r"])
-    return line[:at] + inserted + line[at:]
-
-
-def _erased(line: str, random: Random) -> str:
-    at = random.randrange(len(line) + 1)
-    return line[:at] + line[at + 1 :]
-
-
-_CHANGES = (
-    *(_delete, _repeat, _rename, _rename, _replace, _replace, _replace, _wrap, _item, _item, _move),
-    *(_meta, _meta, _label, _status, _grow, _grow, _grow, _grow),
-)
+_WITHIN = (_delete, _repeat, _rename, _rename, _replace, _replace, _replace, _wrap, _item, _item, _move, _grow, _grow, _grow, _grow)
+_BESIDE_SPEC = (_meta, _meta, _label, _status)

@@ -1,12 +1,10 @@
 """`validate` says of a PersistentVolumeClaim what a real API server says, whatever stands in its fields."""
 
-import os
 import re
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from random import Random, SystemRandom
+from random import Random
 
 import pytest
 import yaml
@@ -17,6 +15,7 @@ from jobspec.manifests import check
 from jobspec.targets import choose
 from tests import server as servers
 from tests.reference import ROOT
+from tests.seeds import seed
 from tests.server import Server
 
 _TEXTS = yaml.safe_load((ROOT / "tests" / "cases" / "mutants" / "claims.yaml").read_text())
@@ -59,9 +58,7 @@ def _disagreement(server: Server, text: str, file: Path) -> str:
 
 
 def test_generated_claims(server: Server, tmp_path: Path) -> None:
-    seed = int(os.environ.get("JOBSPEC_TEST_SEED") or SystemRandom().randrange(2**32))
-    sys.stdout.write(f"JOBSPEC_TEST_SEED={seed}\n")
-    random = Random(seed)
+    random = Random(seed())
     texts = [_claim(random) for _ in range(_CLAIMS)]
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(lambda pair: _disagreement(server, pair[1], tmp_path / f"{pair[0]}.yaml"), enumerate(texts)))

@@ -3,8 +3,9 @@
 import pytest
 
 from jobspec.targets import RELEASES
+from tests.agreement import known
 from tests.agreement.__main__ import table
-from tests.agreement.records import disagreements, is_known, known, named_fields, records
+from tests.agreement.records import is_known, named_fields, told
 from tests.reference import ROOT, folder
 
 RECORDED = [f"trainer-{release}" for release in RELEASES["trainer"] if release != "2.2.0"]
@@ -15,17 +16,20 @@ RECORDED += [f"training-operator-{release}" for release in RELEASES["training-op
 def test_every_record_of_a_release(release: str) -> None:
     golden = folder("golden")
     folder("golden", release)
-    found = list(records(golden, release))
-    differing = {record.name: differences for record in found if (differences := disagreements(record))}
+    found = told(golden, release)
     assert len(found) > 200
-    assert {name: told for name, told in differing.items() if not is_known(next(each for each in found if each.name == name))} == {}
-    assert [record.name for record in found if is_known(record) and record.name not in differing] == []
+    assert {record.name: differences for record, differences in found if differences and not is_known(record)} == {}
+    assert [record.name for record, differences in found if is_known(record) and not differences] == []
 
 
 def test_what_is_known_to_differ_is_recorded() -> None:
     golden = folder("golden")
-    names = {record.name for release in RECORDED for record in records(golden, release)}
-    assert known().keys() <= names
+    names = {record.name for release in RECORDED for record, _ in told(golden, release)}
+    assert known.records().keys() <= names
+
+
+def test_what_is_known_to_differ_live_is_asked_of_a_live_server() -> None:
+    assert known.named_servers() == set(known.SERVERS)
 
 
 @pytest.mark.parametrize(

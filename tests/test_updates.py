@@ -1,10 +1,8 @@
 """Updates: what a server says to a new state of an object that it has."""
 
 import json
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,11 +22,12 @@ from jobspec.judge import World
 from jobspec.manifests import check
 from jobspec.targets import choose
 from tests import server as servers
+from tests.agreement.corpus import ENDLESS
 from tests.mutants import mutant
 from tests.reference import ROOT, folder
 from tests.ruled import MAKERS
+from tests.seeds import seed
 from tests.server import PLURALS, Answer, Server
-from tests.test_verdict_equals_server import ENDLESS
 
 CASES = sorted((ROOT / "tests" / "cases" / "updates").glob("*.yaml"))
 _EXPECTATION = re.compile(r"# ~ ([a-z, -]+)$")
@@ -165,7 +164,7 @@ class _Stored:
         self._place = PLURALS[document.kind].format(namespace)
         self._path = f"{self._place}/{document.name}"
         self._namespace = namespace
-        made = server.call("POST", self._place + "?fieldValidation=Strict", json.dumps(self._placed(document.data)))
+        made = server.call("POST", self._place + "?fieldValidation=Strict", _json(self._placed(document.data)))
         self.refusal = made.message
         if made.accepted and document.kind == "PersistentVolumeClaim":
             self._give_status(document.data.get("status") or _bound(document.data))
@@ -178,7 +177,7 @@ class _Stored:
         if isinstance(placed.get("metadata"), dict):
             said = placed["metadata"].get("resourceVersion")
             placed["metadata"] = {**placed["metadata"], "resourceVersion": self._version if said in (None, "") else said}
-        answer = self._server.call("PUT", path, json.dumps(placed))
+        answer = self._server.call("PUT", path, _json(placed))
         return Answer(200) if _ONLY_THE_CLUSTER_KNOWS in answer.message else answer
 
     def _give_status(self, status: dict[str, Any]) -> None:
@@ -188,8 +187,14 @@ class _Stored:
     def _placed(self, data: dict[str, Any]) -> dict[str, Any]:
         """The object in this test's namespace, if it is such as can be."""
         meta = data.get("metadata")
-        is_elsewhere = isinstance(meta, dict) and isinstance(meta.get("namespace"), str)
-        return {**data, "metadata": {**meta, "namespace": self._namespace}} if is_elsewhere else {**data}
+        if isinstance(meta, dict) and isinstance(meta.get("namespace"), str):
+            return {**data, "metadata": {**meta, "namespace": self._namespace}}
+        return {**data}
+
+
+def _json(data: dict[str, Any]) -> str:
+    """JSON that is YAML too, which has no pairs of escapes for one character."""
+    return json.dumps(data, ensure_ascii=False)
 
 
 def _bound(claim: dict[str, Any]) -> dict[str, Any]:
@@ -205,8 +210,8 @@ def _documents(text: str, name: str) -> list[Document]:
     return [] if problems else documents
 
 
-#: Objects that a server of the newest release does not take, or not with these identities.
-_NOT_TO_BE_STORED = ("identity", "kept", "trainjob-2.1")
+#: Objects that a server of the newest release does not take, or not with these identities, or that are in no namespace.
+_NOT_TO_BE_STORED = ("crd", "identity", "kept", "trainjob-2.1")
 
 
 @pytest.mark.parametrize("path", [case for case in CASES if case.stem not in _NOT_TO_BE_STORED], ids=lambda path: path.stem)
@@ -243,9 +248,7 @@ def _bases(server: Server, namespace: str, random: Random) -> list[tuple[str, _S
 
 @pytest.mark.slow
 def test_a_server_says_the_same_to_mutants(server: Server, namespace: str, tmp_path: Path) -> None:
-    seed = int(os.environ.get("JOBSPEC_TEST_SEED") or SystemRandom().randrange(2**32))
-    sys.stdout.write(f"JOBSPEC_TEST_SEED={seed}\n")
-    random = Random(seed)
+    random = Random(seed())
     bases = _bases(server, namespace, random)
     assert {stored.document.kind for _, stored in bases} == set(PLURALS) - {"ClusterTrainingRuntime"}
     mutants = [(_mutant(*base, random), base[1]) for base in random.choices(bases, k=_MUTANTS)]
@@ -255,10 +258,9 @@ def test_a_server_says_the_same_to_mutants(server: Server, namespace: str, tmp_p
     assert not differences, "\n".join(differences)
 
 
+@pytest.mark.slow
 def test_a_server_says_the_same_to_generated_updates(server: Server, namespace: str, tmp_path: Path) -> None:
-    seed = int(os.environ.get("JOBSPEC_TEST_SEED") or SystemRandom().randrange(2**32))
-    sys.stdout.write(f"JOBSPEC_TEST_SEED={seed}\n")
-    random = Random(seed)
+    random = Random(seed())
     pairs = [
         (json.dumps(_named(maker(random), stored.document.name)), stored)
         for maker in MAKERS
@@ -298,7 +300,8 @@ def _is_update(text: str, stored: _Stored) -> bool:
 def _differences(updates: list[tuple[str, _Stored]], place: Path) -> list[str]:
     """How ours and the server's answers to new states differ."""
     with ThreadPoolExecutor(6) as pool:
-        return [told for told in pool.map(lambda each: _difference(*each[1], place / f"{each[0]}.yaml"), enumerate(updates)) if told]
+        asked = [pool.submit(_difference, *update, place / f"{number}.yaml") for number, update in enumerate(updates)]
+        return [told for each in asked if (told := each.result())]
 
 
 def _difference(text: str, stored: _Stored, file: Path) -> str:

@@ -28,9 +28,13 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "int-or-string": (int, str),
 }
 
+_NO_GROUP = '""'
+#: Optional fields that Go writes even where they are nil.
+_WRITTEN = {"ProjectedVolumeSource": "sources", "TypedLocalObjectReference": "apiGroup", "TypedObjectReference": "apiGroup"}
+
 
 def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A webhook reads quantities and port numbers as Go does, which is stricter than the pattern or the type in the schema.
+    """A webhook reads quantities, times and port numbers as Go does, which is stricter than what the schema asks of them.
 
     An exponent is an integer of 64 bits (`1e3`, not `1e1.5`), a number that can be a name instead has 32 bits. A mutating webhook
     reads `status`, too, which the server drops only afterwards.
@@ -39,15 +43,12 @@ def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
     shape = shapes.load(document.api_version, document.kind, target)
     if shape:
         yield from _in(document.data, shape, ())
-        if document.data.get("status") is not None:
-            from jobspec.admission.defaulting import is_rewritten
-
-            if is_rewritten(document, target, update=workload.old is not None):
-                yield from _mistyped(document.data["status"], shape.at(("status",)), ("status",))
+        if document.data.get("status") is not None and _is_rewritten(workload, target):
+            yield from _mistyped(document.data["status"], shape.at(("status",)), ("status",))
 
 
 def _in(value: Any, shape: Shape, path: Path) -> Iterator[Finding]:
-    """Quantities and numbers in *value*, which is of the right types, that Go cannot read."""
+    """Quantities, times and numbers in *value*, which is of the right types, that Go cannot read."""
     if isinstance(value, dict):
         fields = shape.fields
         for name, inner in value.items():
@@ -58,11 +59,18 @@ def _in(value: Any, shape: Shape, path: Path) -> Iterator[Finding]:
         if shape.items and not shape.items.plain:
             for index, item in enumerate(value):
                 yield from _in(item, shape.items, (*path, index))
-    elif shape.type == "int-or-string":
-        if isinstance(value, str) and shape.format == "quantity" and not is_parsed_quantity(value):
-            yield Finding(path, f"the operator cannot read the quantity `{value}`, whose exponent is no integer that it can hold")
-        elif isinstance(value, int) and shape.format != "quantity" and value not in _INTEGERS["int32"]:
-            yield Finding(path, f"the operator cannot read the number {value}, which needs more than 32 bits")
+    elif why := _unreadable(value, shape):
+        yield Finding(path, f"the operator cannot read {why}")
+
+
+def _unreadable(value: Any, shape: Shape) -> str:
+    """What Go cannot read a scalar as, and why; empty where it can."""
+    if isinstance(value, str) and shape.format == "quantity" and not is_parsed_quantity(value):
+        return f"the quantity `{value}`, whose exponent is no integer that it can hold"
+    if isinstance(value, str) and shape.format == "date-time" and not is_time(value):
+        return f"the time `{value}`, which would be one as `2026-01-31T12:00:00Z`"
+    is_number = isinstance(value, int) and shape.type == "int-or-string" and shape.format != "quantity"
+    return f"the number {value}, which needs more than 32 bits" if is_number and value not in _INTEGERS["int32"] else ""
 
 
 def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
@@ -87,3 +95,32 @@ def _fits(value: Any, shape: Shape) -> bool:
         limits = _INTEGERS.get(shape.format, _INTEGERS["int64"])
         return bool(limits.start <= value < limits.stop and value == int(value))  # `in` would try out every number for a float
     return shape.format != "date-time" or is_time(value)
+
+
+def becomes_null(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A few optional fields are `null` once a mutating webhook has written the object, and the server refuses that. Write them out."""
+    document = workload.document
+    shape = shapes.load(document.api_version, document.kind, target)
+    found = list(_nulls(document.data.get("spec"), shape.at(("spec",)), ("spec",))) if shape else []
+    if found and _is_rewritten(workload, target):
+        yield from found
+
+
+def _is_rewritten(workload: Workload, target: Target) -> bool:
+    from jobspec.admission.defaulting import is_rewritten
+
+    return is_rewritten(workload.document, target, update=workload.old is not None)
+
+
+def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
+    if isinstance(value, list) and shape and shape.items:
+        for index, item in enumerate(value):
+            yield from _nulls(item, shape.items, (*path, index))
+    elif isinstance(value, dict) and shape:
+        field = _WRITTEN.get(shape.name)
+        if field and value.get(field) is None:
+            message = f"the operator writes the missing `{field}` here as null, which the server refuses"
+            yield Finding((*path, field), message, f"write `{field}: {'[]' if field == 'sources' else _NO_GROUP}`")
+        for name, inner in value.items():
+            child = shape.values if shape.fields is None else shape.fields.get(name)
+            yield from _nulls(inner, child, (*path, Key(name) if shape.fields is None else name))

@@ -5,7 +5,7 @@ Most JobSets are made by the trainer, which meets the same rules then; of a JobS
 
 from __future__ import annotations
 
-from jobspec.admission.decoding import undecodable_value
+from jobspec.admission.decoding import becomes_null, undecodable_value
 from jobspec.admission.names import bad_manager, name_of
 from jobspec.admission.rule import Finding, Rule
 from jobspec.targets import reached
@@ -269,6 +269,7 @@ _CHANGEABLE = ("nodeSelector", "tolerations", "schedulingGates")
 
 RULES = [
     Rule(undecodable_value),
+    Rule(becomes_null),
     Rule(depends_on),
     Rule(subdomain),
     Rule(jobset_manager),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.admission import policies
-from jobspec.admission.decoding import undecodable_value
+from jobspec.admission.decoding import becomes_null, undecodable_value
 from jobspec.admission.names import bad_manager, job_name
 from jobspec.admission.pods import PATCHES, changes, pods_of
 from jobspec.admission.rule import Finding, Rule
@@ -146,6 +146,7 @@ def _said(patches: Any) -> list[dict[str, Any]]:
 #: Those that do not look at the runtime; the webhook stops where the first finds something.
 ALONE = [
     Rule(undecodable_value),
+    Rule(becomes_null, since="2.2.0"),
     Rule(unsupported_runtime),
     Rule(job_name, until="2.1.0"),
 ]

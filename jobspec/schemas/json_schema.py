@@ -28,8 +28,9 @@ _AS_THEY_ARE = (
 _RANGES = {"int32": 2**31, "int64": 2**63}
 #: A quantity as Go parses it, to whom `.` and `Gi` are zeros; a custom resource's has to match the CRD's own pattern.
 _PARSED_QUANTITY = r"^\s*[+-]?[0-9]*(\.[0-9]*)?([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?\s*$"
-#: A time as Go reads it. JSON Schema's own format `date-time` refuses some of those, `T1:00:00Z` for one.
-_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
+#: A time as Go reads it, and as a custom resource may have it. JSON Schema's own format `date-time` refuses some of those.
+_PARSED_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
+_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})([Tt].*)?$"
 
 
 def json_schema(model: type[Model], release: str) -> Schema:
@@ -116,7 +117,7 @@ def _format(name: str, *, typed: bool) -> Schema:
         return {"minimum": -_RANGES[name], "maximum": _RANGES[name] - 1}
     if name == "quantity":
         return {"pattern": _PARSED_QUANTITY if typed else QUANTITY}
-    return {"pattern": _TIME} if name == "date-time" else {}
+    return {"pattern": _PARSED_TIME if typed else _TIME} if name == "date-time" else {}
 
 
 def text(model: type[Model], release: str) -> str:

@@ -62,6 +62,13 @@ def is_time(text: str) -> bool:
     return hours <= 24 and minutes <= 60
 
 
-CHECKS = {"date-time": is_time, "quantity": is_quantity}
+def is_date_time(text: str) -> bool:
+    """Whether the text is a time as a custom resource may have it, which is looser in places and stricter in others."""
+    from jobspec.validation import text_formats
+
+    return text_formats.is_date_time(text)
+
+
+CHECKS = {"date-time": is_date_time, "quantity": is_quantity}
 TYPED_CHECKS = {"date-time": is_time, "quantity": is_parsed_quantity}
 EXAMPLES = {"date-time": "a time such as `2026-01-31T12:00:00Z`", "quantity": "a quantity such as `2`, `500m` or `8Gi`"}

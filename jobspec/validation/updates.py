@@ -27,7 +27,7 @@ def problems(data: dict[str, Any], old: dict[str, Any], shape: Shape | None, fou
     kept = _without_untouched(found, data, old, shape) if shape else found
     metadata, stored = data.get("metadata"), old.get("metadata")
     if isinstance(metadata, dict) and isinstance(stored, dict):
-        kept = [*kept, *_metadata(metadata, stored)]
+        kept = [*kept, *metadata_problems(metadata, stored, builtin=shape is None)]
     if data.get("kind") == "PersistentVolumeClaim":
         from jobspec.validation import claim_update
 
@@ -36,8 +36,16 @@ def problems(data: dict[str, Any], old: dict[str, Any], shape: Shape | None, fou
     return kept
 
 
-def _metadata(new: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
-    """What stands against the metadata of an update; what it leaves out, the server keeps."""
+def metadata_problems(new: dict[str, Any], old: dict[str, Any], *, builtin: bool = False) -> Iterator[Problem]:
+    """What stands against the metadata of an update; what it leaves out, the server keeps.
+
+    Of a prefix for names, no more is asked than what a URL can hold, but for a *builtin* kind, of which it is looked at in any case.
+    """
+    prefix = new.get("generateName")
+    if isinstance(prefix, str) and not builtin and (set("/%") & set(prefix)):
+        yield Problem(
+            "invalid-name", (*_META, "generateName"), f"`{prefix}` cannot begin a name: it cannot hold `/` or `%`", "leave it out"
+        )
     for field in _IDENTITY:
         if new.get(field) and old.get(field) and new[field] != old[field]:
             message = (

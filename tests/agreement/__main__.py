@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.agreement.records import disagreements, is_known, records, releases
+from tests.agreement.records import is_known, releases, told
 
 
 def table(golden: Path) -> Iterator[str]:
@@ -13,9 +13,9 @@ def table(golden: Path) -> Iterator[str]:
     yield "| a server with | manifests | documents | agree | known to differ |"
     yield "|---|---|---|---|---|"
     for release in releases(golden):
-        found = list(records(golden, release))
-        documents = sum(reply["code"] is not None for record in found for reply in record.replies)
-        differing = [record for record in found if disagreements(record)]
+        found = told(golden, release)
+        documents = sum(reply["code"] is not None for record, _ in found for reply in record.replies)
+        differing = [record for record, differences in found if differences]
         known = sum(is_known(record) for record in differing)
         yield f"| {' '.join(release.rsplit('-', 1))} | {len(found)} | {documents} | {len(found) - len(differing)} | {known} |"
 

@@ -8,12 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from jobspec.documents.files import Found
 from jobspec.judge import World
 from jobspec.manifests import Checked, check
 from jobspec.targets import RELEASES, choose
+from tests.agreement import known
 
 _ERRORS = "Invalid value|Required value|Unsupported value|Forbidden|Duplicate value|Too many|Too long"
 _FIELD = re.compile(rf"(?:^|\[|, |: )\.?((?:metadata|spec|status)[^\s:]*): ({_ERRORS})")
@@ -53,6 +52,12 @@ def records(golden: Path, release: str) -> Iterator[Record]:
         inside = folders[part].joinpath(*rest)
         manifest = next(file for ending in (".yaml", ".yml", ".json") if (file := Path(f"{inside}{ending}")).is_file())
         yield Record(release, "/".join((part, *rest)), manifest, json.loads(path.read_text())["documents"])
+
+
+@cache
+def told(golden: Path, release: str) -> list[tuple[Record, list[str]]]:
+    """All records of a release, each with our disagreements about it."""
+    return [(record, disagreements(record)) for record in records(golden, release)]
 
 
 def disagreements(record: Record) -> list[str]:
@@ -117,14 +122,7 @@ def _without_items(field: str) -> str:
     return re.sub(r"\[\d+\]", "", field)
 
 
-@cache
-def known() -> dict[str, list[str]]:
-    """The records that we know to disagree with, by name: the releases for which that is so, none for all."""
-    entries = yaml.safe_load(Path(__file__).with_name("known.yaml").read_text())
-    return {entry["record"]: entry.get("releases", []) for entry in entries}
-
-
 def is_known(record: Record) -> bool:
     """Whether a disagreement about the record stands in `known.yaml`."""
-    named = known().get(record.name)
+    named = known.records().get(record.name)
     return named is not None and (not named or record.release in named)

@@ -1,0 +1,55 @@
+"""Where `validate` is known not to agree with servers, each with its cause: what `known.yaml` holds."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from jobspec.diagnostics import Diagnostic
+
+SERVERS = ("control-plane", "operators")
+"""The live servers: one that has CRDs alone, and one with operators and their webhooks."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What `validate` refuses on purpose although live servers take it."""
+
+    rule: str
+    says: str
+    """What our message matches."""
+    servers: tuple[str, ...]
+    cause: str
+    kind: str
+    witness: str
+    """A manifest that shows it, sent as an object of that kind."""
+
+    def is_told_by(self, error: Diagnostic) -> bool:
+        """Whether an error is this refusal."""
+        return error.rule == self.rule and re.search(self.says, error.message) is not None
+
+
+@cache
+def _entries() -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name("known.yaml").read_text())
+    return found
+
+
+def records() -> dict[str, list[str]]:
+    """The records that we disagree with, by name: the releases for which that is so, none for all."""
+    return {entry["record"]: entry.get("releases", []) for entry in _entries()["records"]}
+
+
+@cache
+def refusals(server: str) -> list[Refusal]:
+    """What we refuse and a live server takes."""
+    found = [Refusal(**{**entry, "servers": tuple(entry["servers"])}) for entry in _entries()["live"]]
+    return [each for each in found if server in each.servers]
+
+
+def named_servers() -> set[str]:
+    """The servers that the entries name."""
+    return {server for entry in _entries()["live"] for server in entry["servers"]}

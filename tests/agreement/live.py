@@ -1,0 +1,79 @@
+"""What a live server says to manifests, beside what `validate` says."""
+
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.files import Found
+from jobspec.judge import World
+from jobspec.manifests import Checked, check
+from tests.agreement import known
+from tests.agreement.corpus import Case
+from tests.server import Answer, Server
+
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_THREADS = 6
+
+
+@dataclass(frozen=True)
+class Live:
+    """A live server, and what stands for it where `validate` judges."""
+
+    name: str
+    """Its name in `known.yaml`."""
+    server: Server
+    target: Mapping[str, str]
+    world: World
+
+    def disagreements(self, cases: Iterable[Case], place: Path) -> list[str]:
+        """The cases, and both verdicts, where the two differ and are not known to; the server answers while we go on judging."""
+        file = place / "manifest.yaml"
+        with ThreadPoolExecutor(_THREADS) as pool:
+            asked = [(case, checked, pool.submit(self.ask, case, checked)) for case in cases for checked in [self.check(case, file)]]
+            told = [(case, checked, answer.result()) for case, checked, answer in asked]
+        return [_tell(case, checked, answer) for case, checked, answer in told if not self._agree(checked, answer)]
+
+    def check(self, case: Case, file: Path) -> Checked:
+        """What we say."""
+        file.write_bytes(case.text.encode())
+        return check(Found(str(file), named=True), self.target, world=self.world)
+
+    def ask(self, case: Case, checked: Checked) -> Answer:
+        """What the server says, in the namespace that the document is in."""
+        name = checked.documents[0].namespace if checked.documents else ""
+        answer = self.server.judge(case.kind, case.text, namespace=name if _NAMESPACE.fullmatch(name) else "default")
+        taken = answer.code == 409 and "already exists" in answer.message  # found out last, when nothing else stands against the object
+        return Answer(201) if taken else answer
+
+    def _agree(self, checked: Checked, answer: Answer) -> bool:
+        errors = errors_of(checked)
+        if answer.accepted and errors:
+            refusals = known.refusals(self.name)
+            return all(any(each.is_told_by(error) for each in refusals) for error in errors)
+        return answer.accepted == (not errors and bool(checked.report.documents))
+
+    def outdated(self, place: Path) -> list[str]:
+        """What `known.yaml` says of this server and is not so: a witness that both refuse, or take, or that we refuse for other reasons."""
+        told = []
+        for refusal in known.refusals(self.name):
+            case = Case(refusal.cause, refusal.kind, refusal.witness)
+            checked = self.check(case, place / "witness.yaml")
+            answer = self.ask(case, checked)
+            errors = errors_of(checked)
+            if not (answer.accepted and errors and all(map(refusal.is_told_by, errors))):
+                told.append(_tell(case, checked, answer))
+        return told
+
+
+def errors_of(checked: Checked) -> list[Diagnostic]:
+    """What stands against the first document, the only one that a server reads."""
+    return [each for each in checked.report.diagnostics if each.document in (0, None) and each.severity == "error"]
+
+
+def _tell(case: Case, checked: Checked, answer: Answer) -> str:
+    said = f"  ours: {errors_of(checked)}\n  server: {answer.code} {answer.message[:300]}\n"
+    return f"{case.name}\n{said}{textwrap.indent(case.text, '    ')}"
