@@ -24,7 +24,9 @@ def find_all(pattern: str, text: str, most: int = -1) -> list[str]:
 
 
 def complaint(pattern: str) -> str:
-    """Why RE2 does not take a pattern, empty where it does."""
+    """Why RE2, as Go has it, does not take a pattern, empty where it does."""
+    if "\\C" in _pieces(pattern):
+        return "invalid escape sequence: \\C"
     try:
         matches(pattern, "")
     except ValueError as error:
@@ -47,7 +49,11 @@ def _run(program: str, pattern: str, text: str) -> Any:
 
 def _without_groups(pattern: str) -> str:
     """The pattern with groups that only group, so that the whole of a match is what is found."""
+    return "".join("(?:" if each == "(" or (each[:1] == "(" and each.endswith(">")) else each for each in _pieces(pattern))
+
+
+def _pieces(pattern: str) -> list[str]:
+    """The pattern in pieces: what is quoted, an escape, a class of characters, the start of a group, or one character."""
     import re
 
-    pieces = re.findall(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?P?<\w+>|\((?!\?)|.", pattern, re.DOTALL)
-    return "".join("(?:" if each == "(" or (each[:1] == "(" and each.endswith(">")) else each for each in pieces)
+    return re.findall(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?P?<\w+>|\((?!\?)|.", pattern, re.DOTALL)

@@ -74,7 +74,7 @@ def _with_code(document: Document, shape: Shape | None, found: list[Problem], ol
     if document.kind == "CustomResourceDefinition" and shape:
         from jobspec.validation.crds import definition
 
-        found = definition.problems(document.data, found, shape)
+        found = definition.problems(document.data, found, shape, old)
     meta = document.data.get("metadata")
     if meta is None or isinstance(meta, dict):
         namespaced = not is_cluster_scoped(document.kind)

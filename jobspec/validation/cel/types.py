@@ -1,138 +1,89 @@
-"""The types of a schema's values as CEL checks rules against them: messages of a protobuf file that is made for the purpose."""
+"""The types of a schema's values as CEL checks rules against them."""
 
 from __future__ import annotations
 
-from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from cel_expr_python import cel
-from google.protobuf import descriptor_pool, duration_pb2, struct_pb2, timestamp_pb2
-from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
-
-from jobspec.validation.cel.library import is_about_numbers, typed_environment
+from jobspec.validation.cel import constants, syntax
+from jobspec.validation.cel.checking import DYN, STRING, Checked, Mistake
 from jobspec.validation.cel.paths import RESOURCE, spellings
+from jobspec.validation.cel.signatures import Type, list_of, map_of, optional_of
 
 if TYPE_CHECKING:
     from typing import Any
 
     Schema = dict[str, Any]
 
-_TEXTS = {"byte": "bytes", "duration": "duration", "date": "time", "date-time": "time"}
+_TEXTS = {"byte": "bytes", "duration": "duration", "date": "timestamp", "date-time": "timestamp"}
 _SCALARS = {"boolean": "bool", "integer": "int", "number": "double"}
-_FIELDS = {
-    "bool": FieldDescriptorProto.TYPE_BOOL,
-    "int": FieldDescriptorProto.TYPE_INT64,
-    "double": FieldDescriptorProto.TYPE_DOUBLE,
-    "string": FieldDescriptorProto.TYPE_STRING,
-    "bytes": FieldDescriptorProto.TYPE_BYTES,
-}
-_MESSAGES = {
-    "any": "google.protobuf.Value",
-    "duration": "google.protobuf.Duration",
-    "time": "google.protobuf.Timestamp",
-    "map": "google.protobuf.Struct",
-}
-_CEL = {
-    "bool": cel.Type.BOOL,
-    "int": cel.Type.INT,
-    "double": cel.Type.DOUBLE,
-    "string": cel.Type.STRING,
-    "bytes": cel.Type.BYTES,
-    "any": cel.Type.DYN,
-    "duration": cel.Type.DURATION,
-    "time": cel.Type.TIMESTAMP,
-}
-_packages = count()
 
-#: What a value is to CEL: the name of a scalar, `any`, a message's full name, or a list's or map's kind with that of what is inside.
-Kind = "str | tuple[str, Kind]"
+
+class Expression(NamedTuple):
+    """What is known of an expression on a value."""
+
+    complaint: str = ""
+    """Why a server does not take it; empty where it does."""
+    compares: bool = False
+    """It uses `oldSelf`."""
+    is_too_deep: bool = False
+    """Nobody looked at it, since the library does not go so deep."""
 
 
 class Types:
     """The types of one CRD version's schema."""
 
     def __init__(self, schema: Schema) -> None:
-        self._package = f"crd{next(_packages)}"
-        self._file = FileDescriptorProto(name=f"{self._package}.proto", package=self._package, syntax="proto2")
-        self._file.dependency.extend(module.DESCRIPTOR.name for module in (duration_pb2, struct_pb2, timestamp_pb2))
-        self._kinds: dict[int, Any] = {}
+        self._fields: dict[str, dict[str, Type]] = {}
+        self._kinds: dict[int, Type | None] = {}
         self._kind(schema, is_resource=True)
-        descriptor_pool.Default().AddSerializedFile(self._file.SerializeToString())
 
-    def complaint(self, text: str, schema: Schema, *, gives: str, optional: bool) -> str:
-        """Why the library does not take an expression on a value of *schema*, empty where it does; *gives* is `bool` or `string`."""
+    def expression(self, text: str, schema: Schema, *, gives: str, optional: bool) -> Expression:
+        """What a server has against an expression on a value of *schema*; with *optional*, `oldSelf` is an optional value."""
         kind = self._kinds.get(id(schema))
         if kind is None:
-            return "the schema does not say what the value is"
-        if optional:
-            text = f"cel.bind(oldSelf, optional.of(oldSelf), {text}\n)"
+            return Expression("the schema does not say what the value is")
         try:
-            result = typed_environment(_type(kind), optional=optional).compile(text).return_type()
+            tree = syntax.parse(text)
         except RuntimeError as error:
-            return "" if is_about_numbers(str(error)) else _first(str(error))
-        return "" if result in (_CEL[gives], cel.Type.DYN) else f"it gives {result.name().lower()}, not {gives}"
+            return Expression(is_too_deep=True) if syntax.is_too_deep(error) else Expression(_first(str(error)))
+        try:
+            checked = Checked(tree, {"self": kind, "oldSelf": optional_of(kind) if optional else kind}, self._fields)
+            constants.look(checked)
+        except Mistake as mistake:
+            return Expression(f"{tree.place(mistake.at)}: {mistake}")
+        wrong = "" if checked.gives == Type(gives) else f"it gives {checked.gives}, not {gives}"
+        return Expression(wrong, compares="oldSelf" in checked.uses)
 
-    def _kind(self, schema: Schema, *, is_resource: bool = False) -> Any:
+    def _kind(self, schema: Schema, *, is_resource: bool = False) -> Type | None:
         """What values of a schema are to CEL; None for what it does not see."""
         found = self._kind_of(schema, is_resource=is_resource or bool(schema.get("x-kubernetes-embedded-resource")))
         self._kinds[id(schema)] = found
         return found
 
-    def _kind_of(self, schema: Schema, *, is_resource: bool) -> Any:
+    def _kind_of(self, schema: Schema, *, is_resource: bool) -> Type | None:
         if schema.get("x-kubernetes-int-or-string"):
-            return "any"
+            return DYN
         kind = schema.get("type")
         if kind == "array":
             items = self._kind(schema["items"])
-            return None if items is None else ("list", items)
+            return items and list_of(items)
         if kind == "object":
             if isinstance(schema.get("additionalProperties"), dict):
                 values = self._kind(schema["additionalProperties"])
-                return None if values is None else ("map", values)
-            return self._message({**(schema.get("properties") or {}), **(RESOURCE if is_resource else {})})
+                return values and map_of(STRING, values)
+            return self._object(schema.get("properties") or {}, is_resource=is_resource)
         if kind == "string":
-            return _TEXTS.get(schema.get("format") or "", "string")
-        return _SCALARS.get(kind or "")
+            return Type(_TEXTS.get(schema.get("format") or "", "string"))
+        return Type(_SCALARS[kind]) if kind in _SCALARS else None
 
-    def _message(self, fields: Schema) -> str:
-        made = self._file.message_type.add(name=f"Object{len(self._file.message_type)}")
-        for name, child in fields.items():
+    def _object(self, fields: Schema, *, is_resource: bool) -> Type:
+        own = Type(f"object {len(self._fields)}")
+        self._fields[own.name] = {}
+        for name, child in {**fields, **(RESOURCE if is_resource else {})}.items():
             kind = self._kind(child)
-            for written in spellings(name) if kind is not None else ():
-                self._field(made, written, kind)
-        return f".{self._package}.{made.name}"
-
-    def _field(self, message: DescriptorProto, name: str, kind: Any) -> None:
-        number = len(message.field) + 1
-        field = message.field.add(name=name, number=number, label=FieldDescriptorProto.LABEL_OPTIONAL, json_name=f"field{number}")
-        if isinstance(kind, tuple):
-            inside = kind[1] if not isinstance(kind[1], tuple) else "any"  # protobuf has no lists of lists
-            kind = self._entry(message, name, inside) if kind[0] == "map" else inside
-            if kind != "map":
-                field.label = FieldDescriptorProto.LABEL_REPEATED
-        if kind in _FIELDS:
-            field.type = _FIELDS[kind]
-        else:
-            field.type = FieldDescriptorProto.TYPE_MESSAGE
-            field.type_name = f".{_MESSAGES[kind]}" if kind in _MESSAGES else kind
-
-    def _entry(self, message: DescriptorProto, field: str, values: str) -> str:
-        """The message of a map's entries, which has a name after the field; a map of anything where another has that."""
-        name = "".join(f"{part[:1].upper()}{part[1:]}" for part in field.split("_")) + "Entry"
-        if any(each.name == name for each in message.nested_type):
-            return "map"
-        entry = message.nested_type.add(name=name)
-        entry.options.map_entry = True
-        self._field(entry, "key", "string")
-        self._field(entry, "value", values)
-        return f".{self._package}.{message.name}.{name}"
-
-
-def _type(kind: Any) -> cel.Type:
-    if isinstance(kind, tuple):
-        inside = _type(kind[1])
-        return cel.Type.List(inside) if kind[0] == "list" else cel.Type.Map(cel.Type.STRING, inside)
-    return _CEL[kind] if kind in _CEL else cel.Type(kind.removeprefix("."))
+            if kind is not None:
+                self._fields[own.name] |= dict.fromkeys(spellings(name), kind)
+        return own
 
 
 def _first(complaint: str) -> str:

@@ -53,16 +53,19 @@ def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[P
 
 
 def selectable_problems(versions: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
-    """What stands against the fields that objects can be selected by."""
+    """What stands against the fields that objects can be selected by; those that all versions share, the server looks at once."""
     fields = [version.get("selectableFields") or [] for version in versions]
     schemas = [decoded((version.get("schema") or {}).get("openAPIV3Schema")) for version in versions]
-    if any(fields) and len(versions) > 1 and all(each == fields[0] for each in fields) != all(each == schemas[0] for each in schemas):
-        index = next(index for index, each in enumerate(fields) if each)
-        message = "the server takes selectable fields only where they and the schemas are the same in all versions, or differ both"
-        yield _wrong((*path, index, "selectableFields"), message)
-        return
-    for index, each in enumerate(fields):
-        yield from _selectable(each, schemas[index], (*path, index, "selectableFields"))
+    shared = all(each == fields[0] for each in fields)
+    fits = shared == all(each == schemas[0] for each in schemas)
+    for index, each in enumerate(fields[:1] if shared else fields):
+        at: Path = (*path, index, "selectableFields")
+        if each and not fits:
+            yield _wrong(
+                at, "the server takes selectable fields only where they and the schemas are the same in all versions, or differ both"
+            )
+        elif each:
+            yield from _selectable(each, schemas[index], at)
 
 
 def _selectable(fields: Sequence[dict[str, Any] | None], schema: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -76,12 +79,18 @@ def _selectable(fields: Sequence[dict[str, Any] | None], schema: dict[str, Any],
             yield _wrong((*path, index), "a selectable field needs `jsonPath`")
         elif place is None:
             yield _wrong(at, f"`{text}` is no path of a field of the schema")
-        elif place[0][0] == "metadata":
-            yield _wrong(at, "a selectable field cannot be in metadata")
-        elif place[1].get("type") not in ("string", "boolean", "integer"):
-            yield _wrong(at, f"`{text}` has to be a text, an integer or a boolean")
-        elif text in seen:
-            yield _wrong(at, f"`{text}` stands twice")
-        seen.add(text)
+        else:
+            yield from _selected(text, place, at)
+            if text in seen:
+                yield _wrong(at, f"`{text}` stands twice")
+            seen.add(text)
     if len(seen) > _MAX_SELECTABLE:
         yield _wrong(path, f"there can be at most {_MAX_SELECTABLE} selectable fields, and {len(seen)} are given")
+
+
+def _selected(text: str, place: tuple[Path, dict[str, Any]], path: Path) -> Iterator[Problem]:
+    steps, schema = place
+    if steps[0] == "metadata":
+        yield _wrong(path, "a selectable field cannot be in metadata")
+    if schema.get("type") not in ("string", "boolean", "integer"):
+        yield _wrong(path, f"`{text}` has to be a text, an integer or a boolean")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain
 from jobspec.validation.structural import Problem
-from jobspec.validation.text_formats import is_uri
+from jobspec.validation.text_formats import CHECKS, is_uri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +32,15 @@ def conversion_problems(conversion: dict[str, Any] | None, path: Path) -> Iterat
         yield from _webhook(webhook or {}, (*path, "webhook") if webhook is not None else path)
     elif webhook is not None and (webhook.get("clientConfig") is not None or webhook.get("conversionReviewVersions")):
         yield _wrong((*path, "webhook"), "a webhook needs `strategy: Webhook`")
+
+
+def bundle_problems(conversion: Any, path: Path) -> Iterator[Problem]:
+    """Whether the certificates that a conversion trusts can be decoded."""
+    value = conversion
+    for step in ("webhook", "clientConfig", "caBundle"):
+        value = value.get(step) if isinstance(value, dict) else None
+    if isinstance(value, str) and (text := value.replace("\r", "").replace("\n", "")) and not CHECKS["byte"](text):
+        yield Problem("wrong-format", (*path, "webhook", "clientConfig", "caBundle"), "`caBundle` takes text in base64")
 
 
 def _webhook(webhook: dict[str, Any], path: Path) -> Iterator[Problem]:

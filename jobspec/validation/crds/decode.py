@@ -25,7 +25,7 @@ _LOOSE = ("items", "additionalProperties", "additionalItems")
 _ANYTHING = ("default", "example")
 _POINTERS = ("not", "maximum", "minimum", "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties", "multipleOf")
 _KEPT = (
-    *(*_ANYTHING, *_LOOSE, *_POINTERS, "$ref"),
+    *(*_ANYTHING, *_LOOSE, *_POINTERS, "$ref", "dependencies"),
     *("x-kubernetes-preserve-unknown-fields", "x-kubernetes-list-type", "x-kubernetes-map-type"),
 )
 
@@ -85,6 +85,11 @@ def decoded(schema: Any) -> Schema:
             made[keyword] = value
         elif isinstance(value, list) and value:
             made[keyword] = [decoded(inner) for inner in value]
-        elif value == []:
-            made[keyword] = {}
     return made
+
+
+def keywords_of(schema: Schema) -> list[str]:
+    """The keywords that the server finds set in a schema; a list or a mapping is, even where it is empty."""
+    return [
+        keyword for keyword, value in schema.items() if value or isinstance(value, (list, dict)) or keyword in decoded({keyword: value})
+    ]

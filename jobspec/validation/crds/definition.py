@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.crds import columns
+from jobspec.validation.crds import columns, updates
 from jobspec.validation.crds import schema as schemas
-from jobspec.validation.crds.conversion import conversion_problems
-from jobspec.validation.crds.decode import decode_problems, decoded
+from jobspec.validation.crds.conversion import bundle_problems, conversion_problems
+from jobspec.validation.crds.decode import decode_problems, decoded, keywords_of
 from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain
 from jobspec.validation.structural import Problem
+from jobspec.validation.text_formats import is_uri
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,15 +29,21 @@ _APPROVED = "api-approved.kubernetes.io"
 _SCHEMA: Path = ("schema", "openAPIV3Schema")
 
 
-def problems(data: dict[str, Any], found: list[Problem], shape: Shape) -> list[Problem]:
-    """What stands against a definition; *found* is what its structure, *shape*, has against it. What cannot be decoded is all."""
+def problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any = None) -> list[Problem]:
+    """What stands against a definition, with *old* as an update of that. What cannot be decoded is all.
+
+    *found* is what its structure, *shape*, has against it.
+    """
     found = [problem for problem in found if problem.rule != "missing-field"]
     props = shape.at((*_SPEC, "versions", 0, *_SCHEMA))
     assert props
     for path, schema in _schemas(data):
         known = {problem.path for problem in found}
         found += (problem for problem in decode_problems(schema, props, path) if problem.path not in known)
-    return found or [*_definition(data), *_of_schemas(data)]
+    found += bundle_problems(_dict(data.get("spec")).get("conversion"), (*_SPEC, "conversion"))
+    meta = shape.at(("metadata",))
+    assert meta
+    return found or [*_definition(data, is_new=old is None), *_of_schemas(data, meta), *(updates.problems(data, old) if old else ())]
 
 
 def _wrong(path: Path, message: str, hint: str = "") -> Problem:
@@ -63,11 +70,13 @@ def _schemas(data: dict[str, Any]) -> Iterator[tuple[Path, Schema]]:
             yield (*_SPEC, "versions", index, *_SCHEMA), schema
 
 
-def _definition(data: dict[str, Any]) -> Iterator[Problem]:
+def _definition(data: dict[str, Any], *, is_new: bool) -> Iterator[Problem]:
     spec = _dict(data.get("spec"))
     group = spec.get("group") or ""
     yield from _group(group, data)
-    yield from _names(_dict(spec.get("names")), group, data)
+    yield from _names(_dict(spec.get("names")))
+    if is_new and group and _dict(spec.get("names")).get("plural"):
+        yield from _own_name(_dict(data.get("metadata")), f"{spec['names']['plural']}.{group}")
     scope = spec.get("scope")
     if scope not in _SCOPES:
         yield _wrong((*_SPEC, "scope") if scope else _SPEC, f"`scope` has to be one of {', '.join(_SCOPES)}")
@@ -87,23 +96,28 @@ def _group(group: str, data: dict[str, Any]) -> Iterator[Problem]:
     elif "." not in group:
         yield _wrong(at, f"`{group}` is no group: it has to be a domain with a dot")
     if any(group == domain or group.endswith(f".{domain}") for domain in _PROTECTED):
-        yield from _approval(_dict(_dict(data.get("metadata")).get("annotations")).get(_APPROVED) or "", group)
+        yield from _approval(_dict(data.get("metadata")), group)
 
 
-def _approval(annotation: str, group: str) -> Iterator[Problem]:
-    from urllib.parse import urlsplit
-
-    if annotation.startswith("unapproved"):
-        return
+def _approval(metadata: dict[str, Any], group: str) -> Iterator[Problem]:
+    annotations = metadata.get("annotations")
+    annotation = _dict(annotations).get(_APPROVED) or ""
+    path: Path = ("metadata", "annotations") if annotations else ("metadata",)
     if not annotation:
         hint = f"add the annotation `{_APPROVED}`: the URL of the approval, or a reason that begins with `unapproved`"
-        yield _wrong((*_SPEC, "group"), f"`{group}` belongs to Kubernetes, and a kind in it needs an approval", hint)
-    elif not (urlsplit(annotation).scheme and urlsplit(annotation).netloc):
-        path = ("metadata", "annotations", Key(_APPROVED))
-        yield _wrong(path, f"`{annotation}` is no URL of an approval, and no reason that begins with `unapproved`")
+        yield _wrong(path, f"`{group}` belongs to Kubernetes, and a kind in it needs an approval", hint)
+    elif not annotation.startswith("unapproved") and not _is_address(annotation):
+        message = f"`{annotation}` is no URL of an approval, and no reason that begins with `unapproved`"
+        yield _wrong((*path, Key(_APPROVED)), message)
 
 
-def _names(names: dict[str, Any], group: str, data: dict[str, Any]) -> Iterator[Problem]:
+def _is_address(text: str) -> bool:
+    from urllib.parse import urlsplit
+
+    return is_uri(text) and bool(urlsplit(text).scheme and urlsplit(text).netloc)
+
+
+def _names(names: dict[str, Any]) -> Iterator[Problem]:
     at: Path = (*_SPEC, "names")
     plural, kind = names.get("plural") or "", names.get("kind") or ""
     for name, value in (("plural", plural), ("kind", kind)):
@@ -113,13 +127,11 @@ def _names(names: dict[str, Any], group: str, data: dict[str, Any]) -> Iterator[
     for name, value in texts:
         if value and (why := bad_dns1035_label(value.lower() if name in ("kind", "listKind") else value)):
             yield _wrong((*at, name), f"`{value}` is no {name}: {why}")
-    if not names.get("listKind") and kind and len(kind) < _LONGEST < len(f"{kind}List"):
+    if not names.get("listKind") and kind and len(kind) <= _LONGEST < len(f"{kind}List"):
         yield _wrong((*at, "kind"), f"`{kind}List`, the kind of a list, has more than {_LONGEST} characters", "give it a `listKind`")
     if kind and names.get("listKind") == kind:
         yield _wrong((*at, "listKind"), f"the kind of a list cannot be `{kind}` as well", f"write `{kind}List`")
     yield from _further_names(names, at)
-    if plural and group:
-        yield from _own_name(_dict(data.get("metadata")), f"{plural}.{group}")
 
 
 def _further_names(names: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -156,9 +168,17 @@ def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
         if _dict(version.get("schema")).get("openAPIV3Schema") is None:
             yield _wrong((*at, index), f"the version `{name}` has no schema", "add `schema: {openAPIV3Schema: {type: object}}`, at least")
         yield from _deprecation(version, (*at, index))
-        yield from columns.subresource_problems(_dict(version.get("subresources")), (*at, index, "subresources"))
-        yield from columns.column_problems(_list(version.get("additionalPrinterColumns")), (*at, index, "additionalPrinterColumns"))
+    for index, subresources in _each(versions, "subresources"):
+        yield from columns.subresource_problems(_dict(subresources), (*at, index, "subresources"))
+    for index, listed in _each(versions, "additionalPrinterColumns"):
+        yield from columns.column_problems(_list(listed), (*at, index, "additionalPrinterColumns"))
     yield from columns.selectable_problems(versions, at)
+
+
+def _each(versions: list[dict[str, Any]], name: str) -> list[tuple[int, Any]]:
+    """What the versions say of one thing; what is the same in all of them, the server looks at once."""
+    values = [version.get(name) for version in versions]
+    return list(enumerate(values[:1] if all(value == values[0] for value in values) else values))
 
 
 def _deprecation(version: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -174,32 +194,40 @@ def _deprecation(version: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield _wrong(at, "the warning cannot hold characters that cannot be printed")
 
 
-def _of_schemas(data: dict[str, Any]) -> Iterator[Problem]:
+def _of_schemas(data: dict[str, Any], meta: Shape) -> Iterator[Problem]:
     """What stands against the schemas; one that all versions share, the server looks at once."""
     versions = versions_of(data)
-    schemas = [(path, decoded(schema)) for path, schema in _schemas(data)]
-    shared = len(schemas) == len(versions) and all(schema == schemas[0][1] for _, schema in schemas)
+    found = [(path, schema, decoded(schema)) for path, schema in _schemas(data)]
+    shared = len(found) == len(versions) and all(made == found[0][2] for _, _, made in found)
     with_status = [_dict(version.get("subresources")).get("status") is not None for version in versions]
-    for path, schema in schemas[:1] if shared else schemas:
-        has_status = any(with_status) if shared else with_status[path[2]]  # type: ignore[index]  # the third step is an index
-        yield from (_at(problem, path) for problem in schema_problems(schema, has_status=has_status))
+    for path, schema, made in found[:1] if shared else found:
+        if any(with_status) if shared else with_status[path[2]]:  # type: ignore[index]  # the third step is an index
+            yield from (_at(problem, path) for problem in schemas.beside_status(keywords_of(schema), made))
+        yield from (_at(problem, path) for problem in schema_problems(made, meta))
 
 
 def _at(problem: Problem, path: Path) -> Problem:
     return Problem(problem.rule, (*path, *problem.path), problem.message, problem.hint, at_key=problem.at_key)
 
 
-def schema_problems(schema: Schema, *, has_status: bool) -> Iterator[Problem]:
-    """What stands against a schema: first its structure; its defaults and rules where that is right."""
-    found = [*schemas.root_problems(schema, has_status=has_status), *_everywhere(schema, (), schemas.Place(is_root=True))]
-    if not any(keyword in schema for keyword in ("definitions", "patternProperties")):
-        found += [*schemas.structure_problems(schema, ()), *schemas.completeness_problems(schema)]
-    yield from found
-    if not found:
-        from jobspec.validation.crds import defaults, rules
+def schema_problems(schema: Schema, meta: Shape) -> Iterator[Problem]:
+    """What stands against a schema; its defaults are looked at where it is structural, its rules where those fit.
 
-        yield from defaults.problems({**schema, "x-kubernetes-embedded-resource": True})
-        yield from rules.problems(schema)
+    A server tells that it cannot read a schema as a structural one only where it has nothing else to say.
+    """
+    found = list(_everywhere(schema, (), schemas.Place(is_root=True)))
+    readable = all(schemas.is_readable(node) for node, _ in schemas.nodes(schema))
+    yield from found or schemas.draft_problems(schema)
+    structure = list(schemas.structural_problems(schema)) if readable else []
+    yield from structure
+    if not readable or structure:
+        return
+    from jobspec.validation.crds import defaults, rules
+
+    wrong = list(defaults.problems({**schema, "x-kubernetes-embedded-resource": True}, meta))
+    yield from wrong
+    if not any(problem.rule == "invalid-crd" for problem in wrong):
+        yield from rules.problems(schema, [problem.path for problem in found])
 
 
 def _everywhere(schema: Schema, path: Path, place: schemas.Place) -> Iterator[Problem]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from jobspec.validation.cel.evaluation import RULES, uses_old
+from jobspec.validation.cel.evaluation import RULES
 from jobspec.validation.crds.schema import Place, children
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from jobspec.diagnostics import Path
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 
-def problems(schema: Schema) -> Iterator[Problem]:
-    """What stands against the rules of a structural schema."""
-    nodes = list(_nodes(schema, (), Place(is_root=True)))
+def problems(schema: Schema, wrong: Sequence[Path] = ()) -> Iterator[Problem]:
+    """What stands against the rules of a structural schema; those around a place that is *wrong* the server leaves out."""
+    nodes = [each for each in _nodes(schema, (), Place(is_root=True)) if not any(path[: len(each[1])] == each[1] for path in wrong)]
     if not any(node.get(RULES) for node, _, _ in nodes):
         return
     try:
@@ -44,16 +44,20 @@ def _nodes(schema: Schema, path: Path, place: Place) -> Iterator[tuple[Schema, P
 
 def _of_rule(rule: dict[str, Any], schema: Schema, types: Types, place: Place, path: Path) -> Iterator[Problem]:
     optional = bool(rule.get("optionalOldSelf"))
-    compares = uses_old(rule["rule"])
-    why = types.complaint(rule["rule"], schema, gives="bool", optional=optional)
-    if why:
-        yield Problem("invalid-crd", (*path, "rule"), f"the rule does not compile: {why}")
-    elif compares and place.uncorrelated:
+    found = types.expression(rule["rule"], schema, gives="bool", optional=optional)
+    if found.is_too_deep:
+        yield Problem("rule-not-evaluated", (*path, "rule"), "nobody looked at the rule: the CEL library does not go so deep")
+    elif found.complaint:
+        yield Problem("invalid-crd", (*path, "rule"), f"the rule does not compile: {found.complaint}")
+    elif found.compares and place.uncorrelated:
         message = "`oldSelf` cannot be used here: nothing tells which item of the list is the old one"
         yield Problem("invalid-crd", (*path, "rule"), message, "make the list a map: `x-kubernetes-list-type: map`")
-    elif rule.get("optionalOldSelf") is not None and not compares:
+    elif rule.get("optionalOldSelf") is not None and not found.compares:
         yield Problem("invalid-crd", (*path, "optionalOldSelf"), "it needs a rule that uses `oldSelf`")
-    if not why and rule.get("messageExpression"):
-        why = types.complaint(rule["messageExpression"], schema, gives="string", optional=optional)
-        if why:
-            yield Problem("invalid-crd", (*path, "messageExpression"), f"the expression does not compile: {why}")
+    if not found.complaint and rule.get("messageExpression"):
+        said = types.expression(rule["messageExpression"], schema, gives="string", optional=optional)
+        if said.is_too_deep:
+            message = "nobody looked at the expression: the CEL library does not go so deep"
+            yield Problem("rule-not-evaluated", (*path, "messageExpression"), message)
+        elif said.complaint:
+            yield Problem("invalid-crd", (*path, "messageExpression"), f"the expression does not compile: {said.complaint}")

@@ -5,7 +5,7 @@ Paths are those inside of the schema.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, spell
 from jobspec.validation import regex
 from jobspec.validation.cel import paths
 from jobspec.validation.structural import Problem
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _SCALARS = ("boolean", "integer", "number", "string")
 _UNSUPPORTED = ("id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
+_REFUSED_EMPTY = ("$ref", "dependencies", "additionalItems")
 _META = ("apiVersion", "kind", "metadata")
+_BEFORE_TYPE = ("id", "$schema", "$ref")
 _REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 #: What can stand at the root of a schema whose `status` is judged by itself.
 _WITH_STATUS = (
@@ -44,14 +46,54 @@ def _wrong(path: Path, message: str, hint: str = "") -> Problem:
     return Problem("invalid-crd", path, message, hint)
 
 
-def root_problems(schema: Schema, *, has_status: bool) -> Iterator[Problem]:
+def beside_status(keywords: list[str], schema: Schema) -> Iterator[Problem]:
+    """What cannot stand at the root of a schema where the status subresource is."""
+    is_object = schema.get("type", "object") == "object"
+    wrong = [each for each in keywords if each not in (*_WITH_STATUS, "nullable") and (is_object or each in _BEFORE_TYPE)]
+    if wrong:
+        yield _wrong((wrong[0],), f"with the status subresource, `{wrong[0]}` cannot stand at the root of the schema")
+
+
+def is_readable(schema: Schema) -> bool:
+    """Whether the server can make a structural schema of one, right or wrong, those inside of it left out."""
+    return not (
+        any(schema.get(keyword) for keyword in _UNSUPPORTED)
+        or "additionalItems" in schema
+        or isinstance(schema.get("items"), list)
+        or schema.get("x-kubernetes-preserve-unknown-fields") is False
+    )
+
+
+def has_known_type(schema: Schema) -> bool:
+    """Whether the type of a schema, if it has any, is one of OpenAPI's."""
+    return schema.get("type") in (None, *_TYPES)
+
+
+def nodes(schema: Schema, path: Path = ()) -> Iterator[tuple[Schema, Path]]:
+    """A schema and all that are inside of it."""
+    yield schema, path
+    for child, at, _ in children(schema, path, Place()):
+        yield from nodes(child, at)
+    for branch, at in branches(schema, path):
+        yield from nodes(branch, at)
+
+
+def draft_problems(schema: Schema) -> Iterator[Problem]:
+    """Where a schema names the draft of JSON Schema that it is of."""
+    for node, path in nodes(schema):
+        if "$schema" in node:
+            yield _wrong((*path, "$schema"), "`$schema` is not supported")
+
+
+def structural_problems(schema: Schema) -> Iterator[Problem]:
+    """Whether a readable schema is structural."""
+    yield from _root_problems(schema)
+    yield from structure_problems(schema, ())
+    yield from completeness_problems(schema)
+
+
+def _root_problems(schema: Schema) -> Iterator[Problem]:
     """What stands against the schema of a kind as a whole."""
-    if schema.get("nullable"):
-        yield _wrong(("nullable",), "an object as a whole cannot be `nullable`")
-    for keyword in schema:
-        if has_status and keyword not in _WITH_STATUS:
-            yield _wrong((keyword,), f"with the status subresource, `{keyword}` cannot stand at the root of the schema")
-            break
     untyped = schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-int-or-string")
     if schema.get("type") != "object" and ("type" in schema or not untyped):
         yield _wrong(("type",) if "type" in schema else (), "the root of the schema needs `type: object`")
@@ -116,7 +158,8 @@ def _meta_types(schema: Schema, path: Path) -> Iterator[Problem]:
     fields = schema.get("properties") or {}
     for name, kind in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
         if name in fields and fields[name].get("type") != kind:
-            yield _wrong((*path, "properties", Key(name)), f"`{name}` of an object needs `type: {kind}`")
+            at: Path = (*path, "properties", Key(name))
+            yield _wrong((*at, "type") if "type" in fields[name] else at, f"`{name}` of an object needs `type: {kind}`")
 
 
 def _is_int_or_string(schema: Schema) -> str:
@@ -156,28 +199,30 @@ def _branch(branch: Schema, path: Path, *, first_any_of: str = "") -> Iterator[P
 
 
 def completeness_problems(schema: Schema) -> Iterator[Problem]:
-    """Whether every field that the root's branches speak of is in its schema, too."""
-    yield from _branches_complete(schema, schema, ())
+    """Whether every value that the root's branches speak of is in its schema, too."""
+    yield from _branches_complete(schema, schema, (), ())
 
 
-def _branches_complete(rules: Schema, schema: Schema, path: Path) -> Iterator[Problem]:
-    for keyword in _BRANCHES:
-        for index, branch in enumerate(rules.get(keyword) or ()):
-            yield from _complete(branch, schema, (*path, keyword, index))
-    if "not" in rules:
-        yield from _complete(rules["not"], schema, (*path, "not"))
+def _branches_complete(rules: Schema, schema: Schema, path: Path, at: Path) -> Iterator[Problem]:
+    """*path* is that of the schema, *at* that of the *rules* on it."""
+    for branch, inside in branches(rules, at):
+        yield from _complete(branch, schema, path, inside)
 
 
-def _complete(branch: Schema, schema: Schema | None, path: Path) -> Iterator[Problem]:
-    if schema is None:
-        yield _wrong(path, "the branch speaks of a value that the schema itself does not have")
-        return
-    yield from _branches_complete(branch, schema, path)
+def _complete(branch: Schema, schema: Schema, path: Path, at: Path) -> Iterator[Problem]:
+    yield from _branches_complete(branch, schema, path, at)
+    fields, items = schema.get("properties") or {}, schema.get("items")
     if isinstance(branch.get("items"), dict):
-        items = schema.get("items")
-        yield from _complete(branch["items"], items if isinstance(items, dict) else None, (*path, "items"))
-    for name, child in (branch.get("properties") or {}).items():
-        yield from _complete(child, (schema.get("properties") or {}).get(name), (*path, "properties", Key(name)))
+        if isinstance(items, dict):
+            yield from _complete(branch["items"], items, (*path, "items"), (*at, "items"))
+        else:
+            yield _wrong(path, f"`items` is missing, which `{spell((*at, 'items'))}` speaks of")
+    for name, inner in (branch.get("properties") or {}).items():
+        inside: Path = (*at, "properties", Key(name))
+        if name in fields:
+            yield from _complete(inner, fields[name], (*path, "properties", Key(name)), inside)
+        else:
+            yield _wrong((*path, "properties") if fields else path, f"the field `{name}` is missing, which `{spell(inside)}` speaks of")
 
 
 class Place:
@@ -229,9 +274,9 @@ def branches(schema: Schema, path: Path) -> Iterator[tuple[Schema, Path]]:
 def node_problems(schema: Schema, path: Path, place: Place) -> Iterator[Problem]:
     """What stands against one schema by itself, those inside of it left out."""
     for keyword in _UNSUPPORTED:
-        if keyword in schema:
+        if keyword != "$schema" and (schema.get(keyword) or (keyword in schema and keyword in _REFUSED_EMPTY)):
             yield _wrong((*path, keyword), f"`{keyword}` is not supported")
-    if schema.get("type") not in (None, *_TYPES):
+    if not has_known_type(schema):
         yield _wrong((*path, "type"), f"`{schema['type']}` is no type; the types are {', '.join(_TYPES)}")
     if isinstance(schema.get("items"), list):
         yield _wrong((*path, "items"), "`items` takes one schema, not a list of them")
@@ -248,6 +293,8 @@ def node_problems(schema: Schema, path: Path, place: Place) -> Iterator[Problem]
 
 
 def _out_of_place(schema: Schema, path: Path, place: Place) -> Iterator[Problem]:
+    if place.is_root and schema.get("nullable"):
+        yield _wrong((*path, "nullable"), "an object as a whole cannot be `nullable`")
     if schema.get("default") is not None and place.default_hint:
         yield _wrong((*path, "default"), place.default_hint)
     if place.in_meta and schema.get("x-kubernetes-embedded-resource"):
@@ -255,23 +302,29 @@ def _out_of_place(schema: Schema, path: Path, place: Place) -> Iterator[Problem]
 
 
 def _list_and_map_types(schema: Schema, path: Path) -> Iterator[Problem]:
-    kind, map_type, list_type = schema.get("type"), schema.get("x-kubernetes-map-type"), schema.get("x-kubernetes-list-type")
-    if map_type is not None and kind != "object":
-        yield _wrong((*path, "x-kubernetes-map-type"), "it needs `type: object`")
+    map_type, list_type = schema.get("x-kubernetes-map-type"), schema.get("x-kubernetes-list-type")
+    if map_type is not None:
+        yield from _needs_type(schema, path, "object", "x-kubernetes-map-type")
     if map_type not in (None, "atomic", "granular"):
         yield _wrong((*path, "x-kubernetes-map-type"), f"`{map_type}` is none of atomic, granular")
-    if list_type is not None and kind != "array":
-        yield _wrong((*path, "x-kubernetes-list-type"), "it needs `type: array`")
-    elif list_type == "set" and isinstance(schema.get("items"), dict):
+    if list_type is not None:
+        yield from _needs_type(schema, path, "array", "x-kubernetes-list-type")
+    if list_type == "set" and schema.get("type") == "array" and isinstance(schema.get("items"), dict):
         yield from _set_items(schema["items"], (*path, "items"))
     if list_type not in (None, "atomic", "set", "map"):
         yield _wrong((*path, "x-kubernetes-list-type"), f"`{list_type}` is none of atomic, set, map")
     if schema.get("x-kubernetes-list-map-keys") and list_type != "map":
-        yield _wrong((*path, "x-kubernetes-list-map-keys"), "they need `x-kubernetes-list-type: map`")
+        at = path if list_type is None else (*path, "x-kubernetes-list-type")
+        yield _wrong(at, "`x-kubernetes-list-map-keys` needs `x-kubernetes-list-type: map`")
     if list_type == "map":
         yield from _list_map(schema, path)
     if list_type in ("set", "map") and isinstance(schema.get("items"), dict) and schema["items"].get("nullable"):
         yield _wrong((*path, "items", "nullable"), f"an item of a list of type {list_type} cannot be null")
+
+
+def _needs_type(schema: Schema, path: Path, kind: str, keyword: str) -> Iterator[Problem]:
+    if schema.get("type") != kind:
+        yield _wrong((*path, "type") if "type" in schema else path, f"`{keyword}` needs `type: {kind}`")
 
 
 def _set_items(items: Schema, path: Path) -> Iterator[Problem]:
@@ -284,13 +337,15 @@ def _set_items(items: Schema, path: Path) -> Iterator[Problem]:
 def _list_map(schema: Schema, path: Path) -> Iterator[Problem]:
     keys, items = schema.get("x-kubernetes-list-map-keys") or [], schema.get("items")
     if not keys:
-        yield _wrong((*path, "x-kubernetes-list-type"), "a list of type map needs `x-kubernetes-list-map-keys`")
+        yield _wrong(path, "a list of type map needs `x-kubernetes-list-map-keys`")
     if not isinstance(items, dict):
-        if schema.get("type") != "array":
+        if not items and schema.get("type") != "array":
             yield _wrong(path, "a list of type map needs `items`")
         return
     if items.get("type") != "object":
-        yield _wrong((*path, "items"), "the items of a list of type map need `type: object`")
+        yield _wrong(
+            (*path, "items", "type") if "type" in items else (*path, "items"), "the items of a list of type map need `type: object`"
+        )
         return
     at: Path = (*path, "x-kubernetes-list-map-keys")
     for index, key in enumerate(keys):
