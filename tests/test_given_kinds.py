@@ -60,6 +60,28 @@ def test_a_broken_crd_is_told_in_its_place(tmp_path: Path, capsys: pytest.Captur
     assert f"{broken}:7:10: error: `scope` has to be one of Cluster, Namespaced" in capsys.readouterr().out
 
 
+def test_crds_of_a_folder_are_read_when_an_object_is_of_their_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    crd = Path(_CRD).read_text().partition("\n---\n")[0]
+    (tmp_path / "lists.yaml").write_text(crd)
+    (tmp_path / "others.yaml").write_text(
+        crd.replace("Listing", "Other").replace("lists", "others").replace("scope: Namespaced", "scope: namespaced")
+    )
+    (tmp_path / "notes.yaml").write_text("kind: Notes\n")
+    thing = "apiVersion: odd.example.com/v1\nkind: %s\nmetadata: {name: a}\nspec: {set: [a, a]}\n"
+    (tmp_path / "a.txt").write_text(thing % "Listing")
+    assert _statuses(_report(capsys, str(tmp_path / "a.txt"), "--crd", str(tmp_path))) == ["invalid"]
+    (tmp_path / "a.txt").write_text(thing % "Other")
+    assert main(["validate", str(tmp_path / "a.txt"), "--crd", str(tmp_path)]) == 1
+    assert f"{tmp_path}/others.yaml:7:10: error: `scope` " in capsys.readouterr().out
+
+
+def test_a_crd_that_is_twice_in_a_folder_is_told_when_it_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(Path(_CRD).read_text().partition("\n---\n")[0])
+    assert main(["validate", _CRD, "--crd", str(tmp_path)]) == 2
+    assert f"is given twice, in {tmp_path}/one.yaml and in {tmp_path}/two.yaml" in capsys.readouterr().err
+
+
 def test_a_file_without_a_crd_is_no_crd(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", _CRD, "--crd", str(ROOT / "tests" / "cases" / "validate" / "claim.yaml")]) == 2
     assert "there is no CustomResourceDefinition" in capsys.readouterr().err

@@ -89,9 +89,9 @@ def load_kinds(inputs: Inputs, target: Target) -> tuple[Kinds | None, list[FileR
     """The kinds that the user brings along, and a report on each CRD's file that has an error."""
     if not inputs.crds and not inputs.schema_locations:
         return None, []
-    from jobspec.validation.given.kinds import Kinds, read_crds
+    from jobspec.validation.given.kinds import Kinds, find_crds
 
-    crds, wrong = read_crds(inputs.crds, target)
+    crds, wrong = find_crds(inputs.crds, target)
     if wrong:
         return None, [FileReport(file, [], problems) for file, problems in wrong.items()]
     return Kinds(crds, inputs.schema_locations), []

@@ -275,7 +275,7 @@ def _pruned(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
                 yield from _pruned(inner, shape.values, (*path, Key(name)))
             elif not (shape and shape.open):
                 yield _unknown(name, value, shape, path, _empty(value), suggest=True)
-    elif isinstance(value, list):
+    elif isinstance(value, list) and not (shape and shape.open):
         for index, item in enumerate(value):
             yield from _pruned(item, shape.items if shape else None, (*path, index))
 

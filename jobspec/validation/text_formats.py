@@ -52,17 +52,18 @@ def is_date(text: str) -> bool:
 def is_date_time(text: str) -> bool:
     """A day and a time of day with its zone."""
     day, _, time = text.lower().partition("t")
-    match = re.match(r"(\d\d):(\d\d):(\d\d)(?:.\d+)?(?:z|[+-]\d\d:\d\d)$", time.partition("t")[0], re.ASCII)
+    match = re.fullmatch(r"(\d\d):(\d\d):(\d\d)(?:.\d+)?(?:z|[+-]\d\d:\d\d)", time.partition("t")[0], re.ASCII)
     return is_date(day) and match is not None and match[1] <= "23" and match[2] <= "59" and match[3] <= "59"
 
 
 def nanoseconds(text: str) -> int | None:
     """The length of a duration, in Go's spelling (`1h30m`) or in words (`2 days`); None where the text is none."""
-    found = _go_duration(text)
+    found = go_nanoseconds(text)
     return _duration_in_words(text) if found is None else found
 
 
-def _go_duration(text: str) -> int | None:
+def go_nanoseconds(text: str) -> int | None:
+    """The length of a duration in Go's spelling; None where the text is none."""
     body = text[1:] if text[:1] in ("-", "+") else text
     if body == "0":
         return 0

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation.cel.paths import RESOURCE, spellings, steps_of
+from jobspec.validation.cel.rewriting import without_texts
 from jobspec.validation.given.complete import child_of
+from jobspec.validation.given.correlation import aligned, counterpart
 from jobspec.validation.structural import Problem, name_of
 
 TYPE_CHECKING = False
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.validation.cel.library import Program
+    from jobspec.validation.given.correlation import Correlated
 
     Schema = dict[str, Any]
     Rule = dict[str, Any]
@@ -29,43 +32,67 @@ class NotEvaluated(Exception):
     """The rule cannot be run here; the text says why."""
 
 
-def problems(data: Any, schema: Schema, old: Any = None, *, is_resource: bool = True) -> Iterator[Problem]:
-    """The rules of a kind that an object breaks, with *old* as an update of that; those that cannot be run as `rule-not-evaluated`."""
-    yield from _visit(data, old, schema, (), {}, is_resource=is_resource)
+def problems(
+    data: Any,
+    schema: Schema,
+    old: Any = None,
+    *,
+    before: Correlated | None = None,
+    is_resource: bool = True,
+    ruled: dict[int, bool] | None = None,
+) -> Iterator[Problem]:
+    """The rules of a kind that an object breaks, with *old* as its state before; those that cannot be run as `rule-not-evaluated`.
+
+    What is the same as *before* may break its rules, but for those that compare both states. *ruled* keeps what is found out about
+    the schema from one object to the next.
+    """
+    yield from _visit(_Place(data, old, schema, (), is_resource=is_resource), before, None, {} if ruled is None else ruled)
 
 
-def _visit(value: Any, old: Any, schema: Schema, path: Path, ruled: dict[int, bool], *, is_resource: bool = False) -> Iterator[Problem]:
-    if value is None or not _has_rules(schema, ruled):
+class _Place:
+    """A value in an object, and what it was before, None where nothing can be told to be that."""
+
+    def __init__(self, value: Any, old: Any, schema: Schema, path: Path, *, is_resource: bool = False) -> None:
+        self.value = value
+        self.old = old
+        self.schema = schema
+        self.path = path
+        self.is_resource = is_resource or bool(schema.get("x-kubernetes-embedded-resource"))
+
+    def inside(self) -> Iterator[_Place]:
+        """The places of what is inside, as far as the schema describes them."""
+        if isinstance(self.value, dict):
+            stored = self.old if isinstance(self.old, dict) else {}
+            for name, inner in self.value.items():
+                child = child_of(self.schema, name)
+                if child is not None:
+                    step = name if name in (self.schema.get("properties") or {}) else Key(name)
+                    yield _Place(inner, stored.get(name), child, (*self.path, step))
+        elif isinstance(self.value, list) and self.schema.get("items"):
+            for index, item in enumerate(self.value):
+                old = counterpart(item, self.old, self.schema) if isinstance(self.old, list) else None
+                yield _Place(item, old, self.schema["items"], (*self.path, index))
+
+
+def _visit(at: _Place, before: Correlated | None, around: Correlated | None, ruled: dict[int, bool]) -> Iterator[Problem]:
+    """The rules on a value and on what is inside; *around* is the nearest value around it that has a counterpart."""
+    if at.value is None or not _has_rules(at.schema, ruled):
         return
-    is_resource = is_resource or bool(schema.get("x-kubernetes-embedded-resource"))
-    if schema.get(RULES):
-        seen = as_cel(value, schema, is_resource=is_resource)
-        before = None if old is None else as_cel(old, schema, is_resource=is_resource)
-        for rule in schema[RULES]:
-            yield from _judge(rule, seen, before, path)
-    if isinstance(value, dict):
-        stored = old if isinstance(old, dict) else {}
-        for name, inner in value.items():
-            child = child_of(schema, name)
-            if child is not None:
-                at = (*path, name if name in (schema.get("properties") or {}) else Key(name))
-                yield from _visit(inner, stored.get(name), child, at, ruled)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _visit(item, _counterpart(item, old, schema), schema["items"], (*path, index), ruled)
+    if at.schema.get(RULES):
+        yield from _ruled(at, before or around)
+    for inner in at.inside():
+        yield from _visit(inner, before and before.inside(inner.path[-1]), before or around, ruled)
 
 
-def _counterpart(item: Any, old: Any, schema: Schema) -> Any:
-    """The item of a stored list map that has the same keys; None where nothing can be told to be that."""
-    if schema.get("x-kubernetes-list-type") != "map" or not isinstance(old, list) or not isinstance(item, dict):
-        return None
-    keys = schema["x-kubernetes-list-map-keys"]
-    same = (each for each in old if isinstance(each, dict) and all(each.get(key) == item.get(key) for key in keys))
-    return next(same, None)
+def _ruled(at: _Place, touched: Correlated | None) -> Iterator[Problem]:
+    seen = as_cel(at.value, at.schema, is_resource=at.is_resource)
+    before = None if at.old is None else as_cel(aligned(at.old, at.value, at.schema), at.schema, is_resource=at.is_resource)
+    for rule in at.schema[RULES]:
+        yield from _judge(rule, seen, before, at.path, touched)
 
 
 def _has_rules(schema: Schema, ruled: dict[int, bool]) -> bool:
-    """Whether rules stand here or below; *ruled* keeps what is known of each schema."""
+    """Whether rules stand here or below; *ruled* keeps what is known of each part of a schema."""
     known = ruled.get(id(schema))
     if known is None:
         below = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
@@ -73,12 +100,12 @@ def _has_rules(schema: Schema, ruled: dict[int, bool]) -> bool:
     return known
 
 
-def _judge(rule: Rule, value: Any, old: Any, path: Path) -> Iterator[Problem]:
+def _judge(rule: Rule, value: Any, old: Any, path: Path, touched: Correlated | None) -> Iterator[Problem]:
     compares = uses_old(rule["rule"])
     if compares and old is None and not rule.get("optionalOldSelf"):
         return
     try:
-        if _holds(rule, value, old, compares=compares):
+        if _holds(rule, value, old, compares=compares) or (touched and not compares and touched.is_same()):
             return
         why = _message(rule, value, old)
     except NotEvaluated as error:
@@ -155,22 +182,26 @@ def uses_old(text: str) -> bool:
     """Whether an expression speaks of the stored object."""
     import re
 
-    without_texts = re.sub(r"""r?('''.*?'''|\"\"\".*?\"\"\"|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")""", "''", text, flags=re.DOTALL)
-    return re.search(r"(?<![\w.])oldSelf\b", without_texts) is not None
+    return re.search(r"(?<![\w.])oldSelf\b", without_texts(text)) is not None
 
 
 def as_cel(value: Any, schema: Schema, *, is_resource: bool = False) -> Any:
-    """A value as CEL sees it: only what the schema names, under names that CEL can say, times and durations as such."""
+    """A value as CEL sees it: fields under names that CEL can say, times and durations as such.
+
+    What the schema does not describe no rule can name, and two states of it are compared all the same, as text.
+    """
     if value is None or schema.get("x-kubernetes-int-or-string"):
         return value
+    if not schema.get("type"):
+        return _unseen(value)
     if isinstance(value, dict):
         return _object(value, schema, is_resource=is_resource or bool(schema.get("x-kubernetes-embedded-resource")))
     if isinstance(value, list):
         items = schema.get("items")
-        return [as_cel(item, items) for item in value] if isinstance(items, dict) else value
+        return [as_cel(item, items) for item in value] if isinstance(items, dict) else None
     if schema.get("type") == "number":
         return float(value)
-    return _CONVERSIONS[schema["format"]](value) if _is_converted(schema) else value
+    return _converted(value, schema["format"]) if _is_converted(schema) else value
 
 
 def _object(value: dict[str, Any], schema: Schema, *, is_resource: bool) -> dict[str, Any]:
@@ -178,14 +209,30 @@ def _object(value: dict[str, Any], schema: Schema, *, is_resource: bool) -> dict
     if isinstance(others, dict):
         return {name: as_cel(inner, others) for name, inner in value.items()}
     fields = {**(schema.get("properties") or {}), **(RESOURCE if is_resource else {})}
-    if not fields and others:
-        return value
-    known = {name: as_cel(inner, fields[name]) for name, inner in value.items() if name in fields and inner is not None}
-    return {written: inner for name, inner in known.items() for written in spellings(name)}
+    made = {}
+    for name, inner in value.items():
+        names = spellings(name) if name in fields else []
+        if inner is not None:
+            made.update(dict.fromkeys(names or [f".{name}"], as_cel(inner, fields[name]) if names else _unseen(inner)))
+    return made
+
+
+def _unseen(value: Any) -> str:
+    import json
+
+    return json.dumps(value, sort_keys=True)
 
 
 def _is_converted(schema: Schema) -> bool:
     return schema.get("type") == "string" and schema.get("format") in _CONVERSIONS
+
+
+def _converted(text: str, form: str) -> Any:
+    """What a text stands for; null, which rules can do nothing with, where its format is not the one that they take."""
+    try:
+        return _CONVERSIONS[form](text)
+    except ValueError:
+        return None
 
 
 def _duration(text: str) -> Any:
@@ -194,7 +241,10 @@ def _duration(text: str) -> Any:
     from jobspec.validation.text_formats import nanoseconds
 
     made = Duration()
-    made.FromNanoseconds(nanoseconds(text) or 0)
+    length = nanoseconds(text)
+    if length is None:
+        raise ValueError(f"{text} is no duration")
+    made.FromNanoseconds(length)
     return made
 
 
@@ -204,7 +254,9 @@ def _time(text: str) -> Any:
 
     from google.protobuf.timestamp_pb2 import Timestamp
 
-    moment = datetime.fromisoformat(text.upper())
+    if text.upper() != text:
+        raise ValueError(f"{text} has a small `t` or `z`")
+    moment = datetime.fromisoformat(text)
     made = Timestamp()
     made.FromDatetime(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     return made

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation import metadata, structural
+from jobspec.shapes import Shape
+from jobspec.validation import metadata, structural, updates
 from jobspec.validation.cel import evaluation
 from jobspec.validation.crds.decode import decoded
 from jobspec.validation.given import embedded, values
-from jobspec.validation.given.complete import complete
+from jobspec.validation.given.complete import child_of, complete
+from jobspec.validation.given.correlation import correlated, same
 from jobspec.validation.given.shapes import is_atom, root_shape
 from jobspec.validation.metadata import MAX_PREFIX
 from jobspec.validation.structural import Problem
@@ -18,13 +20,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
-    from jobspec.shapes import Shape
     from jobspec.targets import Target
+    from jobspec.validation.given.correlation import Correlated
 
     Schema = dict[str, Any]
 
 _MAX_INT32 = (1 << 31) - 1
-_BLOCKING = ("wrong-type", "missing-field", "wrong-size", "wrong-format", "unknown-field", "duplicate-item")
+#: What keeps the server from looking at rules.
+_BLOCKING = ("wrong-type", "missing-field", "wrong-size", "unsupported-choice", "unknown-field")
+#: What even a value that an update does not touch may not have.
+_NEVER_KEPT = ("unknown-field", "wrong-indentation")
+_TWICE = "duplicate-item"
 
 
 class CustomKind:
@@ -37,6 +43,8 @@ class CustomKind:
         self.scale: dict[str, str] = subresources.get("scale") or {}
         self.has_status = subresources.get("status") is not None
         self.shape: Shape = root_shape(self.schema, target, has_status=self.has_status)
+        self.ruled: dict[int, bool] = {}
+        """Which parts of the schema have rules, as far as that is found out."""
 
 
 def problems(data: dict[str, Any], kind: CustomKind, old: dict[str, Any] | None = None) -> list[Problem]:
@@ -44,14 +52,27 @@ def problems(data: dict[str, Any], kind: CustomKind, old: dict[str, Any] | None 
     found = structural.problems(data, kind.shape)
     if any(problem.rule == "wrong-indentation" for problem in found):
         return found
-    meta = data.get("metadata")
-    if meta is None or isinstance(meta, dict):
-        found += metadata.problems(meta or {}, kind="", builtin=False, namespaced=kind.namespaced)
+    found = [kept for problem in found for kept in _loosely(problem, data, kind.schema)]
     whole = _as_stored(data, kind)
-    found += _of_values(whole, kind, found)
+    before = None if old is None else _update(whole, old, kind)
+    repeats = before is not None and _has_repeats(before.old, kind)
+    if before:
+        found = _without_untouched(found, before, repeats=repeats)
+    found += _of_metadata(data.get("metadata"), old and old.get("metadata"), kind)
+    found += _of_values(whole, kind, found, before, repeats=repeats)
     if not any(problem.rule in _BLOCKING for problem in found):
-        found += evaluation.problems(whole, kind.schema, None if old is None else _as_stored(old, kind))
+        found += evaluation.problems(whole, kind.schema, before and before.old, before=before, ruled=kind.ruled)
     return found
+
+
+def _loosely(problem: Problem, data: Any, schema: Schema) -> list[Problem]:
+    """A problem of the structure, or what is wrong inside where a list passes for a text."""
+    if problem.rule != "wrong-type" or problem.path[:1] == ("metadata",):
+        return [problem]
+    value, inside = data, schema
+    for step in problem.path:
+        value, inside = value[step], (inside["items"] if isinstance(step, int) else child_of(inside, step)) or {}
+    return structural.problems_at(value, Shape({"type": "bare"}), problem.path) if values.passes(value, inside) else [problem]
 
 
 def _as_stored(data: dict[str, Any], kind: CustomKind) -> dict[str, Any]:
@@ -65,15 +86,51 @@ def _as_stored(data: dict[str, Any], kind: CustomKind) -> dict[str, Any]:
     return whole
 
 
-def _of_values(whole: dict[str, Any], kind: CustomKind, found: list[Problem]) -> Iterator[Problem]:
+def _update(whole: dict[str, Any], old: dict[str, Any], kind: CustomKind) -> Correlated:
+    """The object beside the stored one, whose status it takes over where that has a request of its own."""
+    stored = complete(old, kind.schema)
+    if kind.has_status and "status" in stored:
+        whole["status"] = stored["status"]
+    return correlated(whole, stored, kind.schema)
+
+
+def _without_untouched(found: list[Problem], before: Correlated, *, repeats: bool) -> list[Problem]:
+    """The structure's problems without those of values that are as before; where anything stood twice before, anything may again."""
+    return [
+        problem
+        for problem in found
+        if problem.rule in _NEVER_KEPT or not (repeats if problem.rule == _TWICE else before.is_untouched(problem.path))
+    ]
+
+
+def _has_repeats(stored: dict[str, Any], kind: CustomKind) -> bool:
+    by_structure = any(problem.rule == _TWICE for problem in structural.problems(stored, kind.shape))
+    return by_structure or next(_sets(stored, kind.schema, ()), None) is not None
+
+
+def _of_metadata(meta: Any, stored: Any, kind: CustomKind) -> Iterator[Problem]:
+    """What stands against an object's metadata; where it is an update, also what may not change."""
+    if meta is not None and not isinstance(meta, dict):
+        return
+    is_update = isinstance(stored, dict)
+    for problem in metadata.problems(meta or {}, kind="", builtin=False, namespaced=kind.namespaced):
+        if not (is_update and problem.path[-1] == "generateName"):
+            yield problem
+    if is_update:
+        yield from updates.metadata_problems(meta or {}, stored)
+
+
+def _of_values(
+    whole: dict[str, Any], kind: CustomKind, found: list[Problem], before: Correlated | None, *, repeats: bool
+) -> Iterator[Problem]:
     """What stands against values where nothing else does yet."""
     wrong = {problem.path for problem in found}
     if ("metadata", "generateName") in wrong:
         wrong.add(("metadata", "name"))
     checks = (
-        values.problems(whole, kind.schema),
+        values.problems(whole, kind.schema, (), before),
         embedded.problems(whole, kind.schema),
-        _sets(whole, kind.schema, ()),
+        () if repeats else _sets(whole, kind.schema, ()),
         _scale(whole, kind.scale),
     )
     for check in checks:
@@ -96,7 +153,7 @@ def _sets(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
         for index, item in enumerate(value):
             yield from _sets(item, items, (*path, index))
             if schema.get("x-kubernetes-list-type") == "set" and not is_atom(items):
-                first = next((number for number in range(index) if values.same(value[number], item)), None)
+                first = next((number for number in range(index) if same(value[number], item)), None)
                 if first is not None:
                     message = f"item {index} is the same value as item {first}"
                     yield Problem("duplicate-item", (*path, index), message, "remove one of the two")

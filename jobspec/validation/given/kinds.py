@@ -21,25 +21,58 @@ if TYPE_CHECKING:
 _CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
+class Unread:
+    """A file of a folder with a CRD in it, read when an object of a kind is judged that it may define: folders hold many."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+
+    def may_define(self, group: str, kind: str) -> bool:
+        """Whether the kind's names stand in the file at all."""
+        return group in self.text and kind in self.text
+
+
 class Kinds:
     """The kinds of given CRDs, each made ready when its first object is judged, and the places of JSON Schemas."""
 
-    def __init__(self, crds: Sequence[Document], schema_locations: Sequence[str] = ()) -> None:
+    def __init__(self, crds: Sequence[Document | Unread], schema_locations: Sequence[str] = ()) -> None:
         self._crds: dict[tuple[str, str], Document] = {}
+        self._unread: list[Unread] = []
         for crd in crds:
-            spec = crd.data["spec"]
-            name = (spec["group"], spec["names"]["kind"])
-            if name in self._crds:
-                first = self._crds[name]
-                raise JobspecError(f"--crd: {crd.name} is given twice, in {first.file} and in {crd.file}; give one of them")
-            self._crds[name] = crd
+            if isinstance(crd, Unread):
+                self._unread.append(crd)
+            else:
+                self._add(crd)
+        self._wrong: dict[tuple[str, str], list[Diagnostic]] = {}
         self._known: dict[tuple[str, str], CustomKind] = {}
         self._schemas = _templates(schema_locations)
+
+    def _add(self, crd: Document) -> None:
+        spec = crd.data["spec"]
+        name = (spec["group"], spec["names"]["kind"])
+        if name in self._crds:
+            first = self._crds[name]
+            raise JobspecError(f"--crd: {crd.name} is given twice, in {first.file} and in {crd.file}; give one of them")
+        self._crds[name] = crd
+
+    def _look_for(self, name: tuple[str, str], target: Target) -> None:
+        """Read the files that may define a kind."""
+        wanted = [each for each in self._unread if each.may_define(*name)] if all(name) else []
+        self._unread = [each for each in self._unread if each not in wanted]
+        for each in wanted:
+            crds, errors = _read(each.path, each.text, target)
+            self._wrong.setdefault(name, []).extend(errors)
+            for crd in crds if not errors else ():
+                self._add(crd)
 
     def verdict(self, document: Document, target: Target, *, old: Document | None = None) -> tuple[Status, list[Diagnostic]] | None:
         """What a server with these CRDs says to a document, or a JSON Schema to one that nothing else is known of; None without either."""
         group, _, version = document.api_version.rpartition("/")
+        self._look_for((group, document.kind), target)
         crd = self._crds.get((group, document.kind))
+        if crd is None and self._wrong.get((group, document.kind)):
+            return "invalid", self._wrong[group, document.kind]
         if crd is None:
             return self._by_json_schema(document)
         served = {each["name"]: each for each in crd.data["spec"]["versions"] if each.get("served")}
@@ -81,6 +114,22 @@ def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnos
     return document.problem("unknown-kind", what, ("apiVersion",), hint=hint)
 
 
+def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | Unread], dict[str, list[Diagnostic]]]:
+    """The CRDs in files, what is wrong with them by file, and the files of folders that hold some.
+
+    Raises JobspecError for a path without any CRD.
+    """
+    crds: list[Document | Unread] = []
+    wrong: dict[str, list[Diagnostic]] = {}
+    for path in paths:
+        texts = [(found, text_of(found.path)) for found in find([path])]
+        unread = [Unread(found.path, text) for found, text in texts if not found.named and isinstance(text, str) and _CRD[1] in text]
+        read_now, errors = ([], {}) if unread else read_crds([path], target)
+        crds += [*unread, *read_now]
+        wrong |= errors
+    return crds, wrong
+
+
 def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dict[str, list[Diagnostic]]]:
     """The CRDs in files and folders, and what is wrong with them by file. Raises JobspecError for a path without any CRD."""
     crds: list[Document] = []
@@ -89,12 +138,17 @@ def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dic
         before = len(crds)
         for found in find([path]):
             text = text_of(found.path)
-            documents, errors = ([], [text]) if not isinstance(text, str) else read(text, file=found.path)
-            defining = [each for each in documents if (each.api_version, each.kind) == _CRD]
+            defining, errors = ([], [text]) if not isinstance(text, str) else _read(found.path, text, target)
             crds += defining
-            errors += [each for crd in defining for each in verdict(crd, target)[1] if each.severity == "error"]
             if errors and (defining or found.named):
                 wrong[found.path] = errors
         if len(crds) == before and not wrong:
             raise JobspecError(f"--crd {path}: there is no CustomResourceDefinition of {_CRD[0]} in it")
     return crds, wrong
+
+
+def _read(path: str, text: str, target: Target) -> tuple[list[Document], list[Diagnostic]]:
+    """The CRDs in a file, and what is wrong with it and with them."""
+    documents, errors = read(text, file=path)
+    defining = [each for each in documents if (each.api_version, each.kind) == _CRD]
+    return defining, errors + [each for crd in defining for each in verdict(crd, target)[1] if each.severity == "error"]

@@ -73,7 +73,7 @@ def _with_fields(schema: Schema, target: Target, *, is_resource: bool, is_open: 
 
 def _map(schema: Schema, target: Target, *, is_open: bool) -> Shape:
     """An object without named fields: a map, free content where the schema says so, and empty where it says nothing."""
-    shape = Shape({"type": "object", "nullable": schema.get("nullable", False)})
+    shape = Shape({"type": "object", "open": is_open, "nullable": schema.get("nullable", False)})
     shape.default = schema.get("default")
     others = schema.get("additionalProperties")
     if isinstance(others, dict):

@@ -3,12 +3,15 @@
 It walks the schema as the CRD has it, over an object whose nulls are dropped and whose defaults are filled in. Where a value's
 type is not the schema's, the structural walk has said so, and nothing more is said here. The oddities are the server's: a limit
 with a fraction makes every integer wrong, and where a number may be either, an integer is compared with the limit cut off.
+
+On an update, nothing is said of a value that it does not touch. What a branch of a combination says is told of the value around.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation import regex, text_formats
+from jobspec.validation.given.correlation import same
 from jobspec.validation.structural import Problem, name_of
 from jobspec.validation.wording import closest, describe
 
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
+    from jobspec.validation.given.correlation import Correlated
 
     Schema = dict[str, Any]
 
@@ -28,14 +32,14 @@ _LIMITS = (("minimum", "exclusiveMinimum", "at least", "more than"), ("maximum",
 _SIZES: dict[type, tuple[str, str]] = {str: ("Length", "character"), list: ("Items", "item"), dict: ("Properties", "field")}
 
 
-def problems(value: Any, schema: Schema, path: Path = ()) -> Iterator[Problem]:
-    """Everything that a schema has against a value of its type, and against what is inside."""
-    if not _has_type(value, schema):
+def problems(value: Any, schema: Schema, path: Path = (), before: Correlated | None = None) -> Iterator[Problem]:
+    """Everything that a schema has against a value of its type, and against what is inside; *before* is what an update changes."""
+    if not _has_type(value, schema) or (before and before.is_same()):
         return
     if value is not None:
         yield from _combinations(value, schema, path)
         yield from _scalar(value, schema, path)
-        yield from _inside(value, schema, path)
+        yield from _inside(value, schema, path, before)
     yield from _choice(value, schema, path)
 
 
@@ -65,6 +69,11 @@ def _fits_type(value: Any, schema: Schema) -> bool:
     return _has_type(value, schema) and not (text_only and not isinstance(value, (str, list)))
 
 
+def passes(value: Any, schema: Schema) -> bool:
+    """Whether a list passes for a text: the server leaves its type to a format that it knows, and that looks at texts only."""
+    return isinstance(value, list) and schema.get("type") == "string" and _format(schema) in (*text_formats.CHECKS, "password")
+
+
 def _missing(value: Any, schema: Schema) -> list[str]:
     return [name for name in schema.get("required") or () if name not in value] if isinstance(value, dict) else []
 
@@ -77,21 +86,21 @@ def _required(value: Any, schema: Schema, path: Path, *, of_fields: bool) -> Ite
             yield Problem("missing-field", path, f"the required field `{name}` of {name_of(path)} is missing", at_key=True)
 
 
-def _inside(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
+def _inside(value: Any, schema: Schema, path: Path, before: Correlated | None) -> Iterator[Problem]:
     yield from _required(value, schema, path, of_fields=False)
     if isinstance(value, dict):
         fields = schema.get("properties") or {}
         others = schema.get("additionalProperties")
         for name, inner in value.items():
             if name in fields:
-                yield from problems(inner, fields[name], (*path, name))
+                yield from problems(inner, fields[name], (*path, name), before and before.inside(name))
             elif isinstance(others, dict):
-                yield from problems(inner, others, (*path, Key(name)))
+                yield from problems(inner, others, (*path, Key(name)), before and before.inside(name))
             elif others is False:
                 yield Problem("unknown-field", (*path, name), f"{name_of(path)} has no field `{name}`", at_key=True)
     elif isinstance(value, list) and schema.get("items"):
         for index, item in enumerate(value):
-            yield from problems(item, schema["items"], (*path, index))
+            yield from problems(item, schema["items"], (*path, index), before and before.inside(index))
 
 
 def _combinations(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
@@ -175,21 +184,27 @@ def _holds(number: float, bits: int) -> bool:
 
 
 def _within(value: float, keyword: str, schema: Schema, kind: str, bits: int) -> bool:
-    limit = schema[keyword]
+    limit = float(schema[keyword])  # an integer, too, is held as a fraction, which has 53 bits
     if kind == "integer" and not _holds(limit, bits):
         return False
-    limit = int(limit) if isinstance(value, int) else limit
+    limit = _as_int64(limit) if isinstance(value, int) else limit
     strictly = schema.get("exclusiveMinimum" if keyword == "minimum" else "exclusiveMaximum")
     if keyword == "minimum":
         return value > limit if strictly else value >= limit
     return value < limit if strictly else value <= limit
 
 
+def _as_int64(number: float) -> int:
+    """The whole part of a number; what no int64 holds becomes the least of them, as Go has it on most machines."""
+    return int(number) if -(1 << 63) <= number < 1 << 63 else -(1 << 63)
+
+
 def _is_multiple(value: float, factor: float, kind: str, bits: int) -> bool:
+    factor = float(factor)
     if kind == "integer" and not _holds(factor, bits):
         return False
     if isinstance(value, int):
-        return int(factor) > 0 and value % int(factor) == 0
+        return _as_int64(factor) > 0 and value % _as_int64(factor) == 0
     if factor <= 0:
         return False
     times = 1 / factor * value if factor < 1 else value / factor
@@ -216,14 +231,3 @@ def _is_choice(value: Any, choice: Any) -> bool:
     if type(value) in (int, float) and type(choice) in (int, float):
         return bool(type(choice)(value) == choice)
     return same(value, choice)
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two values are equal in type and content."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)

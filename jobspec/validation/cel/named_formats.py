@@ -1,0 +1,43 @@
+"""The formats that rules name, as `format.dns1123Label()`: what each asks of a text."""
+
+from __future__ import annotations
+
+from jobspec.validation import metadata
+from jobspec.validation.text_formats import CHECKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Check = Callable[[str], str]
+
+_TEXTS = ("uri", "uuid", "byte", "date", "datetime")
+
+
+def _as_prefix(check: Check) -> Check:
+    """The check of what a name begins with, which may end with a dash."""
+    return lambda text: check(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
+
+
+def _as_format(name: str) -> Check:
+    return lambda text: "" if CHECKS[name](text) else f"it has not the format `{name}`"
+
+
+#: Why a text has not the format, empty where it has.
+FORMATS: dict[str, Check] = {
+    "dns1123Label": metadata.bad_label_name,
+    "dns1123Subdomain": metadata.bad_subdomain,
+    "dns1035Label": metadata.bad_dns1035_label,
+    "qualifiedName": metadata.bad_qualified_name,
+    "dns1123LabelPrefix": _as_prefix(metadata.bad_label_name),
+    "dns1123SubdomainPrefix": _as_prefix(metadata.bad_subdomain),
+    "dns1035LabelPrefix": _as_prefix(metadata.bad_dns1035_label),
+    "labelValue": metadata.bad_label_value,
+    **{name: _as_format(name) for name in _TEXTS},
+}
+
+
+def validate(format_: dict[str, str], text: str) -> list[str]:
+    """What a format has against a text."""
+    why = FORMATS[format_["format"]](text)
+    return [why] if why else []
