@@ -50,6 +50,7 @@ class Shape:
         "name",
         "nullable",
         "open",
+        "parsed",
         "pattern",
         "plain",
         "replicas",
@@ -124,6 +125,8 @@ class Shape:
         """CEL rules on the value, as a CRD has them: `rule`, `message` and so on."""
         self.ruled: int = raw.get("ruled", 0)
         """Whether rules hold here or below: 2 on every request, 1 on an update alone, 0 none."""
+        self.parsed: bool = raw.get("parsed", False)
+        """Whether a quantity, a time or a number that can be a name stands here or below: what operators read as Go does."""
 
     def at(self, path: Path) -> Shape | None:
         """The shape of the value at *path*, None where the schema knows no such place."""

@@ -53,10 +53,10 @@ def _in(value: Any, shape: Shape, path: Path) -> Iterator[Finding]:
         fields = shape.fields
         for name, inner in value.items():
             child = shape.values if fields is None else fields.get(name)
-            if child and type(inner) is not child.plain and (path or name != "status"):
+            if child and child.parsed and (path or name != "status"):
                 yield from _in(inner, child, (*path, Key(name) if fields is None else name))
     elif isinstance(value, list):
-        if shape.items and not shape.items.plain:
+        if shape.items and shape.items.parsed:
             for index, item in enumerate(value):
                 yield from _in(item, shape.items, (*path, index))
     elif why := _unreadable(value, shape):

@@ -30,18 +30,15 @@ class Finding:
 class Rule:
     """A check, and the releases from which on (*since*) and before which (*until*) the operator makes it."""
 
-    __slots__ = ("_held", "check", "since", "until")
+    __slots__ = ("_held", "check", "name", "since", "until")
 
     def __init__(self, check: Callable[[Workload, Target], Iterator[Finding]], since: str = "", until: str = "") -> None:
         self.check = check
+        self.name = check.__name__.replace("_", "-")
+        """The rule's name in the catalogue: the function's, in kebab-case."""
         self.since = since
         self.until = until
         self._held: dict[str, bool] = {}
-
-    @property
-    def name(self) -> str:
-        """The rule's name in the catalogue: the function's, in kebab-case."""
-        return self.check.__name__.replace("_", "-")
 
     def holds(self, release: str) -> bool:
         """Whether the operator makes the check at a release."""

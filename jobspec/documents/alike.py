@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: What can be a value by itself, between what can stand before and behind one; it is no number, and nothing in it means anything to
 #: YAML, but for a colon in flow style.
-_TEXT = re.compile(r"""(: |- |[\[,] ?|["'])((?:--)?[A-Za-z/_][\w./=-]*(?::[\w./=-]+)*)(?=$|[],"'])""", re.MULTILINE | re.ASCII)
+_TEXT = re.compile(r"""(: |- |\[ ?|, ?|"|')((?:--)?[A-Za-z/_][A-Za-z0-9_./=-]*(?::[A-Za-z0-9_./=-]+)*)(?=$|[],"'])""", re.MULTILINE)
 _WORDS = frozenset(WORDS)
 _MOST = 10_000  # texts to remember
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 STDIN = "<stdin>"
 MAX_BYTES = 3 * 1024 * 1024  # the API server's limit for the body of a request
+_PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
 ENDINGS = (".yaml", ".yml", ".json")
 
 
@@ -77,12 +78,7 @@ def _stdin() -> bytes:
 def text_of(path: str, *, layer: str = "") -> str | Diagnostic:
     """A file's text, or why it cannot be a manifest: over 3 MiB, not UTF-8. Raises JobspecError where it cannot be read."""
     try:
-        if path == STDIN:
-            raw = _stdin()
-        else:
-            with open(path, "rb") as file:
-                size = os.fstat(file.fileno()).st_size  # to ask for more than there is costs as much as the file
-                raw = file.read(min(size or MAX_BYTES, MAX_BYTES) + 1)
+        raw = _stdin() if path == STDIN else _content(path)
     except OSError as error:
         raise JobspecError(f"{path}: {error.strerror}") from None
     if len(raw) > MAX_BYTES:
@@ -93,6 +89,20 @@ def text_of(path: str, *, layer: str = "") -> str | Diagnostic:
         before = raw[: error.start].decode()
         mark = Mark(path, before.count("\n") + 1, len(before) - before.rfind("\n"), layer=layer)
         return Diagnostic("not-utf8", f"the byte 0x{raw[error.start]:02x} is not UTF-8", mark, hint="save the file as UTF-8")
+
+
+def _content(path: str) -> bytes:
+    """What a file holds, as far as can matter, by fewer calls of the system than a file object needs."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        parts = []
+        left = MAX_BYTES + 1
+        while left and (part := os.read(file, min(left, _PART))):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(file)
 
 
 def mentions(path: str, word: bytes) -> bool:

@@ -40,6 +40,11 @@ def _ruled(flat: dict[str, Any]) -> int:
     return max((1 if is_transition(rule["rule"]) else 2 for rule in flat.get("rules", ())), default=0)
 
 
+def _is_parsed(flat: dict[str, Any]) -> bool:
+    """Whether a shape's values are more to a program in Go than to a schema: quantities, times, and numbers that can be names."""
+    return flat["type"] == "int-or-string" or flat.get("format") in ("quantity", "date-time")
+
+
 def _children(flat: dict[str, Any]) -> list[int]:
     return [*flat.get("fields", {}).values(), *(flat[key] for key in _LINKS if key in flat)]
 
@@ -61,8 +66,10 @@ def _table(root: Structure) -> list[dict[str, Any]]:
         if "fields" in structure:
             flat["fields"] = {name: place(child) for name, child in structure["fields"].items()}
         flat |= {key: place(structure[key]) for key in _LINKS if key in structure}
-        ruled = max(_ruled(flat), *(table[child].get("ruled", 0) for child in _children(flat)), 0)
-        return flat | ({"ruled": ruled} if ruled else {})
+        inner = [table[child] for child in _children(flat)]
+        ruled = max([_ruled(flat), *(each.get("ruled", 0) for each in inner)])
+        parsed = _is_parsed(flat) or any(each.get("parsed") for each in inner)
+        return flat | ({"ruled": ruled} if ruled else {}) | ({"parsed": True} if parsed else {})
 
     table[0] = flatten(root)
     return table
