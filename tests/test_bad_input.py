@@ -7,33 +7,21 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import jobspec
+from tests import manifests
+from tests.processes import environment, run, run_here
 from tests.reference import ROOT
 
 LIMIT = 500 * 1024 * 1024  # bytes of address space
 PATIENCE = 10.0  # seconds; a tenth of one is usual
 
-JOB = """\
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata:
-  name: train
-spec:
-  pytorchReplicaSpecs:
-    Master:
-      replicas: 1
-      template:
-        spec:
-          containers:
-            - name: pytorch
-              image: example.com/train:v1
-              command: [python, train.py]
-"""
+JOB = f"{manifests.JOB}            command: [python, train.py]\n"
 OVERLAY = """\
 apiVersion: jobspec.dev/v1alpha1
 kind: Overlay
@@ -43,19 +31,18 @@ spec:
 PLAIN = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 MEBIBYTE = 1024 * 1024
 
+Runner = Callable[..., subprocess.CompletedProcess[str]]
 
-def _run(*arguments: str | Path, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    """One run of the command line, with little memory and little time."""
+
+def _run_limited(*arguments: str | Path, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """One run as a process of its own, with little memory and little time."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
 
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "jobspec", *map(str, arguments)]
-    where: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment, **options}
     start = time.monotonic()
-    done = subprocess.run(command, cwd=cwd, preexec_fn=limit, text=True, timeout=PATIENCE, **where)
-    sys.stdout.write(f"{time.monotonic() - start:.2f} s: jobspec {' '.join(command[3:])}\n")
+    done = run(*arguments, cwd=cwd, preexec_fn=limit, timeout=PATIENCE, **options)
+    sys.stdout.write(f"{time.monotonic() - start:.2f} s: jobspec {' '.join(map(str, arguments))}\n")
     return done
 
 
@@ -76,11 +63,11 @@ def _errors(text: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def _refuses(folder: Path, *arguments: str, rule: str, place: str = "", file: str = "bad.yaml") -> None:
+def _refuses(folder: Path, *arguments: str, rule: str, place: str = "", file: str = "bad.yaml", runner: Runner = run_here) -> None:
     """Exit code 1 and this one error, as text and as JSON, from `validate` and from `render`, which writes nothing."""
     before = sorted(folder.rglob("*"))
     for command in ("validate", "render"):
-        done = _run(command, *arguments, cwd=folder)
+        done = runner(command, *arguments, cwd=folder)
         told, nothing = (done.stdout, done.stderr) if command == "validate" else (done.stderr, done.stdout)
         assert (done.returncode, nothing) == (1, "")
         first, *rest = told.splitlines()
@@ -88,7 +75,7 @@ def _refuses(folder: Path, *arguments: str, rule: str, place: str = "", file: st
         assert first.endswith(f"[{rule}]")
         assert all(line.startswith("    ") for line in rest[:-1])
     for start in (["validate"], ["render", "--to", "out"]):
-        done = _run(*start, *arguments, "-o", "json", cwd=folder)
+        done = runner(*start, *arguments, "-o", "json", cwd=folder)
         assert (done.returncode, done.stderr, _errors(done.stdout)) == (1, "", [(rule, file, place)])
     assert sorted(folder.rglob("*")) == before
 
@@ -96,8 +83,8 @@ def _refuses(folder: Path, *arguments: str, rule: str, place: str = "", file: st
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{b}: &{b} [{','.join(['*' + a] * 10)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
 )
-INNER = "            - name: pytorch\n"
-CASES: dict[str, tuple[str | bytes, str, str]] = {
+#: Each text, its error's rule and place.
+MISTAKES: dict[str, tuple[str | bytes, str, str]] = {
     "tab": (PLAIN + "data:\n\ta: b\n", "yaml-syntax", "5:1"),
     "duplicate key": (PLAIN + "kind: ConfigMap\n", "duplicate-key", "4:1"),
     "open quotes": (PLAIN + "data: {a: 'b}\n", "yaml-syntax", "4:11"),
@@ -113,12 +100,15 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
     "unknown version": (JOB.replace("kubeflow.org/v1", "kubeflow.org/v1beta1"), "unknown-kind", "1:13"),
     "unknown field at the top": (JOB + "extra: 1\n", "unknown-field", "15:1"),
     "unknown field in the middle": (JOB.replace("      replicas", "      replica"), "unknown-field", "8:7"),
-    "unknown field far down": (JOB + "              securityContext: {capabilities: {ad: []}}\n", "unknown-field", "15:48"),
+    "unknown field far down": (JOB + "            securityContext: {capabilities: {ad: []}}\n", "unknown-field", "15:46"),
     "text for an integer": (JOB.replace("replicas: 1", 'replicas: "3"'), "wrong-type", "8:17"),
+    "alias of nothing": (PLAIN + "data: *a\n", "yaml-syntax", "4:7"),
+}
+#: The same, of texts that could take much memory or time.
+BURDENS: dict[str, tuple[str, str, str]] = {
     "an integer of 100,000 digits": (JOB.replace("replicas: 1", f"replicas: {'9' * 100_000}"), "wrong-type", "8:17"),
     "alias bomb": (BOMB, "excessive-aliasing", "4:14"),
     "alias of itself": (PLAIN + "data: &a {b: *a}\n", "recursive-alias", "4:14"),
-    "alias of nothing": (PLAIN + "data: *a\n", "yaml-syntax", "4:7"),
     "over 3 MiB": (PLAIN + "#" * (3 * MEBIBYTE), "too-large", ""),
     "10,000 open [": (PLAIN + "data: " + "[" * 10_000, "too-deep", "4:134"),
     "1,000,000 open [": (PLAIN + "data: " + "[" * 1_000_000, "too-deep", "4:134"),
@@ -135,17 +125,24 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", MISTAKES)
 def test_a_file_at_fault(tmp_path: Path, case: str) -> None:
-    content, rule, place = CASES[case]
-    (tmp_path / "bad.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    content, rule, place = MISTAKES[case]
+    manifests.write(tmp_path, {"bad.yaml": content})
     _refuses(tmp_path, "bad.yaml", rule=rule, place=place)
+
+
+@pytest.mark.parametrize("case", BURDENS)
+def test_a_file_that_could_take_long(tmp_path: Path, case: str) -> None:
+    content, rule, place = BURDENS[case]
+    (tmp_path / "bad.yaml").write_text(content)
+    _refuses(tmp_path, "bad.yaml", rule=rule, place=place, runner=_run_limited)
 
 
 def test_a_file_of_100_mb(tmp_path: Path) -> None:
     with open(tmp_path / "bad.yaml", "wb") as file:
         file.truncate(100 * MEBIBYTE)
-    _refuses(tmp_path, "bad.yaml", rule="too-large")
+    _refuses(tmp_path, "bad.yaml", rule="too-large", runner=_run_limited)
 
 
 @pytest.mark.parametrize("document", [False, True])
@@ -177,20 +174,20 @@ def test_an_overlay_at_fault(tmp_path: Path, case: str) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     (tmp_path / "mine.yaml").write_text(OVERLAY + spec)
     arguments = arguments or ["--overlay", "mine.yaml"]
-    done = _run("validate", "job.yaml", *arguments, cwd=tmp_path)
+    done = run_here("validate", "job.yaml", *arguments, cwd=tmp_path)
     first, *_ = done.stdout.splitlines()
     assert (done.returncode, done.stderr, first.endswith(f"[{rule}]")) == (1, "", True)
     assert first.startswith(f"{file}:") if file else ".yaml:" in first
-    done = _run("render", "job.yaml", *arguments, cwd=tmp_path)
+    done = run_here("render", "job.yaml", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr.splitlines()[0]) == (1, "", first)
-    done = _run("render", "job.yaml", *arguments, "-o", "json", "--to", "out", cwd=tmp_path)
+    done = run_here("render", "job.yaml", *arguments, "-o", "json", "--to", "out", cwd=tmp_path)
     assert (done.returncode, done.stderr, [found[0] for found in _errors(done.stdout)]) == (1, "", [rule])
     assert not (tmp_path / "out").exists()
 
 
 def test_flags_inside_a_shell_string(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB.replace("[python, train.py]", "[sh, -c, python train.py --backend gloo]"))
-    _refuses(tmp_path, "job.yaml", "--overlay", "gpu-nccl", rule="shell-command", file="job.yaml", place="14:33")
+    _refuses(tmp_path, "job.yaml", "--overlay", "gpu-nccl", rule="shell-command", file="job.yaml", place="14:31")
 
 
 MISUSES: dict[str, tuple[list[str], list[str]]] = {
@@ -216,7 +213,7 @@ def test_what_cannot_run_as_asked(tmp_path: Path, case: str, output: str) -> Non
     (tmp_path / "job.yaml").write_text(JOB)
     (tmp_path / "empty").mkdir()
     for command in (["validate"], ["render", "--to", "out"]):
-        done = _run(*command, "job.yaml", "-o", output, *arguments, cwd=tmp_path)
+        done = run_here(*command, "job.yaml", "-o", output, *arguments, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert [word for word in words if word not in done.stderr] == []
         assert "Traceback" not in done.stderr
@@ -230,7 +227,7 @@ def test_an_output_folder_that_cannot_be_written(tmp_path: Path, to: str) -> Non
     (tmp_path / "foreign" / "notes.txt").write_text("mine")
     (tmp_path / "link").symlink_to("foreign")
     before = sorted(tmp_path.rglob("*"))
-    done = _run("render", "job.yaml", "--to", to, cwd=tmp_path)
+    done = run_here("render", "job.yaml", "--to", to, cwd=tmp_path)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert done.stderr.startswith(f"jobspec: {to}")
     assert sorted(tmp_path.rglob("*")) == before
@@ -242,7 +239,7 @@ def test_an_output_that_is_full(tmp_path: Path, arguments: list[str], monkeypatc
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # argparse passes by an error of its own write
     (tmp_path / "job.yaml").write_text(JOB)
     with open("/dev/full", "w") as full:
-        done = _run(*arguments, cwd=tmp_path, stdout=full)
+        done = _run_limited(*arguments, cwd=tmp_path, stdout=full)
     assert (done.returncode, done.stderr) == (2, "jobspec: cannot write the output: No space left on device\n")
 
 
@@ -254,7 +251,7 @@ def test_an_output_that_nobody_reads(tmp_path: Path, arguments: list[str]) -> No
     (tmp_path / "many.yaml").write_text("".join(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a{n}}}\n" for n in range(3000)))
     reading, writing = os.pipe()
     os.close(reading)
-    done = _run(*arguments, cwd=tmp_path, stdout=writing)
+    done = _run_limited(*arguments, cwd=tmp_path, stdout=writing)
     os.close(writing)
     assert (done.returncode, done.stderr) == (2, "")
 
@@ -264,7 +261,7 @@ def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
     with open(path, "w") as file:
         file.write(PLAIN + "kind: a\n")
     for output in ("text", "json"):
-        done = _run("validate", path, "-o", output, cwd=tmp_path, encoding="utf-8", errors="surrogateescape")
+        done = _run_limited("validate", path, "-o", output, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (1, "")
 
 
@@ -275,11 +272,10 @@ def test_a_bug_says_where_to_report_it(tmp_path: Path) -> None:
     for schema in (tmp_path / "schemas").rglob("pytorchjob_v1.json"):
         schema.write_text('{"shapes": [')
     (tmp_path / "job.yaml").write_text(JOB)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     for number in range(100):
         shutil.copyfile(tmp_path / "job.yaml", tmp_path / f"job-{number}.yaml")
     for arguments in (["validate", "job.yaml"], ["render", "job.yaml"], ["validate", "."]):
-        done = _run(*arguments, cwd=tmp_path, env=environment)
+        done = _run_limited(*arguments, cwd=tmp_path, env=environment(PYTHONPATH=str(tmp_path)))
         assert (done.returncode, done.stdout) == (3, "")
         assert "Traceback" in done.stderr
         assert "JSONDecodeError: Expecting value: line 1 column 13" in done.stderr

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -12,41 +13,13 @@ import pytest
 from jobspec.diagnostics import RULES
 from jobspec.reports import FileReport
 from jobspec.reports.formats import report
-from jobspec.targets import choose, told
+from jobspec.targets import choose
+from tests.manifests import COMPOSE, CONFIG, JOB, write
+from tests.processes import RELEASES, command, environment, run, run_here
 from tests.reference import ROOT
 
-JOB = """\
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata:
-  name: train
-spec:
-  pytorchReplicaSpecs:
-    Master:
-      replicas: 1
-      template:
-        spec:
-          containers:
-          - name: pytorch
-            image: example.com/train:v1
-"""
 BAD = JOB.replace("replicas", "replica")
-CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
-COMPOSE = "services:\n  web: {image: nginx}\n"
 CONTRACT = ROOT / "schemas" / "trainer.json"  # follows from the trainer, not from the models
-RELEASES = f"({', '.join(' '.join(each) for each in told(choose([])).items())})"
-
-
-def _run(*arguments: str | Path, cwd: Path = ROOT, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
-    command = [sys.executable, "-m", "jobspec", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, env=environment, input=stdin, capture_output=True, text=True)
-
-
-def _write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
 
 
 @pytest.mark.parametrize(
@@ -60,42 +33,42 @@ def _write(folder: Path, files: dict[str, str]) -> None:
     ],
 )
 def test_help_names_what_there_is(arguments: list[str], words: list[str]) -> None:
-    done = _run(*arguments)
+    done = run_here(*arguments)
     assert (done.returncode, done.stderr) == (0, "")
     assert [word for word in words if word not in done.stdout] == []
 
 
 def test_the_version_is_the_project_files() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert _run("--version").stdout == f"jobspec {version}\n"
+    assert run("--version").stdout == f"jobspec {version}\n"
     program = Path(sys.executable).with_name("jobspec")
     assert subprocess.run([program, "--version"], capture_output=True, text=True).stdout == f"jobspec {version}\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["validate"], ["render"], ["schema"], ["explain"], ["frobnicate"]])
 def test_a_command_that_is_not_whole_gets_the_usage(arguments: list[str]) -> None:
-    done = _run(*arguments)
+    done = run_here(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: jobspec")
 
 
 def test_standard_input() -> None:
-    done = _run("validate", "-", stdin=JOB)
+    done = run("validate", "-", stdin=JOB)
     assert (done.returncode, done.stdout) == (0, f"1 document: 1 valid {RELEASES}\n")
-    done = _run("validate", "-", stdin=BAD)
+    done = run("validate", "-", stdin=BAD)
     assert (done.returncode, done.stdout.startswith("<stdin>:8:7: error: ")) == (1, True)
-    done = _run("render", "-", stdin=JOB)
+    done = run("render", "-", stdin=JOB)
     assert (done.returncode, done.stdout, done.stderr) == (0, JOB, "")
 
 
 def test_a_folder_is_walked_in_order_and_dot_folders_are_left_out(tmp_path: Path) -> None:
-    _write(
+    write(
         tmp_path,
         {"b.yaml": JOB, "a/z.yml": CONFIG, "a/c.json": '{"services": {}}', ".git/x.yaml": BAD, ".hidden.yaml": BAD, "note.txt": BAD},
     )
-    done = _run("validate", tmp_path)
+    done = run_here("validate", tmp_path)
     assert (done.returncode, done.stdout) == (0, f"3 documents: 1 valid, 1 partly, 1 skipped {RELEASES}\n")
-    report = json.loads(_run("validate", ".", "-o", "json", cwd=tmp_path).stdout)
+    report = json.loads(run_here("validate", ".", "-o", "json", cwd=tmp_path).stdout)
     assert [(file["path"], [each["status"] for each in file["documents"]]) for file in report["files"]] == [
         ("./b.yaml", ["valid"]),
         ("./a/c.json", ["skipped"]),
@@ -104,23 +77,23 @@ def test_a_folder_is_walked_in_order_and_dot_folders_are_left_out(tmp_path: Path
 
 
 def test_a_named_file_that_is_no_manifest_is_an_error_unless_it_may_be_skipped(tmp_path: Path) -> None:
-    _write(tmp_path, {"compose.yaml": COMPOSE, "job.yaml": JOB})
-    done = _run("validate", "compose.yaml", "job.yaml", cwd=tmp_path)
+    write(tmp_path, {"compose.yaml": COMPOSE, "job.yaml": JOB})
+    done = run_here("validate", "compose.yaml", "job.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (1, f"2 documents: 1 valid, 1 invalid, 1 error {RELEASES}")
-    done = _run("validate", "--skip-unknown", "compose.yaml", "job.yaml", cwd=tmp_path)
+    done = run_here("validate", "--skip-unknown", "compose.yaml", "job.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, f"2 documents: 1 valid, 1 skipped {RELEASES}\n")
 
 
 def test_a_misspelt_kind_of_ours_is_never_skipped(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB.replace("kubeflow.org/v1", "kubeflow.org/v1beta1")})
+    write(tmp_path, {"job.yaml": JOB.replace("kubeflow.org/v1", "kubeflow.org/v1beta1")})
     for arguments in (["--skip-unknown", "job.yaml"], ["."]):
-        done = _run("validate", *arguments, cwd=tmp_path)
+        done = run_here("validate", *arguments, cwd=tmp_path)
         assert (done.returncode, "[unknown-kind]" in done.stdout) == (1, True)
 
 
 def test_the_json_report_of_validate(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": f"{CONFIG}---\n# nothing\n---\n{BAD}"})
-    done = _run("validate", "-o", "json", "job.yaml", cwd=tmp_path)
+    write(tmp_path, {"job.yaml": f"{CONFIG}---\n# nothing\n---\n{BAD}"})
+    done = run("validate", "-o", "json", "job.yaml", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "")
     report = json.loads(done.stdout)
     (file,) = report["files"]
@@ -140,37 +113,37 @@ def test_the_json_report_of_validate(tmp_path: Path) -> None:
 
 
 def test_the_target_stands_in_every_report(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB})
-    done = _run("validate", "--target", "training-operator=1.9.0", "job.yaml", cwd=tmp_path)
+    write(tmp_path, {"job.yaml": JOB})
+    done = run_here("validate", "--target", "training-operator=1.9.0", "job.yaml", cwd=tmp_path)
     assert "training-operator 1.9.0" in done.stdout
-    done = _run("validate", "--target", "training-operator=1.9", "-o", "json", "job.yaml", cwd=tmp_path)
+    done = run_here("validate", "--target", "training-operator=1.9", "-o", "json", "job.yaml", cwd=tmp_path)
     assert json.loads(done.stdout)["target"]["training-operator"] == "1.9.4"
 
 
 def test_the_report_of_render_stays_out_of_what_is_rendered(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB})
-    done = _run("render", "job.yaml", "-o", "json", cwd=tmp_path)
+    write(tmp_path, {"job.yaml": JOB})
+    done = run_here("render", "job.yaml", "-o", "json", cwd=tmp_path)
     assert (done.returncode, done.stdout, json.loads(done.stderr)["summary"]["valid"]) == (0, JOB, 1)
-    done = _run("render", "job.yaml", "--to", "out/", "-o", "json", cwd=tmp_path)
+    done = run_here("render", "job.yaml", "--to", "out/", "-o", "json", cwd=tmp_path)
     assert (done.returncode, json.loads(done.stdout)["files"][0]["path"], done.stderr) == (0, "job.yaml", "")
-    done = _run("render", "job.yaml", "--to", "out", cwd=tmp_path)
+    done = run_here("render", "job.yaml", "--to", "out", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "out/pytorchjob-train.yaml\n", f"1 document: 1 valid {RELEASES}\n")
 
 
 def test_a_stream_and_a_folder_hold_the_same(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB, "settings.yaml": CONFIG})
-    done = _run("render", "job.yaml", "settings.yaml", cwd=tmp_path)
+    write(tmp_path, {"job.yaml": JOB, "settings.yaml": CONFIG})
+    done = run_here("render", "job.yaml", "settings.yaml", cwd=tmp_path)
     assert done.stdout == f"{JOB}---\n{CONFIG}"
-    _run("render", "job.yaml", "settings.yaml", "--to", "out", cwd=tmp_path)
+    run_here("render", "job.yaml", "settings.yaml", "--to", "out", cwd=tmp_path)
     files = {path.name: path.read_text().partition("\n")[2] for path in (tmp_path / "out").iterdir()}
     assert files == {"pytorchjob-train.yaml": JOB, "configmap-settings.yaml": CONFIG}
-    again = _run("render", "out", cwd=tmp_path)
+    again = run_here("render", "out", cwd=tmp_path)
     assert again.stdout == f"{CONFIG}---\n{JOB}"
 
 
 def test_render_writes_nothing_where_one_of_several_files_is_at_fault(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB, "bad.yaml": BAD})
-    done = _run("render", "job.yaml", "bad.yaml", cwd=tmp_path)
+    write(tmp_path, {"job.yaml": JOB, "bad.yaml": BAD})
+    done = run_here("render", "job.yaml", "bad.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr.startswith("bad.yaml:8:7: error: ")) == (1, "", True)
 
 
@@ -189,8 +162,8 @@ items:
 
 
 def test_a_list_is_its_items(tmp_path: Path) -> None:
-    _write(tmp_path, {"list.yaml": LIST})
-    (file,) = json.loads(_run("validate", "-o", "json", "list.yaml", cwd=tmp_path).stdout)["files"]
+    write(tmp_path, {"list.yaml": LIST})
+    (file,) = json.loads(run_here("validate", "-o", "json", "list.yaml", cwd=tmp_path).stdout)["files"]
     assert [(each["index"], each["kind"], each["status"]) for each in file["documents"]] == [
         (0, "ConfigMap", "partly"),
         (0, "PyTorchJob", "invalid"),
@@ -198,7 +171,8 @@ def test_a_list_is_its_items(tmp_path: Path) -> None:
     places = {(each["line"], each["column"], each["rule"]) for each in file["diagnostics"]}
     assert (10, 41, "unknown-field") in places
     good = LIST.replace("{replica: 1}", "{replicas: 1, template: {spec: {containers: [{name: pytorch, image: a}]}}}")
-    done = _run("render", "-", stdin=good)
+    write(tmp_path, {"good.yaml": good})
+    done = run_here("render", "good.yaml", cwd=tmp_path)
     assert (done.returncode, [line for line in done.stdout.splitlines() if line.startswith("kind")]) == (
         0,
         ["kind: ConfigMap", "kind: PyTorchJob"],
@@ -206,9 +180,9 @@ def test_a_list_is_its_items(tmp_path: Path) -> None:
 
 
 def test_one_object_in_two_files_is_not_rendered(tmp_path: Path) -> None:
-    _write(tmp_path, {"a.yaml": JOB, "b.yaml": JOB})
+    write(tmp_path, {"a.yaml": JOB, "b.yaml": JOB})
     for arguments in ([], ["--to", "out"]):
-        done = _run("render", "a.yaml", "b.yaml", *arguments, cwd=tmp_path)
+        done = run_here("render", "a.yaml", "b.yaml", *arguments, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (1, "")
         first, *_ = done.stderr.splitlines()
         assert first.startswith("b.yaml:4:9: error: ")
@@ -217,49 +191,46 @@ def test_one_object_in_two_files_is_not_rendered(tmp_path: Path) -> None:
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB})
-    command = ["render", "job.yaml", "--overlay", "gpu-nccl", "--overlay", "pvc-output", "--set", "pvc-output.create=true"]
+    write(tmp_path, {"job.yaml": JOB})
+    render = command("render", "job.yaml", "--overlay", "gpu-nccl", "--overlay", "pvc-output", "--set", "pvc-output.create=true")
     seen = set()
     for seed in "0", "1", "2":
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
-        seen.add(subprocess.run([sys.executable, "-m", "jobspec", *command], cwd=tmp_path, env=environment, capture_output=True).stdout)
+        seen.add(subprocess.run(render, cwd=tmp_path, env=environment(PYTHONHASHSEED=seed), capture_output=True).stdout)
     (stream,) = seen
     assert stream.count(b"\n---\n") == 1
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_rule_is_explained(rule: str, capsys: pytest.CaptureFixture[str]) -> None:
-    from jobspec.cli import main
-
-    assert main(["explain", rule]) == 0
-    assert capsys.readouterr().out == f"{rule}: {RULES[rule]}\n"
+def test_every_rule_is_explained(rule: str) -> None:
+    done = run_here("explain", rule)
+    assert (done.returncode, done.stdout) == (0, f"{rule}: {RULES[rule]}\n")
 
 
 def test_an_unknown_rule_is_answered_with_the_nearest() -> None:
-    done = _run("explain", "unknwon-field")
+    done = run("explain", "unknwon-field")
     assert (done.returncode, done.stdout) == (2, "")
     assert "did you mean `unknown-field`?" in done.stderr
 
 
 def test_schemas_are_exported_and_checked(tmp_path: Path) -> None:
-    assert _run("schema", "check").stdout == ""
-    done = _run("schema", "export", tmp_path / "new" / "schemas")
+    assert run_here("schema", "check").stdout == ""
+    done = run_here("schema", "export", tmp_path / "new" / "schemas")
     assert done.returncode == 0
     exported = {path.relative_to(tmp_path / "new"): path.read_bytes() for path in (tmp_path / "new").rglob("*") if path.is_file()}
     assert exported == {
         path.relative_to(ROOT): path.read_bytes() for path in (ROOT / "schemas").rglob("*") if path.is_file() and path != CONTRACT
     }
     (tmp_path / "file").touch()
-    done = _run("schema", "export", tmp_path / "file" / "below")
+    done = run_here("schema", "export", tmp_path / "file" / "below")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
 
 
 def test_many_files_are_judged_as_one_by_one(tmp_path: Path) -> None:
     texts = [JOB, BAD, CONFIG, COMPOSE, "a: [", JOB.replace("1", '"1"'), "", f"{JOB}---\n{BAD}"]
     names = [f"{number:03}.yaml" for number in range(100)]
-    _write(tmp_path, {name: texts[number % len(texts)] for number, name in enumerate(names)})
-    one_by_one = [json.loads(_run("validate", "-o", "json", name, cwd=tmp_path).stdout)["files"][0] for name in names[: len(texts)]]
-    done = _run("validate", "-o", "json", *names, cwd=tmp_path)
+    write(tmp_path, {name: texts[number % len(texts)] for number, name in enumerate(names)})
+    one_by_one = [json.loads(run_here("validate", "-o", "json", name, cwd=tmp_path).stdout)["files"][0] for name in names[: len(texts)]]
+    done = run("validate", "-o", "json", *names, cwd=tmp_path)
     files = json.loads(done.stdout)["files"]
     assert (done.returncode, [file["path"] for file in files]) == (1, names)
     for number, file in enumerate(files):
@@ -269,11 +240,11 @@ def test_many_files_are_judged_as_one_by_one(tmp_path: Path) -> None:
 
 def test_one_unreadable_file_among_many_ends_the_run(tmp_path: Path) -> None:
     names = [f"{number:03}.yaml" for number in range(100)]
-    _write(tmp_path, dict.fromkeys(names, JOB))
+    write(tmp_path, dict.fromkeys(names, JOB))
     for number in (0, 51, 99):
         (tmp_path / names[number]).unlink()
         (tmp_path / names[number]).symlink_to("/proc/self/mem")  # there, and not to be read, not even by root
-        done = _run("validate", *names, cwd=tmp_path)
+        done = run("validate", *names, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("jobspec: ") and ".yaml: " in done.stderr and "Traceback" not in done.stderr
 
@@ -288,7 +259,7 @@ def test_a_report_on_nothing() -> None:
 def test_a_name_in_two_namespaces_is_two_objects(tmp_path: Path) -> None:
     one, other = (JOB.replace("name: train\n", f"name: train\n  namespace: {namespace}\n") for namespace in ("a", "b"))
     (tmp_path / "jobs.yaml").write_text(f"{one}---\n{other}")
-    done = _run("render", "jobs.yaml", "--to", "out", cwd=tmp_path)
+    done = run_here("render", "jobs.yaml", "--to", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["pytorchjob-a-train.yaml", "pytorchjob-b-train.yaml"]
 
@@ -296,8 +267,8 @@ def test_a_name_in_two_namespaces_is_two_objects(tmp_path: Path) -> None:
 def test_two_documents_that_would_be_one_file_are_refused(tmp_path: Path) -> None:
     job = JOB.replace("name: train", "generateName: train-")
     (tmp_path / "jobs.yaml").write_text(f"{job}---\n{job}")
-    assert _run("render", "jobs.yaml", cwd=tmp_path).returncode == 0
-    done = _run("render", "jobs.yaml", "--to", "out", cwd=tmp_path)
+    assert run_here("render", "jobs.yaml", cwd=tmp_path).returncode == 0
+    done = run_here("render", "jobs.yaml", "--to", "out", cwd=tmp_path)
     assert done.returncode == 2
     assert "two documents would both be pytorchjob-train-.yaml" in done.stderr
     assert not (tmp_path / "out").exists()
@@ -305,15 +276,14 @@ def test_two_documents_that_would_be_one_file_are_refused(tmp_path: Path) -> Non
 
 def test_output_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB.replace("name: train\n", "name: train\n  annotations: {a: für 学习}\n"))
-    environment = {**os.environ, "PYTHONIOENCODING": "latin-1", "LC_ALL": "C"}
-    done = subprocess.run([sys.executable, "-m", "jobspec", "render", "job.yaml"], cwd=tmp_path, env=environment, capture_output=True)
-    assert "für 学习" in done.stdout.decode()
+    done = run("render", "job.yaml", cwd=tmp_path, env=environment(PYTHONIOENCODING="latin-1", LC_ALL="C"))
+    assert "für 学习" in done.stdout
 
 
 def test_a_closed_standard_output_is_told(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
-    command = f"exec {sys.executable} -m jobspec validate job.yaml >&-"
-    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    closed = f"exec {shlex.join(command('validate', 'job.yaml'))} >&-"
+    done = subprocess.run(["sh", "-c", closed], cwd=tmp_path, env=environment(), capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "jobspec: cannot write the output: standard output is closed\n")
 
 
@@ -321,7 +291,7 @@ def test_jobs_of_two_files_share_a_companion(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(JOB.replace("name: train", f"name: {name}"))
     claim = ["--overlay", "pvc-output", "--set", "pvc-output.create=true"]
-    done = _run("render", "one.yaml", "two.yaml", *claim, "--to", "out", cwd=tmp_path)
+    done = run_here("render", "one.yaml", "two.yaml", *claim, "--to", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     written = ["persistentvolumeclaim-data.yaml", "pytorchjob-one.yaml", "pytorchjob-two.yaml"]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == written
@@ -329,11 +299,11 @@ def test_jobs_of_two_files_share_a_companion(tmp_path: Path) -> None:
 
 def test_a_value_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
-    done = _run("render", "job.yaml", "--overlay", "cpu", "--set", os.fsdecode(b"cpu.backend=\xff"), cwd=tmp_path)
+    done = run("render", "job.yaml", "--overlay", "cpu", "--set", os.fsdecode(b"cpu.backend=\xff"), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "jobspec: --set cpu.backend: the value is not UTF-8\n")
 
 
-BROKEN = {
+BROKEN: dict[str, str | bytes] = {
     "tsconfig.json": '{\n  // comments are no JSON\n  "a": {"b": 1,}\n}\n',
     "mkdocs.yml": "site_name: a\nextensions:\n- emoji: !!python/name:material.emoji\n",
     "twice.yaml": "on: push\non: pull\n",
@@ -344,34 +314,32 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_that_never_was_a_manifest_is_passed_by_and_counted(tmp_path: Path, name: str) -> None:
-    content = BROKEN[name]
-    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    (tmp_path / "job.yaml").write_text(JOB)
+    write(tmp_path, {name: BROKEN[name], "job.yaml": JOB})
     for arguments in (["--skip-unknown", name, "job.yaml"], ["."]):
-        done = _run("validate", *arguments, cwd=tmp_path)
+        done = run_here("validate", *arguments, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (0, f"2 documents: 1 valid, 1 skipped {RELEASES}\n")
-    assert _run("validate", name, cwd=tmp_path).returncode == 1
+    assert run_here("validate", name, cwd=tmp_path).returncode == 1
 
 
 def test_a_broken_manifest_is_never_passed_by(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB + "{{ template }}")
-    assert _run("validate", "--skip-unknown", "job.yaml", cwd=tmp_path).returncode == 1
-    assert _run("validate", ".", cwd=tmp_path).returncode == 1
+    assert run_here("validate", "--skip-unknown", "job.yaml", cwd=tmp_path).returncode == 1
+    assert run_here("validate", ".", cwd=tmp_path).returncode == 1
 
 
 def test_render_takes_unknown_objects_along_and_leaves_what_is_no_object(tmp_path: Path) -> None:
     queue = "apiVersion: kueue.x-k8s.io/v1beta1\nkind: LocalQueue\nmetadata:\n  name: a\n"
     files = {"job.yaml": JOB, "queue.yaml": queue, "compose.yaml": COMPOSE}
     files["kustomization.yaml"] = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [job.yaml]\n"
-    _write(tmp_path / "jobs", files)
-    done = _run("render", "jobs", "--to", "out", cwd=tmp_path)
+    write(tmp_path / "jobs", files)
+    done = run_here("render", "jobs", "--to", "out", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, f"4 documents: 1 valid, 3 skipped {RELEASES}\n")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["localqueue-a.yaml", "pytorchjob-train.yaml"]
 
 
 def test_a_job_that_an_overlay_does_not_fit_is_counted_as_invalid(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB.replace("name: pytorch", "name: trainer"))
-    done = _run("validate", "job.yaml", "--overlay", "gpu-nccl", cwd=tmp_path)
+    done = run_here("validate", "job.yaml", "--overlay", "gpu-nccl", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout.endswith(f"\n1 document: 1 invalid, 1 error {RELEASES}\n")
 
@@ -382,14 +350,14 @@ def test_a_mistake_in_an_overlay_is_told_once_for_all_roles(tmp_path: Path) -> N
     (tmp_path / "my.yaml").write_text(
         "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: my}\nspec: {pods: [{template: {spec: {hostNetwrk: true}}}]}\n"
     )
-    done = _run("validate", "job.yaml", "--overlay", "./my.yaml", "-o", "json", cwd=tmp_path)
+    done = run_here("validate", "job.yaml", "--overlay", "./my.yaml", "-o", "json", cwd=tmp_path)
     (found,) = json.loads(done.stdout)["files"][0]["diagnostics"]
     assert (found["rule"], found["file"], found["layer"]) == ("unknown-field", "./my.yaml", "my")
 
 
 def test_gpus_that_the_base_requests_do_not_contradict_the_overlay(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(f"{JOB}            resources: {{requests: {{cpu: 1, nvidia.com/gpu: 1}}}}\n")
-    done = _run("render", "job.yaml", "--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=2", cwd=tmp_path)
+    done = run_here("render", "job.yaml", "--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=2", cwd=tmp_path)
     assert (
         "resources:\n              limits:\n                nvidia.com/gpu: 2\n              requests:\n                cpu: 1\n"
         in done.stdout
@@ -399,28 +367,28 @@ def test_gpus_that_the_base_requests_do_not_contradict_the_overlay(tmp_path: Pat
 
 def test_a_volume_of_the_base_whose_name_an_overlay_takes_is_told(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(f"{JOB}          volumes: [{{name: data, hostPath: {{path: /data}}}}]\n")
-    done = _run("render", "job.yaml", "--overlay", "pvc-output", cwd=tmp_path)
+    done = run_here("render", "job.yaml", "--overlay", "pvc-output", cwd=tmp_path)
     assert done.returncode == 0
     assert "warning: `hostPath` of a volume of the base goes" in done.stderr
 
 
 def test_nothing_to_render_leaves_the_folder_alone(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB, "other/compose.yaml": COMPOSE})
-    assert _run("render", "job.yaml", "--to", "out", cwd=tmp_path).returncode == 0
-    done = _run("render", "other", "--to", "out", cwd=tmp_path)
+    write(tmp_path, {"job.yaml": JOB, "other/compose.yaml": COMPOSE})
+    assert run_here("render", "job.yaml", "--to", "out", cwd=tmp_path).returncode == 0
+    done = run_here("render", "other", "--to", "out", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "jobspec: nothing to render: the files hold no object of a cluster\n")
     assert (tmp_path / "out" / "pytorchjob-train.yaml").exists()
-    assert _run("render", "job.yaml", "--to", "", cwd=tmp_path).returncode == 2
+    assert run_here("render", "job.yaml", "--to", "", cwd=tmp_path).returncode == 2
 
 
 def test_an_overlay_beside_the_jobs_is_not_rendered(tmp_path: Path) -> None:
     overlay = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: my}\nspec: {pods: []}\n"
-    _write(tmp_path, {"jobs/job.yaml": JOB, "jobs/my.yaml": overlay})
-    done = _run("render", "jobs", cwd=tmp_path)
+    write(tmp_path, {"jobs/job.yaml": JOB, "jobs/my.yaml": overlay})
+    done = run_here("render", "jobs", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, JOB, "")
 
 
 def test_what_render_passes_by_is_told(tmp_path: Path) -> None:
-    _write(tmp_path, {"jobs/job.yaml": JOB, "jobs/compose.yaml": COMPOSE})
-    done = _run("render", "jobs", cwd=tmp_path)
+    write(tmp_path, {"jobs/job.yaml": JOB, "jobs/compose.yaml": COMPOSE})
+    done = run_here("render", "jobs", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, f"2 documents: 1 valid, 1 skipped {RELEASES}\n")

@@ -10,22 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.manifests import JOB, write
 from tests.reference import ROOT
 
-GOOD = """\
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata: {name: train}
-spec:
-  pytorchReplicaSpecs:
-    Master:
-      replicas: 1
-      template:
-        spec:
-          containers:
-            - name: pytorch
-              image: example.com/train:v1
-"""
 OTHERS = {
     ".github/workflows/test.yaml": "on: [push]\njobs: {test: {runs-on: ubuntu-latest, steps: [{run: make}]}}\n",
     "compose.yaml": "services:\n  web: {image: nginx}\n",
@@ -44,9 +31,7 @@ def _git(*arguments: str, cwd: Path) -> str:
 
 def _repository(folder: Path, files: dict[str, str]) -> str:
     """A repository of these files in one commit, which is given back."""
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    write(folder, files)
     _git("init", "--quiet", cwd=folder)
     _git("add", "--all", cwd=folder)
     _git("commit", "--quiet", "--no-verify", "--message=a", cwd=folder)
@@ -77,7 +62,7 @@ def test_another_repository_runs_the_hook(tmp_path: Path) -> None:
     revision = _working_tree(ours)
     config = {"repos": [{"repo": str(ours), "rev": revision, "hooks": [{"id": "jobspec-validate", "verbose": True}]}]}
     theirs = tmp_path / "theirs"
-    _repository(theirs, {**OTHERS, "deploy/job.yaml": GOOD, ".pre-commit-config.yaml": yaml.safe_dump(config)})
+    _repository(theirs, {**OTHERS, "deploy/job.yaml": JOB, ".pre-commit-config.yaml": yaml.safe_dump(config)})
 
     def hook() -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
@@ -91,9 +76,9 @@ def test_another_repository_runs_the_hook(tmp_path: Path) -> None:
     # the job; and passed by, the hook's own configuration among them: a workflow, a compose file, a package
     assert "5 documents: 1 valid, 4 skipped (" in done.stdout
 
-    (theirs / "deploy" / "bad.yaml").write_text(GOOD.replace("replicas: 1", "replica: 1"))
+    (theirs / "deploy" / "bad.yaml").write_text(JOB.replace("replicas: 1", "replica: 1"))
     _git("add", "--all", cwd=theirs)
     done = hook()
     assert done.returncode == 1
-    assert "deploy/bad.yaml:7:7: error: " in done.stdout
+    assert "deploy/bad.yaml:8:7: error: " in done.stdout
     assert "6 documents: 1 valid, 1 invalid, 4 skipped, 1 error (" in done.stdout

