@@ -11,23 +11,32 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path, Severity
 
+    Children = dict[str, "Marks"] | list["Marks"] | None
+
 
 class Marks:
     """The place of a value and, in a tree of the data's shape, of all values inside it."""
 
-    __slots__ = ("children", "key", "mark")
+    __slots__ = ("_children", "key", "mark")
 
     def __init__(
         self,
         mark: Mark,
         key: Mark | None = None,
-        children: dict[str, Marks] | list[Marks] | None = None,
+        children: Children | Callable[[], Children] = None,
     ) -> None:
         self.mark = mark
         """The value itself."""
         self.key = key
         """The key that it stands under, None in a list."""
-        self.children = children
+        self._children = children
+
+    @property
+    def children(self) -> Children:
+        """The marks inside, made when first asked for; None of a scalar."""
+        if callable(self._children):
+            self._children = self._children()
+        return self._children
 
     def nearest(self, path: Path) -> Marks:
         """The marks of the value at *path*, or of the innermost value around it that exists."""
@@ -41,15 +50,14 @@ class Marks:
 
     def child(self, step: str | int) -> Marks | None:
         """The marks of the value at a key or an index, None where there is none."""
-        if isinstance(self.children, dict):
-            return self.children.get(str(step))
-        if isinstance(self.children, list) and isinstance(step, int) and step < len(self.children):
-            return self.children[step]
-        return None
+        children = self.children
+        if isinstance(children, dict):
+            return children.get(str(step))
+        return children[step] if isinstance(children, list) and isinstance(step, int) and step < len(children) else None
 
     def place(self) -> Mark:
         """Where to point for the value as a whole: at a scalar itself, at the key of a mapping or list."""
-        return self.mark if self.children is None or self.key is None else self.key
+        return self.mark if self._children is None or self.key is None else self.key
 
 
 class Document:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.documents.alike import Alike, Content
+    from jobspec.documents.document import Children
 
     Raw = "events.ScalarEvent | _Node"
 
@@ -203,9 +204,12 @@ class _Places:
         if not isinstance(node, _Node):
             return Marks(self.mark(node.start_mark, node.end_mark), key_mark)
         mark = self.mark(node.event.start_mark)
+        return Marks(mark, key_mark, lambda: self._inside(node))
+
+    def _inside(self, node: _Node) -> Children:
         if isinstance(node.children, dict):
-            return Marks(mark, key_mark, {name: self.marks(child, key) for name, (key, child) in node.children.items()})
-        return Marks(mark, key_mark, [self.marks(child, None) for child in node.children])
+            return {name: self.marks(child, key) for name, (key, child) in node.children.items()}
+        return [self.marks(child, None) for child in node.children]
 
 
 class _Builder:

@@ -125,8 +125,17 @@ def did_you_mean(name: str) -> str:
     return f"did you mean `{name}`?"
 
 
+_instead: dict[tuple[str, Shape], str] = {}  # one mistake is often in many files
+
+
 def where_instead(name: str, shape: Shape) -> str:
     """For an unknown field: the sibling it resembles, or the part of the object that has it."""
+    if (name, shape) not in _instead:
+        _instead[name, shape] = _where_instead(name, shape)
+    return _instead[name, shape]
+
+
+def _where_instead(name: str, shape: Shape) -> str:
     assert shape.fields is not None
     exact = [each for each in shape.fields if each.lower() == name.lower()]
     if exact:
