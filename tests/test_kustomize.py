@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 import yaml
 
 from jobspec import models
+from jobspec.cli import main
 from jobspec.schemas.openapi import with_kinds
 from jobspec.targets import KINDS, OPERATORS, RELEASES, choose
 from tests.server import kubeconfig
@@ -110,10 +113,11 @@ def _jobspec(*arguments: str, **environment: str) -> subprocess.CompletedProcess
 
 
 def _merged(place: Path, base: Any, *arguments: str) -> str:
+    """What the command prints, in this process, which has the models already."""
     (place / "base.json").write_text(json.dumps(base))
-    done = _jobspec("--base", str(place / "base.json"), *arguments)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    with redirect_stdout(StringIO()) as printed:
+        assert main(["schema", "kustomize", "--base", str(place / "base.json"), *arguments]) == 0
+    return printed.getvalue()
 
 
 def _patched(place: Path, openapi: str | None) -> dict[str, list[str]]:
@@ -254,6 +258,9 @@ def test_a_base_that_is_none(text: str, tmp_path: Path) -> None:
     done = _jobspec("--base", str(tmp_path / "base.json"))
     message = "no OpenAPI document of version 2 in JSON; `kubectl get --raw /openapi/v2` prints one"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"jobspec: {tmp_path / 'base.json'}: {message}\n")
+
+
+def test_a_base_that_is_not_there(tmp_path: Path) -> None:
     done = _jobspec("--base", str(tmp_path / "none.json"))
     assert (done.returncode, done.stderr) == (2, f"jobspec: {tmp_path / 'none.json'}: No such file or directory\n")
 

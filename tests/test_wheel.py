@@ -1,5 +1,6 @@
 """The wheel, installed where this tree is not, does what the tree does."""
 
+import importlib.metadata
 import os
 import re
 import subprocess
@@ -9,10 +10,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from jobspec import __version__
+from tests.manifests import JOB
 from tests.reference import ROOT
-from tests.test_hooks import GOOD
 
 pytestmark = pytest.mark.slow
 
@@ -50,12 +52,26 @@ def test_the_source_distribution_holds_no_stray_files(dist: Path) -> None:
     assert not [name for name in names if re.search(r"(^|/)(\.venv|__pycache__|\.hypothesis|\.mypy_cache)/", name)]
 
 
+def _lend(requirements: list[str], place: Path) -> None:
+    """Give an environment what is required, and what that requires, from this one; everything else it has to do without."""
+    for requirement in map(Requirement, requirements):
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            lent = importlib.metadata.distribution(requirement.name)
+            assert requirement.specifier.contains(lent.version, prereleases=True), requirement
+            for name in {file.parts[0] for file in lent.files or ()} - {"..", "__pycache__", *os.listdir(place)}:
+                (place / name).symlink_to(str(lent.locate_file(name)))
+            _lend(lent.requires or [], place)
+
+
 def test_the_installed_wheel_works_outside_of_the_tree(dist: Path, tmp_path: Path) -> None:
     (wheel,) = dist.glob("*.whl")
-    (tmp_path / "job.yaml").write_text(GOOD)
-    _run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    (tmp_path / "job.yaml").write_text(JOB)
+    _run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv", cwd=tmp_path)
     programs = tmp_path / "venv" / "bin"
-    _run(programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=tmp_path)
+    here = Path(_run(programs / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip())
+    _run(sys.executable, "-m", "pip", f"--python={programs / 'python'}", "install", "--no-deps", "--no-index", wheel, cwd=tmp_path)
+    (installed,) = importlib.metadata.distributions(path=[str(here)])
+    _lend(installed.requires or [], here)
     where = _run(programs / "python", "-c", "import jobspec; print(jobspec.__file__)", cwd=tmp_path)
     assert where.startswith(str(tmp_path / "venv"))
     assert _run(programs / "jobspec", "--version", cwd=tmp_path) == f"jobspec {__version__}\n"

@@ -101,11 +101,11 @@ def test_a_text_that_looks_like_something_else_stays_a_text(reader: str, text: s
         assert READERS[reader](write([data])) == data
 
 
-@pytest.mark.parametrize("reader", READERS)
 @given(data=st.dictionaries(TEXT, DATA, max_size=4))
-@settings(max_examples=60, deadline=None)
-def test_any_data_reads_back(reader: str, data: Any) -> None:
-    assert _same(READERS[reader](write([data])), data)
+@settings(max_examples=100, deadline=None)
+def test_any_data_reads_back(data: Any) -> None:
+    text = write([data])
+    assert [name for name, reader in READERS.items() if not _same(reader(text), data)] == []
 
 
 def test_kubernetes_reads_back_every_text_as_value_and_as_key() -> None:
@@ -128,7 +128,7 @@ def test_kubectl_create_reads_back_every_text_as_value_and_as_key() -> None:
 
 
 @given(st.lists(st.dictionaries(TEXT, DATA, max_size=4), min_size=1, max_size=20))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_kubernetes_reads_back_any_data(documents: list[Any]) -> None:
     assert _same(_kubectl(*documents), documents)
 

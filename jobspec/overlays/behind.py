@@ -23,7 +23,7 @@ JOBS: Path = ("spec", "template", "spec", "replicatedJobs")
 class Behind:
     """The runtime of a TrainJob, or what is known of it."""
 
-    __slots__ = ("jobs", "merges_resources", "name", "runtime")
+    __slots__ = ("jobs", "merges_resources", "name", "runtime", "templates")
 
     def __init__(self, job: Document, runtime: Document | None, release: str) -> None:
         self.runtime = runtime
@@ -31,9 +31,10 @@ class Behind:
         self.jobs = training_jobs(runtime)
         """The replicated jobs whose pods train."""
         self.merges_resources = reached(release, MERGES_RESOURCES)
-
-    def templates(self) -> dict[str, Tree]:
+        self.templates = self._templates()
         """The pod templates of the training jobs by their names, none where the runtime is not at hand."""
+
+    def _templates(self) -> dict[str, Tree]:
         if self.runtime is None:
             return {}
         tree = grow(self.runtime.data, self.runtime.marks).get(*map(str, JOBS))
@@ -57,7 +58,7 @@ class Behind:
 
     def containers(self, jobs: Container[str | None]) -> list[Tree]:
         """The training containers of some of the replicated jobs."""
-        templates = [template for name, template in self.templates().items() if name in jobs]
+        templates = [template for name, template in self.templates.items() if name in jobs]
         return [each for template in templates for each in items(template.get("spec", "containers")) if named(each, CONTAINER)]
 
     def missed(self, field: str) -> list[str]:

@@ -79,7 +79,7 @@ class Entries:
 
         Of several entries for the same job, overlays change the last; where there is none, they add one at the end.
         """
-        template = behind.templates().get(name)
+        template = behind.templates.get(name)
         found = [Source(f"the runtime `{behind.name}`", template)] if template else []
         mine = None
         for number, entry in enumerate(items(job.get("spec", self.field))):

@@ -156,7 +156,7 @@ class Nodes:
 
     def _is_there(self, field: str, name: Tree, *, adding: bool) -> bool:
         """Whether the runtime has a container in all of its training jobs, as far as it is at hand; `node` it always has."""
-        lists = [[each.get("name") for each in items(template.get("spec", field))] for template in self.behind.templates().values()]
+        lists = [[each.get("name") for each in items(template.get("spec", field))] for template in self.behind.templates.values()]
         known = [[str(each.value) for each in names if each] for names in lists]
         if (field, name.value) == ("containers", CONTAINER) or (all(name.value in names for names in known) and (known or not adding)):
             return True
