@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: 60,000 images in 48 steps, learning as fast as guide 000: so few steps at the default rate lead nowhere.
-GUIDE = ("--batch-size=1250", "--epochs=6", "--lr=0.1", "--momentum=0.9")
+GUIDE = ("--batch-size=1250", "--epochs=6", "--lr=0.1", "--momentum=0.9", "--log-interval=4")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -28,25 +28,34 @@ class Lost(Exception):
 @contextmanager
 def joined(place: Place, config: Config) -> Iterator[None]:
     """The process group of all processes, for as long as the block runs; nothing for a single process."""
+    import torch.distributed as dist
+
+    if config.backend == "mpi" and not dist.is_mpi_available():
+        raise Refusal("--backend mpi: this torch was built without MPI, as all of PyPI are; say --backend gloo or nccl")
     if place.world_size == 1:
         yield
         return
-    import torch.distributed as dist
-
-    if config.backend == "mpi":
-        if not dist.is_mpi_available():
-            raise Refusal("--backend mpi: this torch was built without MPI, as all of PyPI are; say --backend gloo or nccl")
-        dist.init_process_group("mpi")
-    else:
-        store = _meet(place, os.environ, config.rendezvous_timeout)
-        # With NCCL, what is on the CPU (votes, checkpoints) goes over gloo, so that it never waits for the GPU.
-        backend = {"gloo": "gloo", "nccl": "cpu:gloo,cuda:nccl"}[config.backend]
-        with _others():
-            dist.init_process_group(backend, store=store, rank=place.rank, world_size=place.world_size, timeout=PATIENCE)
+    _begin(place, config)
     with _others():
         yield
         barrier()  # the first process holds the store: it may leave last only
     dist.destroy_process_group()
+
+
+def _begin(place: Place, config: Config) -> None:
+    import torch.distributed as dist
+
+    if config.backend == "mpi":
+        dist.init_process_group("mpi")  # mpirun numbers its processes
+        if (dist.get_rank(), dist.get_world_size()) != (place.rank, place.world_size):
+            counted = f"rank {dist.get_rank()} of {dist.get_world_size()}"
+            raise Refusal(f"--backend mpi: MPI calls this process {counted} and the environment {place.rank} of {place.world_size}")
+        return
+    store = _meet(place, os.environ, config.rendezvous_timeout)
+    # With NCCL, what is on the CPU (votes, checkpoints) goes over gloo, so that it never waits for the GPU.
+    backend = {"gloo": "gloo", "nccl": "cpu:gloo,cuda:nccl"}[config.backend]
+    with _others():
+        dist.init_process_group(backend, store=store, rank=place.rank, world_size=place.world_size, timeout=PATIENCE)
 
 
 class _Patience:

@@ -91,6 +91,8 @@ def events(file: Path) -> list[dict[str, Any]]:
     for event in _lines(file):
         if event["event"] == "run":
             held = [each for each in held if _steps(each) <= event["step"]]
+        if event["event"] == "test":  # a checkpoint of an epoch's last step is older than its evaluation
+            held = [each for each in held if each["event"] != "test" or each["epoch"] != event["epoch"]]
         held.append(event)
     return held
 

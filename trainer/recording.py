@@ -23,7 +23,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from trainer.checkpoints import Position
-from trainer.config import Config
+from trainer.config import Config, Refusal
 from trainer.processes import Place
 
 
@@ -37,7 +37,7 @@ class Record:
         self.bar = tqdm(file=sys.stdout, unit=" images", disable=not (self.speaks and sys.stdout.isatty()))
         self.file = self.board = None
         if place.rank == 0:
-            self.file = (Path(config.output_dir) / "metrics.jsonl").open("a", buffering=1)
+            self.file = (Path(config.output_dir) / "metrics.jsonl").open("ab", buffering=0)
             self.board = SummaryWriter(config.dir, purge_step=position.step + 1 if position.step else None)
         self._line("run", config=config.model_dump(), world_size=place.world_size, step=position.step)
 
@@ -90,4 +90,8 @@ class Record:
 
     def _line(self, event: str, **values: object) -> None:
         if self.file:
-            self.file.write(json.dumps({"event": event, "time": time.time(), **values}) + "\n")
+            line = json.dumps({"event": event, "time": time.time(), **values}) + "\n"
+            try:
+                self.file.write(line.encode())
+            except OSError as error:
+                raise Refusal(f"{self.file.name} could not be written: {error.strerror}") from error

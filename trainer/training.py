@@ -18,7 +18,7 @@ from trainer.config import Config, Refusal
 from trainer.group import Termination, barrier, joined, together, total
 from trainer.networks import NETWORKS
 from trainer.optimizers import optimizer, scheduler
-from trainer.processes import Place, threads
+from trainer.processes import Place, keep_memory, threads
 from trainer.recording import Record
 
 #: The exit code of a process that was told to end, as a shell gives it: 128 and SIGTERM's number.
@@ -39,6 +39,7 @@ class Run:
 def train(config: Config, place: Place) -> int:
     """Train as one of the job's processes; gives the exit code."""
     device = _device(config, place)
+    keep_memory()
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(threads(place, _quota()))
     with joined(place, config):

@@ -1,11 +1,12 @@
 """Whole processes side by side: the trainer against the guides' own loops, and two processes against one with two threads.
 
-    python tests/bench/bench_trainer.py [--rounds N] [--images N] [--threads N]
+    python tests/bench/bench_trainer.py [--only NAME] [--rounds N] [--images N] [--threads N]
 
 Prints the median wall time of each, the processor time that it took, their ratios to the first's in the same rounds, and the accuracy.
 The images are scikit-learn's digits in FashionMNIST's and MNIST's files: as many and as large as theirs, so that the time is that of
-the guides. The load of the machine is printed beside: where others use its processors too, threads that wait for each other make wall
-times worthless, and the processor time with `--threads 1` is what still compares.
+the guides. Beside guide and trainer stands the arithmetic alone: what no loop on torch's kernels comes below. The load of the machine
+is printed too: where others use its processors, threads that wait for each other make wall times worthless, and the processor time with
+`--threads 1` is what still compares.
 """
 
 import argparse
@@ -94,32 +95,44 @@ def _against(times: list[float], others: list[float]) -> str:
     return f"{statistics.median(times):6.1f} s ({ratio:.2f})"
 
 
+def comparisons(threads: int) -> dict[str, list[Contender]]:
+    """What is compared, by name; the first of each is what the others are measured against."""
+    as_004 = ["--dataset=mnist", "--model=cnn-dropout", "--optimizer=adadelta", "--lr=1.0"]
+    loop, arithmetic = (str(Path(__file__).with_name(name)) for name in ("guide_loop.py", "arithmetic_loop.py"))
+    return {
+        "001": [
+            Contender("guide", [loop, "001", "data"], threads),
+            Contender("trainer", TRAINER, threads),
+            Contender("arithmetic alone", [arithmetic, "001", "data"], threads),
+        ],
+        "004": [
+            Contender("guide", [loop, "004", "data"], threads),
+            Contender("trainer", [*TRAINER, *as_004], threads),
+            Contender("arithmetic alone", [arithmetic, "004", "data"], threads),
+        ],
+        "processes": [
+            Contender("one process, two threads", [*TRAINER, "--batch-size=128", "--epochs=3"], threads=2),
+            Contender("two processes, one thread", [*TRAINER, "--batch-size=64", "--epochs=3"], threads=1, processes=2),
+            Contender("one process, one thread", [*TRAINER, "--batch-size=128", "--epochs=3"], threads=1),
+        ],
+    }
+
+
 def main() -> None:
     """Measure the guides 001 and 004, and two processes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=comparisons(1), help="one comparison, not all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--images", type=int, default=60_000)
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of each process that is compared with a guide")
     options = parser.parse_args()
-    guide = str(Path(__file__).with_name("guide_loop.py"))
-    as_004 = ["--dataset=mnist", "--model=cnn-dropout", "--optimizer=adadelta", "--lr=1.0"]
     with tempfile.TemporaryDirectory() as name:
         data = Path(name)
         for dataset in ("FashionMNIST", "MNIST"):
             idx.write(data / dataset / "raw", train=options.images, test=options.images // 6)
-        pairs = {
-            "guide 001": [Contender("guide", [guide, "001", "data"], options.threads), Contender("trainer", TRAINER, options.threads)],
-            "guide 004": [
-                Contender("guide", [guide, "004", "data"], options.threads),
-                Contender("trainer", [*TRAINER, *as_004], options.threads),
-            ],
-            "128 images a step": [
-                Contender("one process, two threads", [*TRAINER, "--batch-size=128", "--epochs=3"], threads=2),
-                Contender("two processes, one thread", [*TRAINER, "--batch-size=64", "--epochs=3"], threads=1, processes=2),
-            ],
-        }
-        for title, contenders in pairs.items():
-            compare(title, contenders, options.rounds, data)
+        for title, contenders in comparisons(options.threads).items():
+            if options.only in (None, title):
+                compare(title, contenders, options.rounds, data)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Processes of the trainer, started as pods are: each with an environment, a folder and a log of its own.
 
-Importing torch takes seconds. One server imports it, and is forked for each process.
+Importing torch takes seconds. One server imports it, and is forked for each process; the processes that torchrun starts import it anew.
 """
 
 import multiprocessing
@@ -9,13 +9,19 @@ import resource
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+from tests.reference import ROOT
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the server's libraries read it once
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["trainer.training", "torch._dynamo"])
+_SERVER.set_forkserver_preload(["trainer.training", "torch._dynamo", "torch.distributed.run"])
+
+#: What a process has of our environment.
+_BARE = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)
@@ -43,13 +49,19 @@ class Process:
 
 
 def start(
-    folder: Path, *flags: str, environment: dict[str, str] | None = None, largest_file: int | None = None, terminal: str | None = None
+    folder: Path,
+    *flags: str,
+    program: str = "python",
+    environment: dict[str, str] | None = None,
+    largest_file: int | None = None,
+    terminal: str | None = None,
 ) -> Process:
     """Start a process in *folder*, which gets its log, or at a *terminal*; it can write no file above *largest_file* bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "log"
     log.write_text("")
-    process = _SERVER.Process(target=_run, args=(folder, terminal or log, flags, environment or {}, largest_file), daemon=True)
+    values = _BARE | (environment or {})
+    process = _SERVER.Process(target=_run, args=(program, folder, terminal or log, flags, values, largest_file), daemon=True)
     process.start()
     return Process(process, log)
 
@@ -63,15 +75,33 @@ def start_job(folder: Path, count: int, *flags: str, come: int | None = None) ->
     return [start(folder / str(rank), *flags, environment={**job, "RANK": str(rank)}) for rank in range(count if come is None else come)]
 
 
-def _run(folder: Path, log: str | Path, flags: tuple[str, ...], environment: dict[str, str], largest_file: int | None) -> None:
-    from trainer.__main__ import main
-
+def _run(
+    program: str, folder: Path, log: str | Path, flags: tuple[str, ...], environment: dict[str, str], largest_file: int | None
+) -> None:
     os.chdir(folder)
     output = os.open(log, os.O_WRONLY | os.O_APPEND)
     os.dup2(output, 1)
     os.dup2(output, 2)
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+    os.environ.clear()
     os.environ.update(environment)
     if largest_file is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
-    sys.exit(main(flags))
+    sys.exit(_PROGRAMS[program](flags))
+
+
+def _python(flags: Sequence[str]) -> int:
+    """`python -m trainer`."""
+    from trainer.__main__ import main
+
+    return main(flags)
+
+
+def _torchrun(flags: Sequence[str]) -> None:
+    """`torchrun -m trainer`."""
+    from torch.distributed.run import main
+
+    main(["-m", "trainer", *flags])
+
+
+_PROGRAMS = {"python": _python, "torchrun": _torchrun}

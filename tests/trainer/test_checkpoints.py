@@ -89,6 +89,13 @@ def test_a_full_disk_leaves_the_old_checkpoint(digits: Path, tmp_path: Path) -> 
     assert jobs.start(tmp_path, f"--data-dir={digits}", "--epochs=2").ends() == 0
 
 
+def test_a_disk_that_is_full_from_the_start_is_named(digits: Path, tmp_path: Path) -> None:
+    full = jobs.start(tmp_path, f"--data-dir={digits}", largest_file=200)
+    assert full.ends() == 2
+    assert full.log.read_text().endswith("\ntrainer: output/metrics.jsonl could not be written: File too large\n")
+    assert "Traceback" not in full.log.read_text()
+
+
 def test_what_is_already_trained_is_not_trained_again(digits: Path, uninterrupted: Path, tmp_path: Path) -> None:
     checkpoint = uninterrupted / "checkpoint.pt"
     process = jobs.start(tmp_path, f"--data-dir={digits}", *FLAGS, f"--resume={checkpoint}")

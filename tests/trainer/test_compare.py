@@ -40,7 +40,7 @@ def test_what_cannot_be_compared_is_refused_before_any_training(flags: list[str]
 
 
 def test_a_run_that_fails_ends_the_comparison(tmp_path: Path) -> None:
-    done = _compare(tmp_path, "--no-download")
+    done = _compare(tmp_path, "--backend=nccl", "--no-cuda")
     assert done.returncode == 2
     assert "the run of 1 process(es) failed, see above" in done.stderr
     assert "accuracy" not in done.stdout

@@ -13,7 +13,7 @@ import pytest
 
 from tests.reference import ROOT
 from trainer.config import Refusal
-from trainer.plot import Run, draw, events, read
+from trainer.plot import Run, draw, events, main, read
 
 RUN = {"event": "run", "time": 0.0, "config": {}, "world_size": 1, "step": 0}
 END = {"event": "end", "time": 9.0, "seconds": 9.0}
@@ -45,11 +45,6 @@ def _written(folder: Path, lines: list[dict[str, Any]]) -> Path:
     return folder
 
 
-def _plot(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "trainer.plot", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
-
-
 def test_a_run_over_its_epochs(tmp_path: Path) -> None:
     expected = Run(
         "one",
@@ -70,6 +65,12 @@ def test_a_resumed_run_does_again_what_came_after_its_checkpoint(tmp_path: Path)
     again = [_train(2, 4, 0.5), _train(2, 6, 0.5), _test(2, 8, 0.4, 0.8), END]
     held = events(_written(tmp_path, [*WHOLE, resumed, *again]) / "metrics.jsonl")
     assert held == [*WHOLE[:4], resumed, *again]
+
+
+def test_an_epoch_that_is_evaluated_again_counts_once(tmp_path: Path) -> None:
+    resumed = {**RUN, "step": 4}  # from a checkpoint of its last step, which is before the evaluation
+    again = {**WHOLE[3], "time": 3.0}
+    assert events(_written(tmp_path, [*WHOLE[:4], resumed, again]) / "metrics.jsonl") == [*WHOLE[:3], resumed, again]
 
 
 def test_a_run_from_the_start_makes_all_before_void(tmp_path: Path) -> None:
@@ -126,20 +127,23 @@ def test_the_smooth_line_is_the_mean_of_a_tenth_of_an_epoch(tmp_path: Path) -> N
 
 def test_the_command_writes_a_picture_of_several_runs(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    runs = [_written(tmp_path / name, WHOLE) for name in ("one", "three")]
-    done = _plot(*runs, "-o", "both.png", cwd=tmp_path)
+    for name in ("one", "three"):
+        _written(tmp_path / name, WHOLE)
+    command = [sys.executable, "-m", "trainer.plot", "one", "three", "-o", "both.png"]
+    done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "both.png\n", "")
     picture = (tmp_path / "both.png").read_bytes()
     assert picture[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", picture[16:24]) == (1500, 630)
 
 
-def test_runs_of_one_name_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+def test_runs_of_one_name_are_told_apart_by_their_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         _written(tmp_path / name / "output", WHOLE)
-    assert _plot("a/output", "b/output", "-o", "both.svg", cwd=tmp_path).returncode == 0
+    assert main(["a/output", "b/output", "-o", "both.svg"]) == 0
     texts = re.findall(r"<!-- (.*), training -->", (tmp_path / "both.svg").read_text())
     assert texts == ["a/output", "b/output"]
 
@@ -147,16 +151,19 @@ def test_runs_of_one_name_are_told_apart_by_their_paths(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "nowhere: no such file"),
-        (["one", "-o", "no/where.png"], "no/where.png: "),
-        (["one", "-o", "curves.xyz"], "curves.xyz: "),
-        ([], "the following arguments are required: RUN"),
+        (["nowhere"], "nowhere: no such file; a run writes it into its --output-dir\n"),
+        (["one", "-o", "no/where.png"], "no/where.png: [Errno 2] No such file or directory: 'no/where.png'\n"),
+        (["one", "-o", "curves.xyz"], "curves.xyz: Format 'xyz' is not supported"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(arguments: list[str], words: str, tmp_path: Path) -> None:
+def test_what_cannot_be_done_is_said_in_one_line(
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
     _written(tmp_path / "one", WHOLE)
-    done = _plot(*arguments, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
+    assert main(arguments) == 2
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert errors.startswith(words)
+    assert errors.count("\n") == 1

@@ -71,6 +71,8 @@ def test_where_an_environment_puts_a_process(environment: dict[str, str], expect
         (TORCHRUN | {"LOCAL_RANK": "2"}, "LOCAL_RANK is 2 and LOCAL_WORLD_SIZE 2: ranks count from 0"),
         (PYTORCHJOB | {"MASTER_ADDR": ""}, "WORLD_SIZE is 2 and MASTER_ADDR is not set: the processes cannot find each other"),
         (PYTORCHJOB | {"MASTER_PORT": "http"}, "MASTER_PORT: expected a port's number, got 'http'"),
+        (PYTORCHJOB | {"MASTER_PORT": "65536"}, "MASTER_PORT: expected a port's number, got '65536'"),
+        (PYTORCHJOB | {"MASTER_PORT": "0"}, "MASTER_PORT: expected a port's number, got '0'"),
     ],
 )
 def test_an_environment_in_which_processes_would_hang_or_train_apart(environment: dict[str, str], why: str) -> None:
@@ -116,8 +118,9 @@ def test_two_such_processes_end_within_two_seconds_and_neither_trains(
     assert not [each for pod in ("0", "1") for each in (tmp_path / pod).iterdir()]
 
 
-def test_mpi_where_torch_has_none(tmp_path: Path) -> None:
-    process = jobs.start(tmp_path, "--backend=mpi", environment={"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "x", "MASTER_PORT": "1"})
+@pytest.mark.parametrize("environment", [{}, {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "x", "MASTER_PORT": "1"}], ids=["one", "two"])
+def test_mpi_where_torch_has_none(environment: dict[str, str], tmp_path: Path) -> None:
+    process = jobs.start(tmp_path, "--backend=mpi", environment=environment)
     assert process.ends() == 2
     assert process.log.read_text() == (
         "trainer: --backend mpi: this torch was built without MPI, as all of PyPI are; say --backend gloo or nccl\n"

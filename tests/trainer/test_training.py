@@ -20,11 +20,6 @@ from trainer.optimizers import optimizer, scheduler
 
 
 @pytest.fixture(scope="module")
-def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return idx.write(tmp_path_factory.mktemp("digits"), train=6000, test=1000)
-
-
-@pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return idx.write(tmp_path_factory.mktemp("few"), train=1000, test=130)
 
@@ -33,8 +28,9 @@ def events(output: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
 
 
-def test_it_learns_the_digits(digits: Path, tmp_path: Path) -> None:
-    process = jobs.start(tmp_path, f"--data-dir={digits}", "--optimizer=adadelta", "--lr=1", "--gamma=0.5", "--epochs=3", "--dataset=mnist")
+def test_it_learns_the_digits(tmp_path: Path) -> None:
+    idx.write(tmp_path / "data", train=6000, test=1000)
+    process = jobs.start(tmp_path, "--dataset=mnist", "--data-dir=data", "--optimizer=adadelta", "--lr=1", "--gamma=0.5", "--epochs=3")
     assert process.ends(seconds=120) == 0
     accuracies = re.findall(r"^accuracy=(\d\.\d{4})$", process.log.read_text(), re.MULTILINE)
     assert len(accuracies) == 3
