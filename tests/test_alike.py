@@ -13,7 +13,8 @@ from jobspec.documents.document import Marks
 from jobspec.documents.reader import chunks, read
 from tests.reference import ROOT, folder
 
-_TEXTS = ["a", "job-12", "registry.example/team/train:v1", "--epochs=10", "no", "y", "null", "nan", "_1", "/data", "a=b", "--x", "e3"]
+_TEXTS = ["a", "job-12", "--epochs=10", "_1", "/data", "a=b", "--x", "e3"]
+_ODD = ["no", "y", "null", "nan", "registry.example/team/train:v1", "a:b"]  # nothing, and what has a colon
 
 
 @pytest.fixture(autouse=True)
@@ -50,16 +51,17 @@ def _told(marks: Marks) -> Any:
 
 def _others(text: str, random: Random) -> Iterator[str]:
     """The same text with other texts at the ends of its lines."""
-    for _ in range(4):
-        yield _TEXT.sub(lambda match: match[1] + random.choice([match[2], *_TEXTS]), text)
+    for _ in range(2):
+        yield _TEXT.sub(lambda match: match[1] + random.choice([match[2], *(_ODD if random.random() < 0.02 else _TEXTS)]), text)
 
 
 def _agree(text: str, random: Random) -> int:
     """How many of the texts that are like this one are read without the parser."""
     known = reader._alike[0]
     assert isinstance(known, Alike)
+    plainly = _plainly(text)
     for _ in range(3):
-        assert _content(text) == _plainly(text)
+        assert _content(text) == plainly
     found = 0
     for other in _others(text, random):
         found += all(known.data(chunk) is not None for chunk, _ in chunks(other))
@@ -117,12 +119,12 @@ def test_odd_texts(text: str) -> None:
 
 def test_files_of_ours() -> None:
     paths = [path for part in ("guides", "validate", "overlays") for path in sorted((ROOT / "tests" / "cases" / part).rglob("*.yaml"))]
-    assert sum(_agree(path.read_text(), Random(0)) for path in paths) > len(paths) / 3
+    assert sum(_agree(path.read_text(), Random(0)) for path in paths) > len(paths) / 2
 
 
 def test_files_of_real_projects() -> None:
     paths: list[Path] = sorted(folder("corpus", "manifests").rglob("*.y*ml"))
-    assert sum(_agree(path.read_text(), Random(0)) for path in paths) > len(paths) / 3
+    assert sum(_agree(path.read_text(), Random(0)) for path in paths) > len(paths) / 2
 
 
 def test_texts_that_only_look_alike() -> None:
