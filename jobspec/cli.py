@@ -37,8 +37,11 @@ def program() -> NoReturn:
     documents.alone = True
     code = main(sys.argv[1:])
     atexit._run_exitfuncs()
-    if sys.stderr:
-        sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:  # noqa: SIM105 (a start has no time for contextlib)
+            stream.flush()
+        except OSError:  # whoever was to read has been told so, or is gone
+            pass
     os._exit(code)
 
 

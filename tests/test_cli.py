@@ -287,6 +287,13 @@ def test_a_closed_standard_output_is_told(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "jobspec: cannot write the output: standard output is closed\n")
 
 
+def test_what_was_written_before_a_failure_is_not_lost(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    done = run("render", "job.yaml", "--output-file", "no/report.txt", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, run("render", "job.yaml", cwd=tmp_path).stdout)
+    assert done.stderr == "jobspec: no/report.txt: cannot write: No such file or directory\n"
+
+
 def test_jobs_of_two_files_share_a_companion(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.yaml").write_text(JOB.replace("name: train", f"name: {name}"))
