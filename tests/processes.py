@@ -25,8 +25,8 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """An environment in which this checkout's program runs, and nobody has a say in its colours."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    """An environment in which this checkout's program runs, and nobody has a say in its colours or in how it writes."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "PYTHONUNBUFFERED")}
     return {**kept, "PYTHONPATH": str(ROOT), **more}
 
 
