@@ -1,9 +1,19 @@
-"""Where every check has to run, a skip is a failure."""
+"""Where every check has to run, a skip is a failure; and all processes of a run share a seed."""
 
 import os
 from collections.abc import Generator
 
 import pytest
+
+from tests import seeds
+
+
+def pytest_configure() -> None:
+    seeds.choose()  # before any process of the run is started
+
+
+def pytest_report_header() -> str:
+    return seeds.choose()
 
 
 @pytest.hookimpl(wrapper=True)

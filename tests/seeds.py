@@ -1,12 +1,20 @@
-"""The seed of what a test makes at random: a new one in each run, or `JOBSPEC_TEST_SEED` again."""
+"""The seed of what tests make at random: a new one in each run, which the run's head tells, or `JOBSPEC_TEST_SEED` again."""
 
 import os
 import sys
 from random import SystemRandom
 
+NAME = "JOBSPEC_TEST_SEED"
+
+
+def choose() -> str:
+    """Settle the seed for this process and all that it starts; gives it as `NAME=NUMBER`."""
+    number = os.environ.setdefault(NAME, str(SystemRandom().randrange(2**32)))
+    return f"{NAME}={number}"
+
 
 def seed() -> int:
-    """The seed, which is printed, so that a failure tells it."""
-    number = int(os.environ.get("JOBSPEC_TEST_SEED") or SystemRandom().randrange(2**32))
-    sys.stdout.write(f"JOBSPEC_TEST_SEED={number}\n")
-    return number
+    """The seed, which is printed once more, so that a failure tells it."""
+    told = choose()
+    sys.stdout.write(f"{told}\n")
+    return int(told.partition("=")[2])
