@@ -122,8 +122,8 @@ def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | Unr
     crds: list[Document | Unread] = []
     wrong: dict[str, list[Diagnostic]] = {}
     for path in paths:
-        texts = [(found, text_of(found.path)) for found in find([path])]
-        unread = [Unread(found.path, text) for found, text in texts if not found.named and isinstance(text, str) and _CRD[1] in text]
+        texts = [(found.path, text_of(found.path)) for found in find([path]) if not found.named]
+        unread = [Unread(file, text) for file, text in texts if isinstance(text, str) and _CRD[1] in text]
         read_now, errors = ([], {}) if unread else read_crds([path], target)
         crds += [*unread, *read_now]
         wrong |= errors
