@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from jobspec.documents.alike import Alike, Content
     from jobspec.documents.document import Children
 
-    Raw = "events.ScalarEvent | _Node"
-
 _OTHER_BREAKS = "\x85\u2028\u2029"  # lines to a parser of YAML 1.1, and to nobody else
 _READ_OTHERWISE = ("?", "!", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # where `go_scanner` has to look
 _WORTH_REMEMBERING = 64  # texts; what looks for likeness takes as long to load as these to parse

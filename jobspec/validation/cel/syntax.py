@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    Node = "Literal | Name | Select | Call | ListOf | MapOf | Message | Comprehension"
     Fields = dict[int, list[Any]]
 
 #: What Kubernetes' CEL has besides the language itself.
