@@ -1,5 +1,6 @@
 """Small manifests that many tests start from."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,8 +19,27 @@ spec:
           - name: pytorch
             image: example.com/train:v1
 """
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata:
+  name: ours
+spec:
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: "example.com/train:v1"}]}}}
+"""
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
 COMPOSE = "services:\n  web: {image: nginx}\n"
+
+
+def placed(manifest: str, namespace: str) -> str:
+    """The manifest in a namespace, which stands in the line after the name."""
+    return re.sub(r"(?m)^(metadata:\n  name: .*\n)", rf"\1  namespace: {namespace}\n", manifest)
 
 
 def write(folder: Path, files: Mapping[str, str | bytes]) -> None:

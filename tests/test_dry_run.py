@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import manifests
 from tests import server as servers
 from tests.cluster import Run, Runner, stored, untouched, webhook
+from tests.manifests import placed
 from tests.server import Server
 
 #: Others, and other processes of one run, may ask the same server the same things.
@@ -22,31 +24,8 @@ MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 JOBS = f"/apis/kubeflow.org/v1/namespaces/{NAMESPACE}/pytorchjobs"
 HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
-JOB = f"""\
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata:
-  name: train
-  namespace: {NAMESPACE}
-spec:
-  pytorchReplicaSpecs:
-    Master:
-      replicas: 1
-      template:
-        spec:
-          containers:
-          - name: pytorch
-            image: example.com/train:v1
-"""
-MAP = f"""\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: settings
-  namespace: {NAMESPACE}
-data:
-  a: b
-"""
+JOB = placed(manifests.JOB, NAMESPACE)
+MAP = placed(manifests.CONFIG, NAMESPACE) + "data:\n  a: b\n"
 
 
 @pytest.fixture(scope="module")
@@ -338,19 +317,7 @@ def test_webhooks_that_refuse_warn_and_do_not_answer(dry_run: Runner, server: Se
     assert "down.yaml:1:1: no verdict: the webhook `down.dry-run.example.com`, which the server has to ask, does not answer: " in done.err
 
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainingRuntime
-metadata: {name: live, namespace: NAMESPACE}
-spec:
-  template:
-    spec:
-      replicatedJobs:
-        - name: node
-          template:
-            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-            spec: {template: {spec: {containers: [{name: node, image: "example.com/train:v1"}]}}}
-""".replace("NAMESPACE", NAMESPACE)
+RUNTIME = placed(manifests.RUNTIME.replace("name: ours", "name: live"), NAMESPACE)
 TRAINJOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob

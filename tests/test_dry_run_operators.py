@@ -12,7 +12,9 @@ from jobspec.documents.files import find
 from jobspec.manifests import load
 from jobspec.runtimes.runtime import shipped
 from jobspec.targets import choose
+from tests import manifests
 from tests.cluster import KUSTOMIZE_PATCH, Run, Runner, refused, untouched
+from tests.manifests import placed
 from tests.reference import folder
 from tests.server import Server
 
@@ -25,22 +27,7 @@ _RUNTIMES = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes"
 NAMESPACE = f"dry-run-operators-{os.getpid()}"
 JOBSETS = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets"
 
-JOB = f"""\
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata:
-  name: train
-  namespace: {NAMESPACE}
-spec:
-  pytorchReplicaSpecs:
-    Worker:
-      replicas: 1
-      template:
-        spec:
-          containers:
-          - name: pytorch
-            image: example.com/train:v1
-"""
+JOB = placed(manifests.JOB, NAMESPACE).replace("Master", "Worker")
 TRAINJOB = f"""\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
@@ -53,21 +40,7 @@ spec:
   trainer:
     numProcPerNode: auto
 """
-RUNTIME = f"""\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainingRuntime
-metadata:
-  name: ours
-  namespace: {NAMESPACE}
-spec:
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {{labels: {{trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}
-          spec: {{template: {{spec: {{containers: [{{name: node, image: "example.com/train:v1"}}]}}}}}}
-"""
+RUNTIME = placed(manifests.RUNTIME, NAMESPACE)
 #: No controller has anything to do with it.
 JOBSET = f"""\
 apiVersion: jobset.x-k8s.io/v1alpha2

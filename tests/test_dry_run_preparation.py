@@ -16,6 +16,7 @@ from jobspec.cluster.question import from_file
 from jobspec.cluster.server import Server
 from jobspec.documents.files import Found
 from jobspec.targets import KINDS, choose
+from tests import manifests
 from tests.cluster import Runner, assets
 from tests.control_plane import kubeconfig
 
@@ -53,20 +54,9 @@ def user(own: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     return Runner(tmp_path / "kubeconfig", monkeypatch, capsys)
 
 
-RUNTIME = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: ClusterTrainingRuntime
-metadata: {name: ours}
-spec:
-  mlPolicy: {numNodes: 1, torch: {}}
-  template:
-    spec:
-      replicatedJobs:
-        - name: node
-          template:
-            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-            spec: {template: {spec: {containers: [{name: node, image: "example.com/train:v1"}]}}}
-"""
+RUNTIME = manifests.RUNTIME.replace("kind: ", "kind: Cluster").replace(
+    "  template:", "  mlPolicy: {numNodes: 1, torch: {}}\n  template:", 1
+)
 TRAINJOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob

@@ -16,6 +16,7 @@ import pytest
 from jobspec import trees
 from jobspec.cli import main
 from jobspec.diagnostics import JobspecError
+from tests.manifests import JOB
 
 OLD = {"a.yaml": "old a\n", "b.yaml": "old b\n", "old.yaml": "gone\n"}
 NEW = {"a.yaml": "new a\n", "b.yaml": "old b\n", "new.yaml": "came\n"}
@@ -246,21 +247,6 @@ def test_without_an_exchange_the_next_run_makes_the_folder_whole(
         assert (_tree(folder), os.listdir(tmp_path)) == (following, ["out"])
     assert (seen[0], seen[-1]) == (OLD, NEW)
     assert any(found not in (OLD, NEW) for found in seen), "no run was cut short between two files"
-
-
-JOB = """\
-apiVersion: kubeflow.org/v1
-kind: PyTorchJob
-metadata: {name: train}
-spec:
-  pytorchReplicaSpecs:
-    Master:
-      replicas: 1
-      template:
-        spec:
-          containers:
-            - {name: pytorch, image: example.com/train:v1}
-"""
 
 
 def _started(arguments: list[str]) -> int:
