@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.validation.cel import paths
-from jobspec.validation.crds.decode import decoded
+from jobspec.validation.crds.decode import are_alike, decoded, plain
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
@@ -54,10 +54,10 @@ def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[P
 
 def selectable_problems(versions: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
     """What stands against the fields that objects can be selected by; those that all versions share, the server looks at once."""
-    fields = [version.get("selectableFields") or [] for version in versions]
+    fields = [plain(version.get("selectableFields") or []) for version in versions]
     schemas = [decoded((version.get("schema") or {}).get("openAPIV3Schema")) for version in versions]
     shared = all(each == fields[0] for each in fields)
-    fits = shared == all(each == schemas[0] for each in schemas)
+    fits = shared == are_alike(schemas)
     for index, each in enumerate(fields[:1] if shared else fields):
         at: Path = (*path, index, "selectableFields")
         if each and not fits:
@@ -68,10 +68,10 @@ def selectable_problems(versions: Sequence[dict[str, Any]], path: Path) -> Itera
             yield from _selectable(each, schemas[index], at)
 
 
-def _selectable(fields: Sequence[dict[str, Any] | None], schema: dict[str, Any], path: Path) -> Iterator[Problem]:
+def _selectable(fields: Sequence[dict[str, str]], schema: dict[str, Any], path: Path) -> Iterator[Problem]:
     seen = set()
     for index, field in enumerate(fields):
-        text = (field or {}).get("jsonPath") or ""
+        text = field.get("jsonPath", "")
         at: Path = (*path, index, "jsonPath")
         tokens = paths.tokens_of(text) if "[" not in text else None
         place = paths.place_of(tokens, schema) if tokens else None

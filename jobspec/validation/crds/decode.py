@@ -11,7 +11,7 @@ from jobspec.validation.structural import Problem, name_of, typed_problems_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from jobspec.diagnostics import Path
@@ -24,9 +24,13 @@ LISTS = ("allOf", "anyOf", "oneOf")
 _LOOSE = ("items", "additionalProperties", "additionalItems")
 _ANYTHING = ("default", "example")
 _POINTERS = ("not", "maximum", "minimum", "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties", "multipleOf")
+_TEXT_POINTERS = ("labelSelectorPath",)
+#: Lists of which Go tells an empty one from none, where it does not compare for meaning.
+_COUNTED = ("required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
 _KEPT = (
     *(*_ANYTHING, *_LOOSE, *_POINTERS, "$ref", "dependencies"),
     *("x-kubernetes-preserve-unknown-fields", "x-kubernetes-list-type", "x-kubernetes-map-type"),
+    *("externalDocs", *_COUNTED),
 )
 
 
@@ -86,6 +90,27 @@ def decoded(schema: Any) -> Schema:
         elif isinstance(value, list) and value:
             made[keyword] = [decoded(inner) for inner in value]
     return made
+
+
+def are_alike(schemas: Sequence[Schema]) -> bool:
+    """Whether schemas, decoded, mean the same to the server."""
+    bare = [_without_empty_lists(each) for each in schemas]
+    return all(each == bare[0] for each in bare)
+
+
+def _without_empty_lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_empty_lists(each) for name, each in value.items() if each != [] or name not in _COUNTED}
+    return [_without_empty_lists(each) for each in value] if isinstance(value, list) else value
+
+
+def plain(value: Any) -> Any:
+    """What stands beside a schema, without what counts as absent; `status: {}` and an empty `labelSelectorPath` do not, being pointers."""
+    if isinstance(value, list):
+        return [plain(each or {}) for each in value]
+    if isinstance(value, dict):
+        return {name: plain(inner) for name, inner in value.items() if inner or inner == {} or (inner == "" and name in _TEXT_POINTERS)}
+    return value
 
 
 def keywords_of(schema: Schema) -> list[str]:

@@ -6,7 +6,7 @@ from jobspec.diagnostics import Key
 from jobspec.validation.crds import columns, updates
 from jobspec.validation.crds import schema as schemas
 from jobspec.validation.crds.conversion import bundle_problems, conversion_problems
-from jobspec.validation.crds.decode import decode_problems, decoded, keywords_of
+from jobspec.validation.crds.decode import are_alike, decode_problems, decoded, keywords_of, plain
 from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain
 from jobspec.validation.structural import Problem
 from jobspec.validation.text_formats import is_uri
@@ -177,7 +177,7 @@ def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
 
 def _each(versions: list[dict[str, Any]], name: str) -> list[tuple[int, Any]]:
     """What the versions say of one thing; what is the same in all of them, the server looks at once."""
-    values = [version.get(name) for version in versions]
+    values = [plain(version.get(name)) for version in versions]
     return list(enumerate(values[:1] if all(value == values[0] for value in values) else values))
 
 
@@ -198,7 +198,7 @@ def _of_schemas(data: dict[str, Any], meta: Shape) -> Iterator[Problem]:
     """What stands against the schemas; one that all versions share, the server looks at once."""
     versions = versions_of(data)
     found = [(path, schema, decoded(schema)) for path, schema in _schemas(data)]
-    shared = len(found) == len(versions) and all(made == found[0][2] for _, _, made in found)
+    shared = len(found) == len(versions) and are_alike([made for _, _, made in found])
     with_status = [_dict(version.get("subresources")).get("status") is not None for version in versions]
     for path, schema, made in found[:1] if shared else found:
         if any(with_status) if shared else with_status[path[2]]:  # type: ignore[index]  # the third step is an index

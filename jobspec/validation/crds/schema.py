@@ -186,7 +186,7 @@ def _value_rules(schema: Schema, path: Path, *, first_any_of: str = "") -> Itera
 
 def _branch(branch: Schema, path: Path, *, first_any_of: str = "") -> Iterator[Problem]:
     for keyword in _FORBIDDEN_INSIDE:
-        if keyword in branch and not (keyword == "additionalProperties" and branch[keyword] is False):
+        if keyword in branch and branch[keyword] != [] and not (keyword == "additionalProperties" and branch[keyword] is False):
             hint = "say it outside of `allOf`, `anyOf`, `oneOf` and `not`"
             yield _wrong((*path, keyword), f"`{keyword}` cannot stand in a branch of a structural schema", hint)
     if "metadata" in (branch.get("properties") or {}):
