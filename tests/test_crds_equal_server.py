@@ -7,7 +7,6 @@ import http.client
 import json
 import os
 import re
-import sys
 import textwrap
 import time
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from jobspec.validation.given.kinds import Kinds
 from jobspec.validation.verdict import verdict
 from tests import crd_documents
 from tests.reference import ROOT, folder
+from tests.seeds import seed
 from tests.server import Answer, Server, kubeconfig
 
 _TARGET = choose([])
@@ -60,14 +60,6 @@ def server() -> Iterator[Server]:
     server = Server(kubeconfig())
     yield server
     server.close()
-
-
-@pytest.fixture
-def seed(capsys: pytest.CaptureFixture[str]) -> int:
-    number = SystemRandom().randrange(1 << 32)
-    with capsys.disabled():
-        sys.stdout.write(f"seed {number} ")
-    return number
 
 
 def _crd(text: str) -> Document:
@@ -133,8 +125,8 @@ def _field_by_field(text: str) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_mutants_of_objects_of_odd_kinds(server: Server, odd: Served, seed: int) -> None:
-    random = Random(seed)
+def test_mutants_of_objects_of_odd_kinds(server: Server, odd: Served) -> None:
+    random = Random(seed())
     schema = odd.spec["versions"][0]["schema"]["openAPIV3Schema"]
     bases = [read(text, file="object.yaml")[0][0].data for text in odd.objects]
     texts = [json.dumps(mutant(random.choice(bases), schema, random), ensure_ascii=False) for _ in range(_MUTANTS)]
@@ -144,8 +136,8 @@ def test_mutants_of_objects_of_odd_kinds(server: Server, odd: Served, seed: int)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _REFERENCE, ids=str)
-def test_grown_objects_of_operators_kinds(server: Server, name: str, seed: int) -> None:
-    random = Random(seed)
+def test_grown_objects_of_operators_kinds(server: Server, name: str) -> None:
+    random = Random(seed())
     group = f"t{SystemRandom().randrange(1 << 32):x}"
     text = re.sub(r"^(  group: |  name: \w+\.)", rf"\g<1>{group}.", (folder("crds") / name).read_text(), flags=re.MULTILINE)
     served = _serve(server, text, [])
@@ -256,8 +248,8 @@ def _small_definitions() -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_mutants_of_definitions(server: Server, seed: int) -> None:
-    random = Random(seed)
+def test_mutants_of_definitions(server: Server) -> None:
+    random = Random(seed())
     bases = _small_definitions()
     definitions = [_mutated(random.choice(bases), random) for _ in range(_MUTANTS * 4)]
     disagreements = list(filter(None, (_disagreement_on(server, each) for each in definitions)))
