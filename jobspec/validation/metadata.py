@@ -35,7 +35,7 @@ def problems(metadata: dict[str, Any], *, kind: str, builtin: bool, namespaced: 
     if (
         isinstance(prefix, str)
         and prefix
-        and (why := bad_name(_masked(prefix)) or ("" if name else bad_name(prefix[:MAX_PREFIX] + "xxxxx")))
+        and (why := bad_name(masked(prefix)) or ("" if name else bad_name(prefix[:MAX_PREFIX] + "xxxxx")))
     ):
         yield Problem("invalid-name", (*at, "generateName"), f"`{prefix}` cannot begin a name: {why}")
     namespace = metadata.get("namespace")
@@ -47,9 +47,9 @@ def problems(metadata: dict[str, Any], *, kind: str, builtin: bool, namespaced: 
     yield from _owners(metadata.get("ownerReferences"), at)
 
 
-def _masked(prefix: str) -> str:
-    """A name's prefix may end with a dash, which the server masks before it looks."""
-    return prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+def masked(prefix: str) -> str:
+    """A name's prefix may end with a dash, which the server masks, with the byte before it, before it looks."""
+    return prefix.encode()[:-2].decode(errors="replace") + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
 def _labels(labels: Any, at: Path) -> Iterator[Problem]:

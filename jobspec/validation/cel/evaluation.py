@@ -92,12 +92,21 @@ def _ruled(at: _Place, touched: Correlated | None) -> Iterator[Problem]:
 
 
 def _has_rules(schema: Schema, ruled: dict[int, bool]) -> bool:
-    """Whether rules stand here or below; *ruled* keeps what is known of each part of a schema."""
+    """Whether rules stand here or below, where CEL sees them; *ruled* keeps what is known of each part of a schema."""
     known = ruled.get(id(schema))
     if known is None:
         below = [*(schema.get("properties") or {}).values(), schema.get("items"), schema.get("additionalProperties")]
-        known = ruled[id(schema)] = bool(schema.get(RULES)) or any(isinstance(each, dict) and _has_rules(each, ruled) for each in below)
+        has_rules = bool(schema.get(RULES)) or any(isinstance(each, dict) and _has_rules(each, ruled) for each in below)
+        known = ruled[id(schema)] = has_rules and _is_seen(schema)
     return known
+
+
+def _is_seen(schema: Schema) -> bool:
+    """Whether values of a schema are anything to CEL; the server passes by the rules of those that are not, and of all inside of them."""
+    inner = schema.get("items") if schema.get("type") == "array" else schema.get("additionalProperties")
+    if isinstance(inner, dict):
+        return _is_seen(inner)
+    return bool(schema.get("type") or schema.get("x-kubernetes-int-or-string"))
 
 
 def _judge(rule: Rule, value: Any, old: Any, path: Path, touched: Correlated | None) -> Iterator[Problem]:

@@ -16,7 +16,7 @@ _TEXTS = ("uri", "uuid", "byte", "date", "datetime")
 
 def _as_prefix(check: Check) -> Check:
     """The check of what a name begins with, which may end with a dash."""
-    return lambda text: check(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
+    return lambda text: check(metadata.masked(text))
 
 
 def _as_format(name: str) -> Check:

@@ -30,18 +30,22 @@ class Expression(NamedTuple):
 
 
 class Types:
-    """The types of one CRD version's schema."""
+    """The types of the values of a schema, and of those inside of it."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, *, is_resource: bool = True) -> None:
         self._fields: dict[str, dict[str, Type]] = {}
         self._kinds: dict[int, Type | None] = {}
-        self._kind(schema, is_resource=True)
+        self._kind(schema, is_resource=is_resource)
+
+    def of(self, schema: Schema) -> Types | None:
+        """The types of a schema inside: these, or types of its own where these do not name it; None where it is nothing to CEL."""
+        types = self if id(schema) in self._kinds else Types(schema, is_resource=False)
+        return types if types._kinds[id(schema)] is not None else None
 
     def expression(self, text: str, schema: Schema, *, gives: str, optional: bool) -> Expression:
         """What a server has against an expression on a value of *schema*; with *optional*, `oldSelf` is an optional value."""
-        kind = self._kinds.get(id(schema))
-        if kind is None:
-            return Expression("the schema does not say what the value is")
+        kind = self._kinds[id(schema)]
+        assert kind is not None
         try:
             tree = syntax.parse(text)
         except RuntimeError as error:

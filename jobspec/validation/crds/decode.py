@@ -25,13 +25,13 @@ _LOOSE = ("items", "additionalProperties", "additionalItems")
 _ANYTHING = ("default", "example")
 _POINTERS = ("not", "maximum", "minimum", "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties", "multipleOf")
 _TEXT_POINTERS = ("labelSelectorPath",)
-#: Lists of which Go tells an empty one from none, where it does not compare for meaning.
-_COUNTED = ("required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
-_KEPT = (
-    *(*_ANYTHING, *_LOOSE, *_POINTERS, "$ref", "dependencies"),
+#: What means something even where it is empty; and what Go tells from none then, though it means the same.
+_MEANT = (
+    *(*_ANYTHING, *_LOOSE, *_POINTERS, "$ref", "dependencies", "externalDocs"),
     *("x-kubernetes-preserve-unknown-fields", "x-kubernetes-list-type", "x-kubernetes-map-type"),
-    *("externalDocs", *_COUNTED),
 )
+COUNTED = ("properties", "required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
+_KEPT = (*_MEANT, *COUNTED)
 
 
 def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = False) -> Iterator[Problem]:
@@ -73,35 +73,31 @@ def _list(value: Any, shape: Shape, path: Path, *, loose: bool) -> Iterator[Prob
         yield Problem("wrong-type", path, f"{name_of(path)} takes a list of schemas")
 
 
-def decoded(schema: Any) -> Schema:
-    """A schema without what counts as absent; null is the empty schema."""
+def decoded(schema: Any, *, kept: Sequence[str] = _KEPT) -> Schema:
+    """A schema without what counts as absent, where it is empty and its keyword is none of those that are *kept*; null is `{}`."""
     made: Schema = {}
     for keyword, value in (schema or {}).items():
-        if value is None or (not value and keyword not in _KEPT):
+        if value is None or (not value and keyword not in kept):
             continue
         if keyword in MAPS:
-            made[keyword] = {name: decoded(inner) if isinstance(inner, dict) or inner is None else inner for name, inner in value.items()}
+            made[keyword] = {
+                name: decoded(inner, kept=kept) if isinstance(inner, dict) or inner is None else inner for name, inner in value.items()
+            }
         elif keyword in LISTS:
-            made[keyword] = [decoded(inner) for inner in value]
+            made[keyword] = [decoded(inner, kept=kept) for inner in value]
         elif keyword in (*_LOOSE, "not") and isinstance(value, dict):
-            made[keyword] = decoded(value)
+            made[keyword] = decoded(value, kept=kept)
         elif keyword != "items":
             made[keyword] = value
         elif isinstance(value, list) and value:
-            made[keyword] = [decoded(inner) for inner in value]
+            made[keyword] = [decoded(inner, kept=kept) for inner in value]
     return made
 
 
 def are_alike(schemas: Sequence[Schema]) -> bool:
     """Whether schemas, decoded, mean the same to the server."""
-    bare = [_without_empty_lists(each) for each in schemas]
-    return all(each == bare[0] for each in bare)
-
-
-def _without_empty_lists(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_empty_lists(each) for name, each in value.items() if each != [] or name not in _COUNTED}
-    return [_without_empty_lists(each) for each in value] if isinstance(value, list) else value
+    meant = [decoded(each, kept=_MEANT) for each in schemas]
+    return all(each == meant[0] for each in meant)
 
 
 def plain(value: Any) -> Any:

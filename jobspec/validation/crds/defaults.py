@@ -7,7 +7,6 @@ type but a number's where there is a `format`. `x-kubernetes-int-or-string` coun
 from __future__ import annotations
 
 from jobspec.diagnostics import Key, spell
-from jobspec.validation import text_formats
 from jobspec.validation.cel import evaluation
 from jobspec.validation.crds.schema import has_known_type, nodes
 from jobspec.validation.given import embedded, values
@@ -29,6 +28,7 @@ _META = ("apiVersion", "kind", "metadata")
 _RESOURCE: Schema = {"x-kubernetes-embedded-resource": True}
 _DEFAULT: Path = ("default",)
 _EITHER = "x-kubernetes-int-or-string"
+_LEFT_TO_FORMATS = ("array", "boolean", "object")
 
 
 def problems(schema: Schema, meta: Shape, path: Path = (), steps: Path | None = None) -> Iterator[Problem]:
@@ -143,17 +143,19 @@ def _without_unknown(found: list[Problem]) -> list[Problem]:
 
 def _as_value(default: Any, schema: Schema) -> Iterator[Problem]:
     """What the schema asks of its default; its rules have to hold where the value is new, and where it was there."""
-    found = [*_types(default, schema, _DEFAULT), *values.problems(default, _without_either(schema), _DEFAULT)]
+    found = [*_types(default, schema, _DEFAULT), *values.problems(default, _without_loose_types(schema), _DEFAULT)]
     yield from (_inside(problem, _DEFAULT) for problem in found)
     if not found:
         alone = list(evaluation.problems(default, schema, is_resource=False))
         yield from alone or evaluation.problems(default, schema, default, is_resource=False)
 
 
-def _without_either(schema: Any) -> Any:
+def _without_loose_types(schema: Any) -> Any:
+    """The schema without what leaves the type of a value open: what is of another type is looked at, too."""
     if isinstance(schema, dict):
-        return {keyword: _without_either(inner) for keyword, inner in schema.items() if keyword != _EITHER}
-    return [_without_either(inner) for inner in schema] if isinstance(schema, list) else schema
+        loose = (_EITHER, "type") if schema.get("type") in _LEFT_TO_FORMATS and schema.get("format") else (_EITHER,)
+        return {keyword: _without_loose_types(inner) for keyword, inner in schema.items() if keyword not in loose}
+    return [_without_loose_types(inner) for inner in schema] if isinstance(schema, list) else schema
 
 
 def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
@@ -175,9 +177,7 @@ def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
 
 def _passes(value: Any, kind: str, form: str) -> bool:
     """Whether a text or a list passes for a value of another type, because of its format."""
-    check = text_formats.CHECKS.get(form.replace("-", ""))
-    loose = bool(form) and kind not in ("integer", "number")
-    return loose and (isinstance(value, list) or (isinstance(value, str) and (check is None or check(value))))
+    return bool(form) and kind not in ("integer", "number") and isinstance(value, (str, list))
 
 
 def _fields(value: dict[str, Any], schema: Schema, path: Path) -> Iterator[Problem]:

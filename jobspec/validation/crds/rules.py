@@ -19,30 +19,41 @@ if TYPE_CHECKING:
 
 def problems(schema: Schema, wrong: Sequence[Path] = ()) -> Iterator[Problem]:
     """What stands against the rules of a structural schema; those around a place that is *wrong* the server leaves out."""
-    nodes = [each for each in _nodes(schema, (), Place(is_root=True)) if not any(path[: len(each[1])] == each[1] for path in wrong)]
-    if not any(node.get(RULES) for node, _, _ in nodes):
-        return
-    try:
-        from jobspec.validation.cel.types import Types
-    except ImportError:
-        first = next(path for node, path, _ in nodes if node.get(RULES))
-        yield Problem(
-            "rule-not-evaluated", (*first, RULES), "nobody looked at the rules: the CEL library is not installed (cel-expr-python)"
-        )
-        return
-    types = Types(schema)
-    for node, path, place in nodes:
-        for index, rule in enumerate(node.get(RULES) or ()):
-            yield from _of_rule(rule, node, types, place, (*path, RULES, index))
+    for path, node, place in _outermost(schema, (), Place(is_root=True)):
+        try:
+            from jobspec.validation.cel.types import Types
+        except ImportError:
+            yield Problem(
+                "rule-not-evaluated", (*path, RULES), "nobody looked at the rules: the CEL library is not installed (cel-expr-python)"
+            )
+            return
+        for at, inner, around, types in _typed(node, path, place, Types(node, is_resource=place.is_root)):
+            if not any(other[: len(at)] == at for other in wrong):
+                for index, rule in enumerate(inner.get(RULES) or ()):
+                    yield from _of_rule(rule, inner, types, around, (*at, RULES, index))
 
 
-def _nodes(schema: Schema, path: Path, place: Place) -> Iterator[tuple[Schema, Path, Place]]:
-    yield schema, path, place
+def _outermost(schema: Schema, path: Path, place: Place) -> Iterator[tuple[Path, Schema, Place]]:
+    """The schemas with rules around which no other has any: the server makes types of the values of each of them by itself."""
+    if schema.get(RULES):
+        yield path, schema, place
+    else:
+        for child, at, inside in children(schema, path, place):
+            yield from _outermost(child, at, inside)
+
+
+def _typed(schema: Schema, path: Path, place: Place, types: Types | None) -> Iterator[tuple[Path, Schema, Place, Types | None]]:
+    """A schema and those inside of it, each with the types of its values; None where it, or one around it, is nothing to CEL."""
+    types = types and types.of(schema)
+    yield path, schema, place, types
     for child, at, inside in children(schema, path, place):
-        yield from _nodes(child, at, inside)
+        yield from _typed(child, at, inside, types)
 
 
-def _of_rule(rule: dict[str, Any], schema: Schema, types: Types, place: Place, path: Path) -> Iterator[Problem]:
+def _of_rule(rule: dict[str, Any], schema: Schema, types: Types | None, place: Place, path: Path) -> Iterator[Problem]:
+    if types is None:
+        yield Problem("invalid-crd", (*path, "rule"), "the rule does not compile: the schema does not say what the value is")
+        return
     optional = bool(rule.get("optionalOldSelf"))
     found = types.expression(rule["rule"], schema, gives="bool", optional=optional)
     if found.is_too_deep:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from jobspec.diagnostics import Key, spell
 from jobspec.validation import regex
 from jobspec.validation.cel import paths
+from jobspec.validation.crds.decode import COUNTED
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from jobspec.diagnostics import Path
@@ -39,6 +40,7 @@ _FORBIDDEN_INSIDE = (
     *("x-kubernetes-map-type", "x-kubernetes-validations"),
 )
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
+_NO_OTHERS = ("additionalProperties", False)  # which the server drops in a branch
 _BRANCHES = ("allOf", "anyOf", "oneOf")
 
 
@@ -133,7 +135,7 @@ def structure_problems(schema: Schema, path: Path, *, level: str = "root") -> It
         yield _wrong(path, f"the schema of {'an item' if level == 'item' else 'a field'} needs a `type`")
     if level == "root" or embedded:
         yield from _meta_types(schema, path)
-    yield from _value_rules(schema, path, first_any_of=_is_int_or_string(schema))
+    yield from _value_rules(schema, path, typed=_spelt_out(schema))
     yield from _below(schema, path)
 
 
@@ -162,36 +164,40 @@ def _meta_types(schema: Schema, path: Path) -> Iterator[Problem]:
             yield _wrong((*at, "type") if "type" in fields[name] else at, f"`{name}` of an object needs `type: {kind}`")
 
 
-def _is_int_or_string(schema: Schema) -> str:
-    """Where a schema spells out that a value is an integer or a text: `anyOf`, `allOf`, or empty for nowhere."""
-    if schema.get("anyOf") == _INT_OR_STRING:
-        return "anyOf"
+def _spelt_out(schema: Schema) -> list[str]:
+    """Where a schema spells out that a value is an integer or a text: in `anyOf`, in the first branch of `allOf`."""
+    found = ["anyOf"] if _are_int_or_string(schema.get("anyOf")) else []
     first = (schema.get("allOf") or [{}])[0]
-    return "allOf" if first.get("anyOf") == _INT_OR_STRING else ""
+    return [*found, "allOf"] if _are_int_or_string(first.get("anyOf")) else found
 
 
-def _value_rules(schema: Schema, path: Path, *, first_any_of: str = "") -> Iterator[Problem]:
-    """The branches of a schema, and its pattern; *first_any_of* says where types may stand in them all the same."""
+def _are_int_or_string(branches: list[Schema] | None) -> bool:
+    plain = [{keyword: value for keyword, value in branch.items() if (keyword, value) != _NO_OTHERS} for branch in branches or ()]
+    return plain == _INT_OR_STRING
+
+
+def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str] = ()) -> Iterator[Problem]:
+    """The branches of a schema, and its pattern; *typed* says where types may stand in them all the same."""
     for keyword in _BRANCHES:
-        if keyword == "anyOf" and first_any_of == "anyOf":
+        if keyword == "anyOf" and "anyOf" in typed:
             continue
         for index, branch in enumerate(schema.get(keyword) or ()):
-            allowed = "anyOf" if keyword == "allOf" and first_any_of == "allOf" and index == 0 else ""
-            yield from _branch(branch, (*path, keyword, index), first_any_of=allowed)
+            inside = ["anyOf"] if keyword == "allOf" and "allOf" in typed and index == 0 else []
+            yield from _branch(branch, (*path, keyword, index), typed=inside)
     if "not" in schema:
         yield from _branch(schema["not"], (*path, "not"))
     if schema.get("pattern") and (why := regex.complaint(schema["pattern"])):
         yield _wrong((*path, "pattern"), f"`{schema['pattern']}` is no regular expression of RE2: {why}")
 
 
-def _branch(branch: Schema, path: Path, *, first_any_of: str = "") -> Iterator[Problem]:
+def _branch(branch: Schema, path: Path, *, typed: Sequence[str] = ()) -> Iterator[Problem]:
     for keyword in _FORBIDDEN_INSIDE:
-        if keyword in branch and branch[keyword] != [] and not (keyword == "additionalProperties" and branch[keyword] is False):
+        if keyword in branch and (keyword, branch[keyword]) != _NO_OTHERS and (branch[keyword] or keyword not in COUNTED):
             hint = "say it outside of `allOf`, `anyOf`, `oneOf` and `not`"
             yield _wrong((*path, keyword), f"`{keyword}` cannot stand in a branch of a structural schema", hint)
     if "metadata" in (branch.get("properties") or {}):
         yield _wrong((*path, "properties", Key("metadata")), "`metadata` cannot be limited in a branch")
-    yield from _value_rules(branch, path, first_any_of=first_any_of)
+    yield from _value_rules(branch, path, typed=typed)
     for name, child in (branch.get("properties") or {}).items():
         yield from _branch(child, (*path, "properties", Key(name)))
     if isinstance(branch.get("items"), dict):
