@@ -25,8 +25,8 @@ _SHORT, _SHORT_BINARY = 18, 14  # digits
 
 
 def quantity(text: str) -> Quantity:
-    """The quantity that a text stands for. Raises ValueError for what is none."""
-    if not formats.is_parsed_quantity(text):
+    """The quantity that a text stands for. Raises ValueError for what is none; blanks around it are dropped in JSON only."""
+    if text.strip() != text or not formats.is_parsed_quantity(text):
         raise ValueError(f"{text} is no quantity")
     digits, suffix = _split(text)
     if not any(digit in digits for digit in "123456789"):

@@ -201,9 +201,11 @@ def _of_schemas(data: dict[str, Any], meta: Shape) -> Iterator[Problem]:
     shared = len(found) == len(versions) and are_alike([made for _, _, made in found])
     with_status = [_dict(version.get("subresources")).get("status") is not None for version in versions]
     for path, schema, made in found[:1] if shared else found:
-        if any(with_status) if shared else with_status[path[2]]:  # type: ignore[index]  # the third step is an index
-            yield from (_at(problem, path) for problem in schemas.beside_status(keywords_of(schema), made))
-        yield from (_at(problem, path) for problem in schema_problems(made, meta))
+        is_beside = any(with_status) if shared else with_status[path[2]]  # type: ignore[index]  # the third step is an index
+        beside = list(schemas.beside_status(keywords_of(schema), made)) if is_beside else []
+        told = {problem.path for problem in beside}
+        yield from (_at(problem, path) for problem in beside)
+        yield from (_at(problem, path) for problem in schema_problems(made, meta) if problem.path not in told)
 
 
 def _at(problem: Problem, path: Path) -> Problem:

@@ -51,6 +51,8 @@ def _wrong(path: Path, message: str, hint: str = "") -> Problem:
 def beside_status(keywords: list[str], schema: Schema) -> Iterator[Problem]:
     """What cannot stand at the root of a schema where the status subresource is."""
     is_object = schema.get("type", "object") == "object"
+    if not is_object:
+        yield _wrong(("type",), "with the status subresource, the root of the schema needs `type: object`")
     wrong = [each for each in keywords if each not in (*_WITH_STATUS, "nullable") and (is_object or each in _BEFORE_TYPE)]
     if wrong:
         yield _wrong((wrong[0],), f"with the status subresource, `{wrong[0]}` cannot stand at the root of the schema")
