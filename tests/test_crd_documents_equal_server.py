@@ -66,7 +66,7 @@ def _disagreement(definition: dict[str, Any], answer: Answer, old: dict[str, Any
     if unsure or "budget" in answer.message:  # of the cost of rules
         return ""
     ours, theirs = {_place(each.field) for each in found}, {_place(field) for field in answer.fields}
-    alike = not theirs or (_covers(ours, _without_twins(theirs)) and _covers(theirs | _causes(theirs), ours))
+    alike = not theirs or (_covers(ours, _without_followers(theirs)) and _covers(theirs | _causes(theirs), ours))
     if answer.accepted == (status == "valid") and (answer.accepted or alike):
         return ""
     return f"ours: {found}\n  server: {answer.code} {answer.message[:600]}\n    {json.dumps(definition, ensure_ascii=False)}"
@@ -83,9 +83,10 @@ def _place(field: str) -> str:
     return before + default + re.sub(r"\[([^\]]*[^\]\d][^\]]*|)\]", r".\1", inside) if default else field
 
 
-def _without_twins(theirs: set[str]) -> set[str]:
-    """Without the defaults that have doubles, where `uniqueItems` is refused: the server judges them by it even so."""
-    return {field for field in theirs if ".default" not in field} if any(field.endswith(".uniqueItems") for field in theirs) else theirs
+def _without_followers(theirs: set[str]) -> set[str]:
+    """Without defaults where a type or `uniqueItems` is refused: the server judges them by what it refuses, too."""
+    judged = any(field.endswith((".uniqueItems", ".type")) for field in theirs)
+    return {field for field in theirs if ".default" not in field} if judged else theirs
 
 
 def _causes(theirs: set[str]) -> set[str]:

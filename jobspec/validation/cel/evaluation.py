@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Rule = dict[str, Any]
 
 RULES = "x-kubernetes-validations"
+#: What a list is to rules where it passes for something else: equal to nothing, and nothing that they can work with.
+_UNFIT = float("nan")
 
 
 class NotEvaluated(Exception):
@@ -88,6 +90,8 @@ def _ruled(at: _Place, touched: Correlated | None) -> Iterator[Problem]:
     seen = as_cel(at.value, at.schema, is_resource=at.is_resource)
     before = None if at.old is None else as_cel(aligned(at.old, at.value, at.schema), at.schema, is_resource=at.is_resource)
     for rule in at.schema[RULES]:
+        if not rule or not rule.get("rule"):
+            continue  # in a default, of whose schema that has been said
         yield from _judge(rule, seen, before, at.path, touched)
 
 
@@ -207,7 +211,7 @@ def as_cel(value: Any, schema: Schema, *, is_resource: bool = False) -> Any:
         return _object(value, schema, is_resource=is_resource or bool(schema.get("x-kubernetes-embedded-resource")))
     if isinstance(value, list):
         items = schema.get("items")
-        return [as_cel(item, items) for item in value] if isinstance(items, dict) else None
+        return [as_cel(item, items) for item in value] if isinstance(items, dict) else _UNFIT
     if schema.get("type") == "number":
         return float(value)
     return _converted(value, schema["format"]) if _is_converted(schema) else value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key, spell
 from jobspec.validation.cel import evaluation
-from jobspec.validation.crds.schema import has_known_type, nodes
+from jobspec.validation.crds.schema import has_known_type
 from jobspec.validation.given import embedded, values
 from jobspec.validation.given.complete import child_of
 from jobspec.validation.structural import Problem, name_of, typed_problems_at
@@ -37,7 +37,7 @@ def problems(schema: Schema, meta: Shape, path: Path = (), steps: Path | None = 
     *meta* is the shape of metadata; *steps* lead from an object to its kind or metadata, where the schema is of such.
     """
     default = schema.get("default")
-    if default is not None and all(has_known_type(node) for node, _ in nodes(schema)):
+    if default is not None:
         found = _of_default(default, schema, meta) if steps is None else _of_part(default, schema, meta, steps)
         yield from (_told(problem, path) for problem in found)
     for name, child in (schema.get("properties") or {}).items():
@@ -153,7 +153,8 @@ def _as_value(default: Any, schema: Schema) -> Iterator[Problem]:
 def _without_loose_types(schema: Any) -> Any:
     """The schema without what leaves the type of a value open: what is of another type is looked at, too."""
     if isinstance(schema, dict):
-        loose = (_EITHER, "type") if schema.get("type") in _LEFT_TO_FORMATS and schema.get("format") else (_EITHER,)
+        is_loose = not has_known_type(schema) or (schema.get("type") in _LEFT_TO_FORMATS and schema.get("format"))
+        loose = (_EITHER, "type") if is_loose else (_EITHER,)
         return {keyword: _without_loose_types(inner) for keyword, inner in schema.items() if keyword not in loose}
     return [_without_loose_types(inner) for inner in schema] if isinstance(schema, list) else schema
 
@@ -161,6 +162,8 @@ def _without_loose_types(schema: Any) -> Any:
 def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
     """Types, nulls, and required fields that the schema describes."""
     kind, form = schema.get("type"), schema.get("format") or ""
+    if not has_known_type(schema):
+        return  # which has been said of the schema
     if value is None:
         if kind and not schema.get("nullable"):
             yield Problem("wrong-type", path, f"{name_of(path)} cannot be null")
