@@ -8,13 +8,13 @@ from contextlib import contextmanager, nullcontext
 from jobspec.cluster import pool, preparation, webhooks
 from jobspec.runtimes.runtime import API_VERSION, Reference, is_meant, shipped
 from jobspec.targets import KINDS, OPERATORS
+from jobspec.validation.given.kinds import CRD, defined_by
 from jobspec.validation.verdict import verdict
-from jobspec.workloads import TRAINJOB, value_at
+from jobspec.workloads import TRAINJOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
 
     from jobspec.cluster.question import Question
     from jobspec.cluster.server import Answer, Server
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.targets import Target
 
-_CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _NAMESPACE = ("v1", "Namespace")
 _CLUSTER_WIDE = "ClusterTrainingRuntime"
 _RUNTIMES = ((API_VERSION, "TrainingRuntime"), (API_VERSION, _CLUSTER_WIDE))
@@ -46,9 +45,9 @@ def ask(
     def ask_these(some: Sequence[Question]) -> None:
         answers.update(zip(some, pool.each(some, server.ask, done=done), strict=True))
 
-    first = [each for each in questions if _pair(each) in (_CRD, _NAMESPACE)]
+    first = [each for each in questions if _pair(each) in (CRD, _NAMESPACE)]
     sought = [each for each in questions if _pair(each) in _SOUGHT]
-    rest = [each for each in questions if _pair(each) not in (_CRD, _NAMESPACE, *_SOUGHT)]
+    rest = [each for each in questions if _pair(each) not in (CRD, _NAMESPACE, *_SOUGHT)]
     ask_these(first)
     if owned:
         _prepare(questions, answers, server, target, crds)
@@ -72,19 +71,14 @@ def _prepare(
 ) -> None:
     """Store CRDs and namespaces: what the user brings along, what is of the set, and for the rest those of the target."""
     accepted = [question for question, answer in answers.items() if answer.accepts]
-    definitions = [each.data for each in (*crds, *(question.document for question in accepted if _pair(question) == _CRD))]
-    preparation.install(server, definitions)
+    definitions = [*crds, *(question.document for question in accepted if _pair(question) == CRD)]
+    preparation.install(server, [each.data for each in definitions])
     for question in accepted:
         if _pair(question) == _NAMESPACE:
             preparation.store_document(server, question)
-    defined = [_defined(each) for each in definitions]
+    defined = [defined_by(each) for each in definitions]
     preparation.install_kinds(server, {pair for pair in map(_pair, questions) if _without_version(pair) not in defined}, target)
     preparation.make_namespaces(server, {server.namespace_of(each) for each in questions})
-
-
-def _defined(crd: Any) -> tuple[str, str]:
-    """Group and kind of what a CRD defines."""
-    return crd["spec"]["group"], crd["spec"]["names"]["kind"]
 
 
 def _without_version(pair: tuple[str, str]) -> tuple[str, str]:
@@ -143,9 +137,8 @@ def _missing_kind(question: Question, answers: Iterable[Question], target: Targe
 
 
 def _how_to_get_kind(pair: tuple[str, str], questions: Iterable[Question], target: Target, crds: Sequence[Document]) -> str:
-    for document in (*crds, *(each.document for each in questions if _pair(each) == _CRD)):
-        defined = value_at(document.data, ("spec", "group")), value_at(document.data, ("spec", "names", "kind"))
-        if defined == _without_version(pair):
+    for document in (*crds, *(each.document for each in questions if _pair(each) == CRD)):
+        if defined_by(document) == _without_version(pair):
             return f"its CRD stands in {_there(document)}"
     component = KINDS.get(pair, "")
     if component not in OPERATORS:

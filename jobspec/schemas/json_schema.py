@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING
 
 from jobspec.models.base import QUANTITY
-from jobspec.schemas.structure import structure_of
+from jobspec.schemas.structure import placed, structure_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -72,7 +72,8 @@ class _Shared:
         if "fields" in structure:
             if any("default" in child for child in structure["fields"].values()):
                 limits.pop("minProperties", None)  # the server counts what it fills in
-            made["allOf"] = [{"$ref": f"#/$defs/{self._place(structure, typed=typed)}"}]
+            name = placed(structure["name"], self.object_schema(structure, typed=typed), self.definitions)
+            made["allOf"] = [{"$ref": f"#/$defs/{name}"}]
             return made | limits | ({} if nullable else {"type": "object"})
         if kind != "any":
             made["type"] = _types(structure, nullable=nullable, typed=typed)
@@ -93,15 +94,6 @@ class _Shared:
         properties = {name: self.schema(child, nullable=name not in required, typed=typed) for name, child in structure["fields"].items()}
         made: Schema = {"type": ["object", "null"], "properties": properties}
         return made | ({"required": required} if required else {}) | {"additionalProperties": False}
-
-    def _place(self, structure: Structure, *, typed: bool) -> str:
-        """The name of the shape in `$defs`; a second shape of the same name gets a number."""
-        made = self.object_schema(structure, typed=typed)
-        name, number = structure["name"], 1
-        while self.definitions.setdefault(name, made) != made:
-            number += 1
-            name = f"{structure['name']}{number}"
-        return str(name)
 
 
 def _types(structure: Structure, *, nullable: bool, typed: bool) -> str | list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobspec.models.base import QUANTITY
-from jobspec.schemas.structure import structure_of
+from jobspec.schemas.structure import placed, structure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,12 +54,7 @@ def _place(structure: Structure, prefix: str, definitions: Definitions) -> str:
     made: dict[str, Any] = {"type": "object", "properties": properties}
     if "required" in structure:
         made["required"] = structure["required"]
-    plain = f"{prefix}.{structure['name']}"
-    name, number = plain, 1
-    while definitions.setdefault(name, made) != made:
-        number += 1
-        name = f"{plain}{number}"
-    return name
+    return placed(f"{prefix}.{structure['name']}", made, definitions)
 
 
 def _schema(structure: Structure, prefix: str, definitions: Definitions) -> dict[str, Any]:

@@ -57,6 +57,15 @@ def structure_of(model: type[Model], release: str) -> Structure:
     return structure
 
 
+def placed(name: str, made: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """The name under which a shape stands among *definitions*, once; a second shape of the same name gets a number."""
+    found, number = name, 1
+    while definitions.setdefault(found, made) != made:
+        number += 1
+        found = f"{name}{number}"
+    return found
+
+
 class _Context:
     """The releases that decide which facts hold."""
 

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
     from jobspec.validation.verdict import Status
 
-_CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+
+
+def defined_by(crd: Document) -> tuple[str, str]:
+    """Group and kind of what a CRD defines; empty where it does not say."""
+    try:
+        return crd.data["spec"]["group"], crd.data["spec"]["names"]["kind"]
+    except (KeyError, TypeError):
+        return "", ""
 
 
 class Unread:
@@ -49,8 +57,7 @@ class Kinds:
         self._schemas = _templates(schema_locations)
 
     def _add(self, crd: Document) -> None:
-        spec = crd.data["spec"]
-        name = (spec["group"], spec["names"]["kind"])
+        name = defined_by(crd)
         if name in self._crds:
             first = self._crds[name]
             raise JobspecError(f"--crd: {crd.name} is given twice, in {first.file} and in {crd.file}; give one of them")
@@ -106,7 +113,7 @@ def _templates(locations: Sequence[str]) -> list[str]:
 
 
 def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:
-    group = crd.data["spec"]["group"]
+    group, _ = defined_by(crd)
     what = (
         f"{crd.file} serves {document.kind} in {', '.join(served)} only" if served else f"{crd.file} serves no version of {document.kind}"
     )
@@ -123,7 +130,7 @@ def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | Unr
     wrong: dict[str, list[Diagnostic]] = {}
     for path in paths:
         texts = [(found.path, text_of(found.path)) for found in find([path]) if not found.named]
-        unread = [Unread(file, text) for file, text in texts if isinstance(text, str) and _CRD[1] in text]
+        unread = [Unread(file, text) for file, text in texts if isinstance(text, str) and CRD[1] in text]
         read_now, errors = ([], {}) if unread else read_crds([path], target)
         crds += [*unread, *read_now]
         wrong |= errors
@@ -143,12 +150,12 @@ def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dic
             if errors and (defining or found.named):
                 wrong[found.path] = errors
         if len(crds) == before and not wrong:
-            raise JobspecError(f"--crd {path}: there is no CustomResourceDefinition of {_CRD[0]} in it")
+            raise JobspecError(f"--crd {path}: there is no CustomResourceDefinition of {CRD[0]} in it")
     return crds, wrong
 
 
 def _read(path: str, text: str, target: Target) -> tuple[list[Document], list[Diagnostic]]:
     """The CRDs in a file, and what is wrong with it and with them."""
     documents, errors = read(text, file=path)
-    defining = [each for each in documents if (each.api_version, each.kind) == _CRD]
+    defining = [each for each in documents if (each.api_version, each.kind) == CRD]
     return defining, errors + [each for crd in defining for each in verdict(crd, target)[1] if each.severity == "error"]
