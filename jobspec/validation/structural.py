@@ -78,8 +78,18 @@ def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pro
             yield _wrong_type(value, shape, path)
     elif kind == "bare":
         yield from _pruned(value, None, path)
-    elif kind != "any":
+    elif kind == "any":
+        yield from _anything(value, shape, path, typed=typed)
+    else:
         yield from _scalar(value, shape, path, typed=typed)
+
+
+def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+    """A value of any type, of whose fields or items something may be known all the same."""
+    if isinstance(value, dict):
+        yield from _object(value, shape, path, typed=typed)
+    elif isinstance(value, list) and shape.items:
+        yield from _list(value, shape, path, typed=typed)
 
 
 def _object(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
@@ -266,7 +276,7 @@ def _scale(data: dict[str, Any], path: list[str]) -> Iterator[Problem]:
 
 def _pruned(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
     """What stands in a custom resource's `status` is dropped, whatever it is, but only after unknown fields were refused."""
-    if isinstance(value, dict) and not (shape and shape.type == "any"):
+    if isinstance(value, dict) and not (shape and shape.type == "any" and shape.fields is None and shape.values is None):
         fields = shape.fields if shape and shape.fields is not None else {}
         for name, inner in value.items():
             if name in fields:
@@ -275,7 +285,7 @@ def _pruned(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
                 yield from _pruned(inner, shape.values, (*path, Key(name)))
             elif not (shape and shape.open):
                 yield _unknown(name, value, shape, path, _empty(value), suggest=True)
-    elif isinstance(value, list) and not (shape and shape.open):
+    elif isinstance(value, list) and not (shape and shape.open and shape.items is None):
         for index, item in enumerate(value):
             yield from _pruned(item, shape.items if shape else None, (*path, index))
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Rule = dict[str, Any]
 
 RULES = "x-kubernetes-validations"
-#: What a list is to rules where it passes for something else: equal to nothing, and nothing that they can work with.
+#: What is of no type that rules know, but passes for one of them, as a default may: equal to nothing, and nothing that they can work with.
 _UNFIT = float("nan")
 
 
@@ -203,15 +203,16 @@ def as_cel(value: Any, schema: Schema, *, is_resource: bool = False) -> Any:
 
     What the schema does not describe no rule can name, and two states of it are compared all the same, as text.
     """
-    if value is None or schema.get("x-kubernetes-int-or-string"):
+    if value is None:
         return value
+    if schema.get("x-kubernetes-int-or-string"):
+        return value if type(value) in (int, str) else _UNFIT
     if not schema.get("type"):
         return _unseen(value)
     if isinstance(value, dict):
         return _object(value, schema, is_resource=is_resource or bool(schema.get("x-kubernetes-embedded-resource")))
     if isinstance(value, list):
-        items = schema.get("items")
-        return [as_cel(item, items) for item in value] if isinstance(items, dict) else _UNFIT
+        return [as_cel(item, schema["items"]) for item in value] if schema["type"] == "array" else _UNFIT
     if schema.get("type") == "number":
         return float(value)
     return _converted(value, schema["format"]) if _is_converted(schema) else value

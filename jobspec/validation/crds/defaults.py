@@ -12,6 +12,7 @@ from jobspec.validation.crds.schema import has_known_type
 from jobspec.validation.given import embedded, values
 from jobspec.validation.given.complete import child_of
 from jobspec.validation.structural import Problem, name_of, typed_problems_at
+from jobspec.validation.text_formats import CHECKS
 from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
@@ -143,20 +144,27 @@ def _without_unknown(found: list[Problem]) -> list[Problem]:
 
 def _as_value(default: Any, schema: Schema) -> Iterator[Problem]:
     """What the schema asks of its default; its rules have to hold where the value is new, and where it was there."""
-    found = [*_types(default, schema, _DEFAULT), *values.problems(default, _without_loose_types(schema), _DEFAULT)]
+    found = [*_types(default, schema, _DEFAULT), *values.problems(default, _as_judged(schema), _DEFAULT)]
     yield from (_inside(problem, _DEFAULT) for problem in found)
     if not found:
         alone = list(evaluation.problems(default, schema, is_resource=False))
         yield from alone or evaluation.problems(default, schema, default, is_resource=False)
 
 
-def _without_loose_types(schema: Any) -> Any:
-    """The schema without what leaves the type of a value open: what is of another type is looked at, too."""
-    if isinstance(schema, dict):
-        is_loose = not has_known_type(schema) or (schema.get("type") in _LEFT_TO_FORMATS and schema.get("format"))
-        loose = (_EITHER, "type") if is_loose else (_EITHER,)
-        return {keyword: _without_loose_types(inner) for keyword, inner in schema.items() if keyword not in loose}
-    return [_without_loose_types(inner) for inner in schema] if isinstance(schema, list) else schema
+def _as_judged(schema: Any) -> Any:
+    """The schema by which a default is judged: what leaves the type of a value open is gone, and where no type is said, any format is one of texts."""
+    if isinstance(schema, list):
+        return [_as_judged(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kind, form = schema.get("type"), schema.get("format")
+    is_loose = not has_known_type(schema) or (kind in _LEFT_TO_FORMATS and form)
+    made = {
+        keyword: _as_judged(inner) for keyword, inner in schema.items() if keyword not in ((_EITHER, "type") if is_loose else (_EITHER,))
+    }
+    if isinstance(form, str) and form and "type" not in made and form.replace("-", "") not in CHECKS:
+        made["format"] = "password"
+    return made
 
 
 def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:

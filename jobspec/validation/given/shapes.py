@@ -49,9 +49,21 @@ def _shape(schema: Schema, target: Target, *, is_open: bool = False) -> Shape:
         return _map(schema, target, is_open=is_open)
     if schema.get("type") == "array":
         return _list(schema, target, is_open=is_open)
-    kind = "int-or-string" if schema.get("x-kubernetes-int-or-string") else schema.get("type", "any")
+    if not schema.get("type") and not schema.get("x-kubernetes-int-or-string"):
+        return _untyped(schema, target, is_open=is_open)
+    kind = schema.get("type") or "int-or-string"
     shape = Shape({"type": kind, "nullable": schema.get("nullable", False)})
     shape.default = schema.get("default")
+    return shape
+
+
+def _untyped(schema: Schema, target: Target, *, is_open: bool) -> Shape:
+    """Anything; what a schema says of fields holds for an object, what it says of items for a list."""
+    has_fields = bool(schema.get("properties"))
+    shape = _with_fields(schema, target, is_resource=False, is_open=is_open) if has_fields else _map(schema, target, is_open=is_open)
+    shape.type = "any"
+    if isinstance(schema.get("items"), dict):
+        shape.items = _items(schema, target, is_open=is_open)
     return shape
 
 
@@ -90,6 +102,11 @@ def _list(schema: Schema, target: Target, *, is_open: bool) -> Shape:
     unique = schema.get("x-kubernetes-list-type") == "set" and is_atom(schema["items"])
     shape = Shape({"type": "array", "keys": keys or [], "unique": unique, "nullable": schema.get("nullable", False)})
     shape.default = schema.get("default")
-    shape.items = _shape(schema["items"], target, is_open=is_open)
-    shape.items.nullable = shape.items.nullable or shape.items.default is not None
+    shape.items = _items(schema, target, is_open=is_open)
+    return shape
+
+
+def _items(schema: Schema, target: Target, *, is_open: bool) -> Shape:
+    shape = _shape(schema["items"], target, is_open=is_open)
+    shape.nullable = shape.nullable or shape.default is not None
     return shape
