@@ -66,7 +66,7 @@ def _pattern(node: Call) -> None:
     """The pattern; where `matches` has no target, a server takes the text for one, too."""
     patterns = [node.arguments[0]] if node.target is not None else node.arguments
     for each in map(constant, patterns):
-        if each is not None and (why := regex.complaint(each.value)):
+        if each is not None and each.kind == "string" and (why := regex.complaint(each.value)):
             raise Mistake(each.at, f"`{each.value}` is no regular expression of RE2: {why}")
 
 

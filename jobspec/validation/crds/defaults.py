@@ -152,7 +152,7 @@ def _as_value(default: Any, schema: Schema) -> Iterator[Problem]:
 
 
 def _as_judged(schema: Any) -> Any:
-    """The schema by which a default is judged: what leaves the type of a value open is gone, and where no type is said, any format is one of texts."""
+    """The schema by which a default is judged: what leaves the type of a value open is gone, and without a type all formats are texts'."""
     if isinstance(schema, list):
         return [_as_judged(inner) for inner in schema]
     if not isinstance(schema, dict):

@@ -160,7 +160,7 @@ def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
     seen: list[str] = []
     for index, version in enumerate(versions):
         name = version.get("name") or ""
-        if name in seen:
+        if name and name in seen:
             yield _wrong((*at, index, "name"), f"the version `{name}` stands twice")
         elif why := bad_dns1035_label(name):
             yield _wrong((*at, index, "name") if name else (*at, index), f"`{name}` is no name of a version: {why}")
