@@ -221,7 +221,8 @@ def schema_problems(schema: Schema, meta: Shape) -> Iterator[Problem]:
     readable = all(schemas.is_readable(node) for node, _ in schemas.nodes(schema))
     yield from found or schemas.draft_problems(schema)
     structure = list(schemas.structural_problems(schema)) if readable else []
-    yield from structure
+    told = {(problem.path, problem.message) for problem in found}
+    yield from (problem for problem in structure if (problem.path, problem.message) not in told)
     if not readable or structure:
         return
     from jobspec.validation.crds import defaults, rules

@@ -41,6 +41,7 @@ _FORBIDDEN_INSIDE = (
 )
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _NO_OTHERS = ("additionalProperties", False)  # which the server drops in a branch
+_NO_ITEMS = "a list needs `items`, the schema of each item"
 _BRANCHES = ("allOf", "anyOf", "oneOf")
 
 
@@ -126,7 +127,7 @@ def structure_problems(schema: Schema, path: Path, *, level: str = "root") -> It
         bool(schema.get(f"x-kubernetes-{each}")) for each in ("int-or-string", "preserve-unknown-fields", "embedded-resource")
     )
     if kind == "array" and not isinstance(schema.get("items"), dict):
-        yield _wrong(path, "a list needs `items`, the schema of each item")
+        yield _wrong(path, _NO_ITEMS)
     if either and kept:
         yield _wrong((*path, "x-kubernetes-preserve-unknown-fields"), "it excludes `x-kubernetes-int-or-string`")
     if either and embedded:
@@ -347,8 +348,8 @@ def _list_map(schema: Schema, path: Path) -> Iterator[Problem]:
     if not keys:
         yield _wrong(path, "a list of type map needs `x-kubernetes-list-map-keys`")
     if not isinstance(items, dict):
-        if not items and schema.get("type") != "array":
-            yield _wrong(path, "a list of type map needs `items`")
+        if not items:
+            yield _wrong(path, _NO_ITEMS)
         return
     if items.get("type") != "object":
         yield _wrong(
