@@ -74,18 +74,31 @@ def constant(node: Any) -> Literal | None:
     """The constant that a node is, or that conversions of one make; None for what is none. Raises Mistake where they cannot."""
     if isinstance(node, Literal):
         return node
+    if isinstance(node, (ListOf, MapOf)):
+        return _constant_whole(node)
     if not isinstance(node, Call) or node.target is not None or node.function not in _CONVERSIONS:
         return None
     inner = constant(node.arguments[0])
     if inner is None:
         return None
     try:
-        if inner.kind == "null" and node.function != "dyn":
+        if inner.kind not in _TAKEN.get(node.function, (inner.kind,)):
             raise ValueError
         return Literal(node.at, *_CONVERSIONS[node.function](inner))
     except (ValueError, OverflowError):
-        shown = f'"{inner.value}"' if isinstance(inner.value, str) else inner.value
-        raise Mistake(inner.at, f"{shown} cannot be made a value of type {node.function}") from None
+        raise Mistake(inner.at, f"{_shown(inner)} cannot be made a value of type {node.function}") from None
+
+
+def _shown(one: Literal) -> str:
+    if one.kind == "null":
+        return "null"
+    return f"a {one.kind}" if one.value is None else f'"{one.value}"' if isinstance(one.value, str) else str(one.value)
+
+
+def _constant_whole(node: ListOf | MapOf) -> Literal | None:
+    inner = node.items if isinstance(node, ListOf) else [part for key, value, _ in node.entries for part in (key, value)]
+    is_constant = all(constant(part) is not None for part in inner)
+    return Literal(node.at, "list" if isinstance(node, ListOf) else "map", None) if is_constant else None
 
 
 def _as_bool(one: Literal) -> tuple[str, Any]:
@@ -163,6 +176,18 @@ def _seconds(text: str) -> int:
     return int(datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()) - ahead
 
 
+_NUMBERS = ("int", "uint", "double", "string")
+#: The types that a conversion takes, where `dyn` hides that of a constant.
+_TAKEN: dict[str, tuple[str, ...]] = {
+    "bool": ("bool", "string"),
+    "bytes": ("bytes", "string"),
+    "double": _NUMBERS,
+    "duration": ("duration", "int", "string"),
+    "int": (*_NUMBERS, "duration", "timestamp"),
+    "string": (*_NUMBERS, "bool", "bytes", "duration", "timestamp"),
+    "timestamp": ("int", "string", "timestamp"),
+    "uint": _NUMBERS,
+}
 _CONVERSIONS: dict[str, Callable[[Literal], tuple[str, Any]]] = {
     "bool": _as_bool,
     "bytes": _as_bytes,
