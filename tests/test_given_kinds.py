@@ -112,6 +112,31 @@ def test_nothing_is_fetched(location: str, capsys: pytest.CaptureFixture[str]) -
     assert "jobspec fetches nothing" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("schema", "complaint"),
+    [
+        ("{", "cannot be read as JSON"),
+        ("1.5", "no JSON Schema"),
+        ('{"$schema": {"a": 1}}', "no JSON Schema"),
+        ('{"type": 5}', "no JSON Schema: 5 is not valid"),
+        ('{"$ref": "#"}', "refers to itself without an end"),
+        ('{"$ref": "#/definitions/none"}', "it refers to #/definitions/none, which is not there"),
+        ('{"$ref": "none.json"}', "none.json: cannot be read as JSON: [Errno 2] No such file"),
+        (
+            '{"$ref": "https://example.com/a.json"}',
+            "it refers to https://example.com/a.json, which is not on this machine: jobspec fetches nothing",
+        ),
+    ],
+)
+def test_a_broken_json_schema_is_told_by_its_file(schema: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "thing.json").write_text(schema)
+    (tmp_path / "thing.yaml").write_text(_THING % 1)
+    assert main(["validate", str(tmp_path / "thing.yaml"), "--schema-location", f"{tmp_path}/{{{{.ResourceKind}}}}.json"]) == 2
+    said = capsys.readouterr().err
+    assert f"{tmp_path}/thing.json: " in said
+    assert complaint in said
+
+
 def test_the_server_drops_the_namespace_of_a_kind_that_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "apiVersion: odd.example.com/v1\nkind: Listing\nmetadata: {name: a, namespace: Not_One}\nspec: {}\n"
     (tmp_path / "thing.yaml").write_text(text)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jsonschema.exceptions import ValidationError
+    from referencing import Resource
+    from referencing.exceptions import Unresolvable
 
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
@@ -76,31 +78,8 @@ def _filled(template: str, document: Document) -> str:
 
 
 def problems(document: Document, file: str) -> Iterator[Problem]:
-    """What a JSON Schema, and what every server checks about metadata, have against a document."""
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import Draft7Validator, validator_for
-    from referencing import Registry, Resource
-    from referencing.exceptions import Unresolvable
-    from referencing.jsonschema import DRAFT7
-
-    def retrieve(uri: str) -> Resource[Any]:
-        if urlsplit(uri).scheme != "file":
-            raise JobspecError(f"{file}: it refers to {uri}, and jobspec fetches nothing")
-        return Resource.from_contents(_read(unquote(urlsplit(uri).path)), default_specification=DRAFT7)
-
-    schema = _read(file)
-    kind = validator_for(schema, Draft7Validator)
-    located = {"$id": f"file://{os.path.abspath(file)}", **schema} if isinstance(schema, dict) else schema
-    try:
-        kind.check_schema(schema)
-        validator = kind(located, registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]  # an argument of attrs
-        data = _without_nulls(document.data)
-        found = sorted(validator.iter_errors(data), key=lambda error: list(map(str, error.absolute_path)))
-    except SchemaError as error:
-        raise JobspecError(f"{file}: no JSON Schema: {error.message}") from None
-    except Unresolvable as error:
-        raise JobspecError(f"{file}: {error}") from None
-    for each in found:
+    """What a JSON Schema, and what every server checks about metadata, have against a document. Raises JobspecError for a broken one."""
+    for each in sorted(_errors(_without_nulls(document.data), file), key=lambda error: list(map(str, error.absolute_path))):
         rule, path = _RULES.get(str(each.validator), "wrong-combination"), _path(each.absolute_path)
         unknown = _unknown(each) if rule == "unknown-field" else []
         for name in unknown:
@@ -110,6 +89,56 @@ def problems(document: Document, file: str) -> Iterator[Problem]:
     meta = document.data.get("metadata")
     if meta is None or isinstance(meta, dict):
         yield from metadata.problems(meta or {}, kind=document.kind, builtin=is_builtin(document.api_version, document.kind))
+
+
+def _errors(data: Any, file: str) -> list[ValidationError]:
+    """What the library says; a schema that it cannot work with ends as a JobspecError that names the file."""
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import Draft7Validator, validator_for
+    from referencing import Registry, Resource
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT7
+
+    schema = _read(file)
+    if not isinstance(schema, (dict, bool)) or (isinstance(schema, dict) and not isinstance(schema.get("$schema", ""), str)):
+        raise JobspecError(f"{file}: no JSON Schema")
+    kind, place = validator_for(schema, Draft7Validator), f"file://{os.path.abspath(file)}"
+    try:
+        kind.check_schema(schema)  # type: ignore[arg-type]  # which may be a bool
+        whole = Resource.from_contents(schema, default_specification=DRAFT7)
+        registry = Registry(retrieve=_retrieve).with_resource(place, whole).crawl()  # type: ignore[call-arg]  # an argument of attrs
+        return list(kind({"$ref": place}, registry=registry).iter_errors(data))
+    except SchemaError as error:
+        raise JobspecError(f"{file}: no JSON Schema: {error.message}") from None
+    except RecursionError:
+        raise JobspecError(f"{file}: the JSON Schema refers to itself without an end, or is nested too deep") from None
+    except (AttributeError, TypeError) as error:
+        raise JobspecError(f"{file}: no JSON Schema, or what it refers to is none: {error}") from None
+    except Unresolvable as error:
+        raise JobspecError(f"{file}: it refers to {_reference(error)}, which {_why(error)}") from None
+
+
+def _retrieve(uri: str) -> Resource[Any]:
+    from referencing import Resource
+    from referencing.jsonschema import DRAFT7
+
+    if urlsplit(uri).scheme != "file":
+        raise JobspecError("is not on this machine: jobspec fetches nothing")
+    return Resource.from_contents(_read(unquote(urlsplit(uri).path)), default_specification=DRAFT7)
+
+
+def _reference(error: Unresolvable) -> str:
+    """What led nowhere, as it is written; of what is sought inside of a file, the library gives the part behind `#`."""
+    anchor = getattr(error, "anchor", "")
+    return f"#{anchor or error.ref}" if anchor or error.ref.startswith("/") else error.ref
+
+
+def _why(error: BaseException) -> str:
+    """Why a reference leads nowhere: the library wraps what happened."""
+    inner = error.__cause__ or error.__context__
+    if isinstance(inner, JobspecError):
+        return str(inner)
+    return _why(inner) if inner else "is not there"
 
 
 def _unknown(error: ValidationError) -> list[str]:
