@@ -32,6 +32,12 @@ _MEANT = (
 )
 COUNTED = ("properties", "required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
 _KEPT = (*_MEANT, *COUNTED)
+_KEYWORDS = frozenset(
+    (
+        *(*MAPS, *LISTS, *_KEPT, "$schema", "id", "type", "title", "description", "format", "pattern", "enum", "nullable", "uniqueItems"),
+        *("exclusiveMinimum", "exclusiveMaximum", "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"),
+    )
+)
 
 
 def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = False) -> Iterator[Problem]:
@@ -77,7 +83,7 @@ def decoded(schema: Any, *, kept: Sequence[str] = _KEPT) -> Schema:
     """A schema without what counts as absent, where it is empty and its keyword is none of those that are *kept*; null is `{}`."""
     made: Schema = {}
     for keyword, value in (schema or {}).items():
-        if value is None or (not value and keyword not in kept):
+        if value is None or keyword not in _KEYWORDS or (not value and keyword not in kept):
             continue
         if keyword in MAPS:
             made[keyword] = {
