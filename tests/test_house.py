@@ -79,6 +79,8 @@ WITHIN = {
         "cel.evaluation",
         "crds",
         "crds.decode",
+        "crds.places",
+        "crds.structure",
         "crds.schema",
         "crds.columns",
         "crds.conversion",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec.validation.cel import paths
 from jobspec.validation.crds.decode import are_alike, decoded, plain
+from jobspec.validation.crds.places import wrong
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
@@ -19,10 +20,6 @@ _SCALE = (("specReplicasPath", (".spec.",)), ("statusReplicasPath", (".status.",
 _MAX_SELECTABLE = 8
 
 
-def _wrong(path: Path, message: str, hint: str = "") -> Problem:
-    return Problem("invalid-crd", path, message, hint)
-
-
 def subresource_problems(subresources: dict[str, Any], path: Path) -> Iterator[Problem]:
     """What stands against the scale subresource."""
     scale = subresources.get("scale")
@@ -31,9 +28,9 @@ def subresource_problems(subresources: dict[str, Any], path: Path) -> Iterator[P
     for name, starts in _SCALE:
         value = scale.get(name) or ""
         if not value and name != "labelSelectorPath":
-            yield _wrong((*path, "scale"), f"the scale subresource needs `{name}`")
+            yield wrong((*path, "scale"), f"the scale subresource needs `{name}`")
         elif value and not value.startswith(starts):
-            yield _wrong((*path, "scale", name), f"`{value}` has to begin with {' or '.join(f'`{start}`' for start in starts)}")
+            yield wrong((*path, "scale", name), f"`{value}` has to begin with {' or '.join(f'`{start}`' for start in starts)}")
 
 
 def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
@@ -42,14 +39,14 @@ def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[P
         at: Path = (*path, index)
         for name in ("name", "type", "jsonPath"):
             if not column.get(name):
-                yield _wrong(at, f"a column needs `{name}`")
+                yield wrong(at, f"a column needs `{name}`")
         kind, form, place = column.get("type"), column.get("format"), column.get("jsonPath")
         if kind and kind not in _COLUMN_TYPES:
-            yield _wrong((*at, "type"), f"`{kind}` is no type of a column; the types are {', '.join(_COLUMN_TYPES)}")
+            yield wrong((*at, "type"), f"`{kind}` is no type of a column; the types are {', '.join(_COLUMN_TYPES)}")
         if form and form not in _COLUMN_FORMATS:
-            yield _wrong((*at, "format"), f"`{form}` is no format of a column; the formats are {', '.join(_COLUMN_FORMATS)}")
+            yield wrong((*at, "format"), f"`{form}` is no format of a column; the formats are {', '.join(_COLUMN_FORMATS)}")
         if place and not place.startswith("."):
-            yield _wrong((*at, "jsonPath"), f"`{place}` has to begin with a dot", f"write `.{place}`")
+            yield wrong((*at, "jsonPath"), f"`{place}` has to begin with a dot", f"write `.{place}`")
 
 
 def selectable_problems(versions: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
@@ -61,7 +58,7 @@ def selectable_problems(versions: Sequence[dict[str, Any]], path: Path) -> Itera
     for index, each in enumerate(fields[:1] if shared else fields):
         at: Path = (*path, index, "selectableFields")
         if each and not fits:
-            yield _wrong(
+            yield wrong(
                 at, "the server takes selectable fields only where they and the schemas are the same in all versions, or differ both"
             )
         elif each:
@@ -76,21 +73,21 @@ def _selectable(fields: Sequence[dict[str, str]], schema: dict[str, Any], path: 
         tokens = paths.tokens_of(text) if "[" not in text else None
         place = paths.place_of(tokens, schema) if tokens else None
         if not text:
-            yield _wrong((*path, index), "a selectable field needs `jsonPath`")
+            yield wrong((*path, index), "a selectable field needs `jsonPath`")
         elif place is None:
-            yield _wrong(at, f"`{text}` is no path of a field of the schema")
+            yield wrong(at, f"`{text}` is no path of a field of the schema")
         else:
             yield from _selected(text, place, at)
             if text in seen:
-                yield _wrong(at, f"`{text}` stands twice")
+                yield wrong(at, f"`{text}` stands twice")
             seen.add(text)
     if len(seen) > _MAX_SELECTABLE:
-        yield _wrong(path, f"there can be at most {_MAX_SELECTABLE} selectable fields, and {len(seen)} are given")
+        yield wrong(path, f"there can be at most {_MAX_SELECTABLE} selectable fields, and {len(seen)} are given")
 
 
 def _selected(text: str, place: tuple[Path, dict[str, Any]], path: Path) -> Iterator[Problem]:
     steps, schema = place
     if steps[0] == "metadata":
-        yield _wrong(path, "a selectable field cannot be in metadata")
+        yield wrong(path, "a selectable field cannot be in metadata")
     if schema.get("type") not in ("string", "boolean", "integer"):
-        yield _wrong(path, f"`{text}` has to be a text, an integer or a boolean")
+        yield wrong(path, f"`{text}` has to be a text, an integer or a boolean")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 MAPS = ("properties", "patternProperties", "definitions", "dependencies")
-LISTS = ("allOf", "anyOf", "oneOf")
+BRANCHES = ("allOf", "anyOf", "oneOf")
 _LOOSE = ("items", "additionalProperties", "additionalItems")
 _ANYTHING = ("default", "example")
 _POINTERS = ("not", "maximum", "minimum", "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties", "multipleOf")
@@ -34,8 +34,8 @@ COUNTED = ("properties", "required", "x-kubernetes-list-map-keys", "x-kubernetes
 _KEPT = (*_MEANT, *COUNTED)
 _KEYWORDS = frozenset(
     (
-        *(*MAPS, *LISTS, *_KEPT, "$schema", "id", "type", "title", "description", "format", "pattern", "enum", "nullable", "uniqueItems"),
-        *("exclusiveMinimum", "exclusiveMaximum", "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"),
+        *(*MAPS, *BRANCHES, *_KEPT, "$schema", "id", "type", "title", "description", "format", "pattern", "enum", "nullable"),
+        *("uniqueItems", "exclusiveMinimum", "exclusiveMaximum", "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"),
     )
 )
 
@@ -49,7 +49,7 @@ def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = Fals
         return
     for keyword in MAPS:
         yield from _map(schema.get(keyword), shape, (*path, keyword), loose=loose)
-    for keyword in LISTS:
+    for keyword in BRANCHES:
         yield from _list(schema.get(keyword), shape, (*path, keyword), loose=loose)
     yield from decode_problems(schema.get("not"), shape, (*path, "not"), loose=loose)
     for keyword in _LOOSE:
@@ -89,7 +89,7 @@ def decoded(schema: Any, *, kept: Sequence[str] = _KEPT) -> Schema:
             made[keyword] = {
                 name: decoded(inner, kept=kept) if isinstance(inner, dict) or inner is None else inner for name, inner in value.items()
             }
-        elif keyword in LISTS:
+        elif keyword in BRANCHES:
             made[keyword] = [decoded(inner, kept=kept) for inner in value]
         elif keyword in (*_LOOSE, "not") and isinstance(value, dict):
             made[keyword] = decoded(value, kept=kept)

@@ -7,6 +7,8 @@ from jobspec.validation.crds import columns, updates
 from jobspec.validation.crds import schema as schemas
 from jobspec.validation.crds.conversion import bundle_problems, conversion_problems
 from jobspec.validation.crds.decode import are_alike, decode_problems, decoded, keywords_of, plain
+from jobspec.validation.crds.places import Place, branches, children, nodes, wrong
+from jobspec.validation.crds.structure import structural_problems
 from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain
 from jobspec.validation.structural import Problem
 from jobspec.validation.text_formats import is_uri
@@ -46,10 +48,6 @@ def problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any 
     return found or [*_definition(data, is_new=old is None), *_of_schemas(data, meta), *(updates.problems(data, old) if old else ())]
 
 
-def _wrong(path: Path, message: str, hint: str = "") -> Problem:
-    return Problem("invalid-crd", path, message, hint)
-
-
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
@@ -79,10 +77,10 @@ def _definition(data: dict[str, Any], *, is_new: bool) -> Iterator[Problem]:
         yield from _own_name(_dict(data.get("metadata")), f"{spec['names']['plural']}.{group}")
     scope = spec.get("scope")
     if scope not in _SCOPES:
-        yield _wrong((*_SPEC, "scope") if scope else _SPEC, f"`scope` has to be one of {', '.join(_SCOPES)}")
+        yield wrong((*_SPEC, "scope") if scope else _SPEC, f"`scope` has to be one of {', '.join(_SCOPES)}")
     if spec.get("preserveUnknownFields"):
         hint = "write `x-kubernetes-preserve-unknown-fields: true` in the schema"
-        yield _wrong((*_SPEC, "preserveUnknownFields"), "`preserveUnknownFields` cannot be true", hint)
+        yield wrong((*_SPEC, "preserveUnknownFields"), "`preserveUnknownFields` cannot be true", hint)
     yield from _versions(versions_of(data))
     yield from conversion_problems(spec.get("conversion"), (*_SPEC, "conversion"))
 
@@ -90,11 +88,11 @@ def _definition(data: dict[str, Any], *, is_new: bool) -> Iterator[Problem]:
 def _group(group: str, data: dict[str, Any]) -> Iterator[Problem]:
     at: Path = (*_SPEC, "group")
     if not group:
-        yield _wrong(_SPEC, "`group` is missing: a domain such as `example.com`")
+        yield wrong(_SPEC, "`group` is missing: a domain such as `example.com`")
     elif why := bad_subdomain(group):
-        yield _wrong(at, f"`{group}` is no group: {why}")
+        yield wrong(at, f"`{group}` is no group: {why}")
     elif "." not in group:
-        yield _wrong(at, f"`{group}` is no group: it has to be a domain with a dot")
+        yield wrong(at, f"`{group}` is no group: it has to be a domain with a dot")
     if any(group == domain or group.endswith(f".{domain}") for domain in _PROTECTED):
         yield from _approval(_dict(data.get("metadata")), group)
 
@@ -105,10 +103,10 @@ def _approval(metadata: dict[str, Any], group: str) -> Iterator[Problem]:
     path: Path = ("metadata", "annotations") if annotations else ("metadata",)
     if not annotation:
         hint = f"add the annotation `{_APPROVED}`: the URL of the approval, or a reason that begins with `unapproved`"
-        yield _wrong(path, f"`{group}` belongs to Kubernetes, and a kind in it needs an approval", hint)
+        yield wrong(path, f"`{group}` belongs to Kubernetes, and a kind in it needs an approval", hint)
     elif not annotation.startswith("unapproved") and not _is_address(annotation):
         message = f"`{annotation}` is no URL of an approval, and no reason that begins with `unapproved`"
-        yield _wrong((*path, Key(_APPROVED)), message)
+        yield wrong((*path, Key(_APPROVED)), message)
 
 
 def _is_address(text: str) -> bool:
@@ -122,15 +120,15 @@ def _names(names: dict[str, Any]) -> Iterator[Problem]:
     plural, kind = names.get("plural") or "", names.get("kind") or ""
     for name, value in (("plural", plural), ("kind", kind)):
         if not value:
-            yield _wrong(at, f"`{name}` is missing")
+            yield wrong(at, f"`{name}` is missing")
     texts = [("plural", plural), ("singular", names.get("singular") or ""), ("kind", kind), ("listKind", names.get("listKind") or "")]
     for name, value in texts:
         if value and (why := bad_dns1035_label(value.lower() if name in ("kind", "listKind") else value)):
-            yield _wrong((*at, name), f"`{value}` is no {name}: {why}")
+            yield wrong((*at, name), f"`{value}` is no {name}: {why}")
     if not names.get("listKind") and kind and len(kind) <= _LONGEST < len(f"{kind}List"):
-        yield _wrong((*at, "kind"), f"`{kind}List`, the kind of a list, has more than {_LONGEST} characters", "give it a `listKind`")
+        yield wrong((*at, "kind"), f"`{kind}List`, the kind of a list, has more than {_LONGEST} characters", "give it a `listKind`")
     if kind and names.get("listKind") == kind:
-        yield _wrong((*at, "listKind"), f"the kind of a list cannot be `{kind}` as well", f"write `{kind}List`")
+        yield wrong((*at, "listKind"), f"the kind of a list cannot be `{kind}` as well", f"write `{kind}List`")
     yield from _further_names(names, at)
 
 
@@ -138,16 +136,16 @@ def _further_names(names: dict[str, Any], path: Path) -> Iterator[Problem]:
     for name in ("shortNames", "categories"):
         for index, value in enumerate(names.get(name) or ()):
             if why := bad_dns1035_label(value or ""):
-                yield _wrong((*path, name, index), f"`{value or ''}` cannot stand in `{name}`: {why}")
+                yield wrong((*path, name, index), f"`{value or ''}` cannot stand in `{name}`: {why}")
 
 
 def _own_name(metadata: dict[str, Any], wanted: str) -> Iterator[Problem]:
     own = metadata.get("name")
     if own and own != wanted:
         message = f"the name has to be that of the plural and the group, not `{own}`"
-        yield _wrong(("metadata", "name"), message, f"write `{wanted}`")
+        yield wrong(("metadata", "name"), message, f"write `{wanted}`")
     elif not own and metadata.get("generateName"):
-        yield _wrong(("metadata", "generateName"), f"the name has to be that of the plural and the group: `{wanted}`")
+        yield wrong(("metadata", "generateName"), f"the name has to be that of the plural and the group: `{wanted}`")
 
 
 def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
@@ -156,17 +154,17 @@ def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
     if len(stored) != 1:
         number = f"{len(stored)} have" if stored else "none has"
         where = (*at, stored[1], "storage") if stored else at if versions else _SPEC
-        yield _wrong(where, f"exactly one version needs `storage: true`, and {number} it")
+        yield wrong(where, f"exactly one version needs `storage: true`, and {number} it")
     seen: list[str] = []
     for index, version in enumerate(versions):
         name = version.get("name") or ""
         if name and name in seen:
-            yield _wrong((*at, index, "name"), f"the version `{name}` stands twice")
+            yield wrong((*at, index, "name"), f"the version `{name}` stands twice")
         elif why := bad_dns1035_label(name):
-            yield _wrong((*at, index, "name") if name else (*at, index), f"`{name}` is no name of a version: {why}")
+            yield wrong((*at, index, "name") if name else (*at, index), f"`{name}` is no name of a version: {why}")
         seen.append(name)
         if _dict(version.get("schema")).get("openAPIV3Schema") is None:
-            yield _wrong((*at, index), f"the version `{name}` has no schema", "add `schema: {openAPIV3Schema: {type: object}}`, at least")
+            yield wrong((*at, index), f"the version `{name}` has no schema", "add `schema: {openAPIV3Schema: {type: object}}`, at least")
         yield from _deprecation(version, (*at, index))
     for index, subresources in _each(versions, "subresources"):
         yield from columns.subresource_problems(_dict(subresources), (*at, index, "subresources"))
@@ -187,11 +185,11 @@ def _deprecation(version: dict[str, Any], path: Path) -> Iterator[Problem]:
         return
     at: Path = (*path, "deprecationWarning")
     if not version.get("deprecated"):
-        yield _wrong(at, "a warning needs `deprecated: true`")
+        yield wrong(at, "a warning needs `deprecated: true`")
     if not warning or len(warning.encode()) > 256:
-        yield _wrong(at, "the warning has to have 1 to 256 bytes")
+        yield wrong(at, "the warning has to have 1 to 256 bytes")
     if any(character != " " and (not character.isprintable() or character.isspace()) for character in warning):
-        yield _wrong(at, "the warning cannot hold characters that cannot be printed")
+        yield wrong(at, "the warning cannot hold characters that cannot be printed")
 
 
 def _of_schemas(data: dict[str, Any], meta: Shape) -> Iterator[Problem]:
@@ -217,10 +215,10 @@ def schema_problems(schema: Schema, meta: Shape) -> Iterator[Problem]:
 
     A server tells that it cannot read a schema as a structural one only where it has nothing else to say.
     """
-    found = list(_everywhere(schema, (), schemas.Place(is_root=True)))
-    readable = all(schemas.is_readable(node) for node, _ in schemas.nodes(schema))
+    found = list(_everywhere(schema, (), Place(is_root=True)))
+    readable = all(schemas.is_readable(node) for node, _ in nodes(schema))
     yield from found or schemas.draft_problems(schema)
-    structure = list(schemas.structural_problems(schema)) if readable else []
+    structure = list(structural_problems(schema)) if readable else []
     told = {(problem.path, problem.message) for problem in found}
     yield from (problem for problem in structure if (problem.path, problem.message) not in told)
     if not readable or structure:
@@ -233,9 +231,9 @@ def schema_problems(schema: Schema, meta: Shape) -> Iterator[Problem]:
         yield from rules.problems(schema, [problem.path for problem in found])
 
 
-def _everywhere(schema: Schema, path: Path, place: schemas.Place) -> Iterator[Problem]:
+def _everywhere(schema: Schema, path: Path, place: Place) -> Iterator[Problem]:
     yield from schemas.node_problems(schema, path, place)
-    for child, at, inside in schemas.children(schema, path, place):
+    for child, at, inside in children(schema, path, place):
         yield from _everywhere(child, at, inside)
-    for branch, at in schemas.branches(schema, path):
+    for branch, at in branches(schema, path):
         yield from _everywhere(branch, at, place.inside())

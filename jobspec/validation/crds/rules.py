@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.validation.cel.evaluation import RULES
-from jobspec.validation.crds.schema import Place, children
+from jobspec.validation.crds.places import Place, children
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
