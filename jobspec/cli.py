@@ -111,6 +111,7 @@ def _render(options: Options) -> int:
 
 
 def _dry_run(options: Options) -> int:
+    documents.alone = False  # the kubernetes package wants PyYAML whole
     from jobspec.commands import dry_run
 
     place = dry_run.Place(
