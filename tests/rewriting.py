@@ -16,7 +16,7 @@ def restyled(text: str, random: Random) -> str:
     """The first document of a text with other quotes, blocks, flow style, anchors, merge keys, comments and line ends."""
     node = yaml.compose(text, yaml.CSafeLoader)
     if random.random() < 0.5:
-        _share(node, {}, random)
+        _share(node, {}, random, {})
     _restyle(node, random)
     written = yaml.serialize(
         node,
@@ -30,13 +30,19 @@ def restyled(text: str, random: Random) -> str:
     return _commented(written, random).replace("\n", random.choice(("\n", "\n", "\r\n")))
 
 
-def _share(node: Any, first: dict[str, Any], random: Random) -> None:
-    """Write some of the values that stand there twice as an anchor and aliases, and some entries behind a merge key."""
+def _share(node: Any, first: dict[str, Any], random: Random, visited: dict[int, Any]) -> None:
+    """Write some of the values that stand there twice as an anchor and aliases, and some entries behind a merge key.
+
+    What the text itself has aliases of is looked at once, or what goes behind a merge key could turn out to be what it is taken from.
+    """
 
     def shared(value: Any) -> Any:
+        if id(value) in visited:
+            return value
+        visited[id(value)] = value
         known = first.setdefault(yaml.serialize(value, Dumper=yaml.CDumper), value)
         if known is value:
-            _share(value, first, random)
+            _share(value, first, random, visited)
         return known if random.random() < 0.5 else value
 
     if isinstance(node, yaml.MappingNode):
