@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -158,11 +159,18 @@ def test_the_document_of_a_real_server(tmp_path: Path) -> None:
     done = _jobspec(KUBECONFIG=str(kubeconfig()))
     assert (done.returncode, done.stderr) == (0, "")
     assert _patched(tmp_path, done.stdout) == BOTH
-    theirs, ours = json.loads(fetched.stdout), json.loads(done.stdout)
+    theirs, ours = (_lasting(json.loads(text)) for text in (fetched.stdout, done.stdout))
     assert theirs["definitions"].keys() <= ours["definitions"].keys()
     assert theirs["paths"].items() <= ours["paths"].items()
     references = {reference for definition in ours["definitions"].values() for reference in _references(definition)}
     assert {reference.removeprefix("#/definitions/") for reference in references} <= ours["definitions"].keys()
+
+
+def _lasting(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without the groups that other tests define for moments, whose first label is of `t` and a number."""
+    passing = re.compile(r"\bt[0-9a-f]{2,8}\b")
+    kept = {part: {name: value for name, value in document[part].items() if not passing.search(name)} for part in ("definitions", "paths")}
+    return {**document, **kept}
 
 
 def _references(value: Any) -> set[str]:
