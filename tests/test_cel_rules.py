@@ -22,7 +22,7 @@ from jobspec.schemas.files import files
 from jobspec.targets import choose
 from tests import server as servers
 from tests.ruled import MAKERS
-from tests.seeds import seed
+from tests.seeds import settled_seed
 from tests.server import Server
 
 _NAMES = some.text(some.sampled_from("az09-.A_ä\n"), max_size=6) | some.integers(60, 66).map("a".__mul__)
@@ -107,7 +107,7 @@ def server() -> Iterator[Server]:
 
 
 def test_a_server_says_the_same_to_generated_objects(server: Server, tmp_path: Path) -> None:
-    random = Random(seed())
+    random = Random(settled_seed())
     objects = [random.choice(MAKERS)(random) for _ in range(400)]
     with ThreadPoolExecutor(6) as pool:
         answers = list(pool.map(lambda made: server.judge(made["kind"], json.dumps(made)), objects))

@@ -17,7 +17,7 @@ from jobspec.targets import choose
 from jobspec.validation.verdict import verdict
 from tests import cel_growth, crd_documents, crd_growth
 from tests.reference import ROOT
-from tests.seeds import seed
+from tests.seeds import settled_seed
 from tests.server import Answer, Server, kubeconfig
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -107,7 +107,7 @@ def _is_near(one: str, other: str) -> bool:
 
 @pytest.mark.slow
 def test_definitions_at_random(server: Server) -> None:
-    random = Random(seed())
+    random = Random(settled_seed())
     definitions = [crd_growth.definition(random) for _ in range(_DEFINITIONS)]
     found = [_disagreement(each, _asked(server, "POST", _CRDS, each)) for each in definitions]
     assert list(filter(None, found)) == []
@@ -123,7 +123,7 @@ def _ruled(*rules: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_rules_at_random(server: Server) -> None:
-    random = Random(seed())
+    random = Random(settled_seed())
     definitions = [_ruled({"rule": cel_growth.expression(random)}) for _ in range(_EXPRESSIONS)]
     found = [_disagreement(each, _asked(server, "POST", _CRDS, each)) for each in definitions]
     assert list(filter(None, found)) == []

@@ -25,7 +25,7 @@ from jobspec.validation.given.kinds import Kinds
 from jobspec.validation.verdict import verdict
 from tests import crd_documents
 from tests.reference import ROOT, folder
-from tests.seeds import seed
+from tests.seeds import settled_seed
 from tests.server import Answer, Server, kubeconfig
 
 _TARGET = choose([])
@@ -126,7 +126,7 @@ def _field_by_field(text: str) -> Iterator[str]:
 
 @pytest.mark.slow
 def test_mutants_of_objects_of_odd_kinds(server: Server, odd: Served) -> None:
-    random = Random(seed())
+    random = Random(settled_seed())
     schema = odd.spec["versions"][0]["schema"]["openAPIV3Schema"]
     bases = [read(text, file="object.yaml")[0][0].data for text in odd.objects]
     texts = [json.dumps(mutant(random.choice(bases), schema, random), ensure_ascii=False) for _ in range(_MUTANTS)]
@@ -137,7 +137,7 @@ def test_mutants_of_objects_of_odd_kinds(server: Server, odd: Served) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _REFERENCE, ids=str)
 def test_grown_objects_of_operators_kinds(server: Server, name: str) -> None:
-    random = Random(seed())
+    random = Random(settled_seed())
     group = f"t{SystemRandom().randrange(1 << 32):x}"
     text = re.sub(r"^(  group: |  name: \w+\.)", rf"\g<1>{group}.", (folder("crds") / name).read_text(), flags=re.MULTILINE)
     served = _serve(server, text, [])
@@ -249,7 +249,7 @@ def _small_definitions() -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_mutants_of_definitions(server: Server) -> None:
-    random = Random(seed())
+    random = Random(settled_seed())
     bases = _small_definitions()
     definitions = [_mutated(random.choice(bases), random) for _ in range(_MUTANTS * 4)]
     disagreements = list(filter(None, (_disagreement_on(server, each) for each in definitions)))
