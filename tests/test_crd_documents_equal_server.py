@@ -63,7 +63,7 @@ def _asked(server: Server, method: str, path: str, definition: dict[str, Any]) -
 def _disagreement(definition: dict[str, Any], answer: Answer, old: dict[str, Any] | None = None) -> str:
     status, found = _said(definition, old)
     unsure = any(each.severity == "warning" for each in found) and status == "valid"
-    if unsure or "budget" in answer.message:  # of the cost of rules
+    if unsure or "budget" in answer.message or (answer.accepted and crd_documents.is_refused_on_purpose(found)):  # the cost of rules
         return ""
     ours, theirs = {_place(each.field) for each in found}, {_place(field) for field in answer.fields}
     alike = not theirs or (_covers(ours, _without_followers(theirs)) and _covers(theirs | _causes(theirs), ours))
