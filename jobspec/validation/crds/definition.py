@@ -225,9 +225,9 @@ def schema_problems(schema: Schema, meta: Shape) -> Iterator[Problem]:
         return
     from jobspec.validation.crds import defaults, rules
 
-    wrong = list(defaults.problems({**schema, "x-kubernetes-embedded-resource": True}, meta))
-    yield from wrong
-    if not any(problem.rule == "invalid-crd" for problem in wrong):
+    unfit = list(defaults.problems({**schema, "x-kubernetes-embedded-resource": True}, meta))
+    yield from unfit
+    if not any(problem.rule == "invalid-crd" for problem in unfit):
         yield from rules.problems(schema, [problem.path for problem in found])
 
 

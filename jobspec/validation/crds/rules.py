@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.validation.cel.evaluation import RULES
-from jobspec.validation.crds.places import Place, children
+from jobspec.validation.crds.places import Place, children, wrong
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
@@ -17,18 +17,20 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 
-def problems(schema: Schema, wrong: Sequence[Path] = ()) -> Iterator[Problem]:
-    """What stands against the rules of a structural schema; those around a place that is *wrong* the server leaves out."""
-    for path, node, place in _outermost(schema, (), Place(is_root=True)):
-        try:
-            from jobspec.validation.cel.types import Types
-        except ImportError:
-            yield Problem(
-                "rule-not-evaluated", (*path, RULES), "nobody looked at the rules: the CEL library is not installed (cel-expr-python)"
-            )
-            return
+def problems(schema: Schema, wrong_at: Sequence[Path] = ()) -> Iterator[Problem]:
+    """What stands against the rules of a structural schema; those around a place that is *wrong_at* the server leaves out."""
+    ruled = list(_outermost(schema, (), Place(is_root=True)))
+    if not ruled:
+        return
+    try:
+        from jobspec.validation.cel.types import Types
+    except ImportError:
+        message = "nobody looked at the rules: the CEL library is not installed (cel-expr-python)"
+        yield Problem("rule-not-evaluated", (*ruled[0][0], RULES), message)
+        return
+    for path, node, place in ruled:
         for at, inner, around, types in _typed(node, path, place, Types(node, is_resource=place.is_root)):
-            if not any(other[: len(at)] == at for other in wrong):
+            if not any(other[: len(at)] == at for other in wrong_at):
                 for index, rule in enumerate(inner.get(RULES) or ()):
                     yield from _of_rule(rule, inner, types, around, (*at, RULES, index))
 
@@ -52,23 +54,23 @@ def _typed(schema: Schema, path: Path, place: Place, types: Types | None) -> Ite
 
 def _of_rule(rule: dict[str, Any], schema: Schema, types: Types | None, place: Place, path: Path) -> Iterator[Problem]:
     if types is None:
-        yield Problem("invalid-crd", (*path, "rule"), "the rule does not compile: the schema does not say what the value is")
+        yield wrong((*path, "rule"), "the rule does not compile: the schema does not say what the value is")
         return
     optional = bool(rule.get("optionalOldSelf"))
     found = types.expression(rule["rule"], schema, gives="bool", optional=optional)
     if found.is_too_deep:
         yield Problem("rule-not-evaluated", (*path, "rule"), "nobody looked at the rule: the CEL library does not go so deep")
     elif found.complaint:
-        yield Problem("invalid-crd", (*path, "rule"), f"the rule does not compile: {found.complaint}")
+        yield wrong((*path, "rule"), f"the rule does not compile: {found.complaint}")
     elif found.compares and place.uncorrelated:
         message = "`oldSelf` cannot be used here: nothing tells which item of the list is the old one"
-        yield Problem("invalid-crd", (*path, "rule"), message, "make the list a map: `x-kubernetes-list-type: map`")
+        yield wrong((*path, "rule"), message, "make the list a map: `x-kubernetes-list-type: map`")
     elif rule.get("optionalOldSelf") is not None and not found.compares:
-        yield Problem("invalid-crd", (*path, "optionalOldSelf"), "it needs a rule that uses `oldSelf`")
+        yield wrong((*path, "optionalOldSelf"), "it needs a rule that uses `oldSelf`")
     if not found.complaint and rule.get("messageExpression"):
         said = types.expression(rule["messageExpression"], schema, gives="string", optional=optional)
         if said.is_too_deep:
             message = "nobody looked at the expression: the CEL library does not go so deep"
             yield Problem("rule-not-evaluated", (*path, "messageExpression"), message)
         elif said.complaint:
-            yield Problem("invalid-crd", (*path, "messageExpression"), f"the expression does not compile: {said.complaint}")
+            yield wrong((*path, "messageExpression"), f"the expression does not compile: {said.complaint}")

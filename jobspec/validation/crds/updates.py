@@ -5,6 +5,7 @@ A state that says nothing of its status is taken for one that is in use, with ob
 
 from __future__ import annotations
 
+from jobspec.validation.crds.places import wrong
 from jobspec.validation.structural import Problem
 from jobspec.validation.wording import describe
 
@@ -31,7 +32,7 @@ def problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
     yield from _stored(data, old)
     bundle, before = _at(data, _BUNDLE), _at(old, _BUNDLE)
     if in_use and bundle and not _is_bundle(bundle) and (not before or _is_bundle(before)):
-        yield Problem("invalid-crd", _BUNDLE, "`caBundle` holds no certificate: it takes certificates as PEM, in base64")
+        yield wrong(_BUNDLE, "`caBundle` holds no certificate: it takes certificates as PEM, in base64")
 
 
 def _at(data: Any, path: Path) -> Any:
