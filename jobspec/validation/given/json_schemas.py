@@ -7,6 +7,7 @@ dropped before it is asked, as a server would.
 from __future__ import annotations
 
 import os
+from functools import cache
 from urllib.parse import unquote, urlsplit
 
 from jobspec.diagnostics import JobspecError, Key
@@ -77,9 +78,9 @@ def _filled(template: str, document: Document) -> str:
     return re.sub(r"\{\{-?\s*\.(\w+)\s*-?\}\}", lambda found: names.get(found[1], found[0]), template)
 
 
-def problems(document: Document, file: str) -> Iterator[Problem]:
+def problems(document: Document, schema: JSONSchema) -> Iterator[Problem]:
     """What a JSON Schema, and what every server checks about metadata, have against a document. Raises JobspecError for a broken one."""
-    for each in sorted(_errors(_without_nulls(document.data), file), key=lambda error: list(map(str, error.absolute_path))):
+    for each in sorted(schema.errors(_without_nulls(document.data)), key=lambda error: list(map(str, error.absolute_path))):
         rule, path = _RULES.get(str(each.validator), "wrong-combination"), _path(each.absolute_path)
         unknown = _unknown(each) if rule == "unknown-field" else []
         for name in unknown:
@@ -91,31 +92,42 @@ def problems(document: Document, file: str) -> Iterator[Problem]:
         yield from metadata.problems(meta or {}, kind=document.kind, builtin=is_builtin(document.api_version, document.kind))
 
 
-def _errors(data: Any, file: str) -> list[ValidationError]:
-    """What the library says; a schema that it cannot work with ends as a JobspecError that names the file."""
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import Draft7Validator, validator_for
-    from referencing import Registry, Resource
-    from referencing.exceptions import Unresolvable
-    from referencing.jsonschema import DRAFT7
+class JSONSchema:
+    """The JSON Schema in a file, read and checked once; where the library cannot work with it, a JobspecError names the file."""
 
-    schema = _read(file)
-    if not isinstance(schema, (dict, bool)) or (isinstance(schema, dict) and not isinstance(schema.get("$schema", ""), str)):
-        raise JobspecError(f"{file}: no JSON Schema")
-    kind, place = validator_for(schema, Draft7Validator), f"file://{os.path.abspath(file)}"
-    try:
-        kind.check_schema(schema)  # type: ignore[arg-type]  # which may be a bool
-        whole = Resource.from_contents(schema, default_specification=DRAFT7)
-        registry = Registry(retrieve=_retrieve).with_resource(place, whole).crawl()  # type: ignore[call-arg]  # an argument of attrs
-        return list(kind({"$ref": place}, registry=registry).iter_errors(data))
-    except SchemaError as error:
-        raise JobspecError(f"{file}: no JSON Schema: {error.message}") from None
-    except RecursionError:
-        raise JobspecError(f"{file}: the JSON Schema refers to itself without an end, or is nested too deep") from None
-    except (AttributeError, TypeError) as error:
-        raise JobspecError(f"{file}: no JSON Schema, or what it refers to is none: {error}") from None
-    except Unresolvable as error:
-        raise JobspecError(f"{file}: it refers to {_reference(error)}, which {_why(error)}") from None
+    def __init__(self, file: str) -> None:
+        from jsonschema.exceptions import SchemaError
+        from jsonschema.validators import Draft7Validator, validator_for
+        from referencing import Registry, Resource
+        from referencing.jsonschema import DRAFT7
+
+        self._file = file
+        schema = _read(file)
+        if not isinstance(schema, (dict, bool)) or (isinstance(schema, dict) and not isinstance(schema.get("$schema", ""), str)):
+            raise JobspecError(f"{file}: no JSON Schema")
+        kind, place = validator_for(schema, Draft7Validator), f"file://{os.path.abspath(file)}"
+        try:
+            kind.check_schema(schema)  # type: ignore[arg-type]  # which may be a bool
+            whole = Resource.from_contents(schema, default_specification=DRAFT7)
+            registry = Registry(retrieve=cache(_retrieve)).with_resource(place, whole).crawl()  # type: ignore[call-arg]  # of attrs
+        except SchemaError as error:
+            raise JobspecError(f"{file}: no JSON Schema: {error.message}") from None
+        except (AttributeError, TypeError) as error:
+            raise JobspecError(f"{file}: no JSON Schema: {error}") from None
+        self._validator = kind({"$ref": place}, registry=registry)
+
+    def errors(self, data: Any) -> list[ValidationError]:
+        """What the library says of an object."""
+        from referencing.exceptions import Unresolvable
+
+        try:
+            return list(self._validator.iter_errors(data))
+        except RecursionError:
+            raise JobspecError(f"{self._file}: the JSON Schema refers to itself without an end, or is nested too deep") from None
+        except (AttributeError, TypeError) as error:
+            raise JobspecError(f"{self._file}: no JSON Schema, or what it refers to is none: {error}") from None
+        except Unresolvable as error:
+            raise JobspecError(f"{self._file}: it refers to {_reference(error)}, which {_why(error)}") from None
 
 
 def _retrieve(uri: str) -> Resource[Any]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.targets import Target
+    from jobspec.validation.given.json_schemas import JSONSchema
     from jobspec.validation.verdict import Status
 
 CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -55,6 +56,7 @@ class Kinds:
         self._wrong: dict[tuple[str, str], list[Diagnostic]] = {}
         self._known: dict[tuple[str, str], CustomKind] = {}
         self._schemas = _templates(schema_locations)
+        self._json_schemas: dict[str, JSONSchema] = {}
 
     def _add(self, crd: Document) -> None:
         name = defined_by(crd)
@@ -100,7 +102,9 @@ class Kinds:
         file = json_schemas.find(document, self._schemas)
         if not file:
             return None
-        diagnostics = told(document, json_schemas.problems(document, file))
+        if file not in self._json_schemas:
+            self._json_schemas[file] = json_schemas.JSONSchema(file)
+        diagnostics = told(document, json_schemas.problems(document, self._json_schemas[file]))
         return "invalid" if diagnostics else "partly", diagnostics
 
 
