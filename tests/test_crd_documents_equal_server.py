@@ -84,9 +84,17 @@ def _place(field: str) -> str:
 
 
 def _without_followers(theirs: set[str]) -> set[str]:
-    """Without defaults where a type or `uniqueItems` is refused: the server judges them by what it refuses, too."""
-    judged = any(field.endswith((".uniqueItems", ".type")) for field in theirs)
-    return {field for field in theirs if ".default" not in field} if judged else theirs
+    """Without defaults in whose schema a type or `uniqueItems` is refused: the server judges them by what it refuses, too."""
+    refused = [field for field in theirs if field.endswith((".uniqueItems", ".type"))]
+    return {
+        field
+        for field in theirs
+        if ".default" not in field or not any(_is_inside(each, field.partition(".default")[0]) for each in refused)
+    }
+
+
+def _is_inside(inner: str, outer: str) -> bool:
+    return inner.startswith(outer) and inner[len(outer)] in ".["
 
 
 def _causes(theirs: set[str]) -> set[str]:
@@ -102,7 +110,7 @@ def _is_near(one: str, other: str) -> bool:
     if any(second in other and one == other.partition(second)[0] + first for first, second in _SECOND):
         return True
     inner, outer = sorted((one, other), key=len, reverse=True)
-    return inner == outer or not outer or (inner.startswith(outer) and inner[len(outer)] in ".[")
+    return inner == outer or not outer or _is_inside(inner, outer)
 
 
 @pytest.mark.slow
