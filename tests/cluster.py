@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from jobspec.cli import main
-from jobspec.cluster.client import MANAGER
+from jobspec.server.client import MANAGER
 from tests.reference import ROOT
 from tests.server import Server
 

@@ -12,10 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from jobspec.cluster.client import Client
-from jobspec.cluster.envtest import control_plane
-from jobspec.cluster.preparation import install_kinds
-from jobspec.cluster.server import Server
+from jobspec.server.api_server import Server
+from jobspec.server.client import Client
+from jobspec.server.envtest import control_plane
+from jobspec.server.preparation import install_kinds
 from jobspec.targets import KINDS, choose
 
 

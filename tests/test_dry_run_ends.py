@@ -15,10 +15,10 @@ from threading import Event
 import pytest
 import yaml
 
-from jobspec.cluster.kubeconfig import of_config
-from jobspec.cluster.preparation import remove
-from jobspec.cluster.server import Server
 from jobspec.diagnostics import JobspecError
+from jobspec.server.api_server import Server
+from jobspec.server.kubeconfig import of_config
+from jobspec.server.preparation import remove
 from tests.cluster import answering, assets, config_of, environment, reply, servers_in
 from tests.reference import ROOT
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jobspec.cluster import pool
-from jobspec.cluster.client import Client
-from jobspec.cluster.envtest import control_plane
-from jobspec.cluster.kubeconfig import of_config
 from jobspec.diagnostics import JobspecError
+from jobspec.server import pool
+from jobspec.server.client import Client
+from jobspec.server.envtest import control_plane
+from jobspec.server.kubeconfig import of_config
 from tests import server as servers
 from tests.cluster import (
     KUSTOMIZE_PATCH,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from jobspec.cluster import asking, preparation
-from jobspec.cluster.client import YAML, Client
-from jobspec.cluster.envtest import control_plane
-from jobspec.cluster.question import from_file
-from jobspec.cluster.server import Server
 from jobspec.documents.files import Found
+from jobspec.server import asking, preparation
+from jobspec.server.api_server import Server
+from jobspec.server.client import YAML, Client
+from jobspec.server.envtest import control_plane
+from jobspec.server.question import from_file
 from jobspec.targets import KINDS, choose
 from tests import manifests
 from tests.cluster import Runner, assets

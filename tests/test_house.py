@@ -38,7 +38,7 @@ ORDER = [
     "jobspec.manifests",
     "jobspec.arrange",
     "jobspec.trees",
-    "jobspec.cluster",
+    "jobspec.server",
     "jobspec.commands",
     "jobspec.arguments",
     "jobspec.cli",
@@ -137,7 +137,7 @@ WITHIN = {
         "lay",
     ],
     "jobspec.reports": ["", "visible", "places", "excerpt", "text", "json", "junit", "sarif", "github", "formats"],
-    "jobspec.cluster": [
+    "jobspec.server": [
         "",
         "paths",
         "client",
@@ -145,7 +145,7 @@ WITHIN = {
         "pool",
         "question",
         "replies",
-        "server",
+        "api_server",
         "preparation",
         "webhooks",
         "asking",

@@ -7,17 +7,17 @@ import signal
 import sys
 from contextlib import closing, contextmanager, nullcontext
 
-from jobspec.cluster import asking, kind
-from jobspec.cluster.differences import difference
-from jobspec.cluster.envtest import control_plane
-from jobspec.cluster.kubeconfig import of_context
-from jobspec.cluster.question import File, from_file, row
-from jobspec.cluster.server import Answer, Server
 from jobspec.commands.inputs import load_layers, require_workload
 from jobspec.commands.output import deliver
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.files import find
 from jobspec.reports import FileReport
+from jobspec.server import asking, kind
+from jobspec.server.api_server import Answer, Server
+from jobspec.server.differences import difference
+from jobspec.server.envtest import control_plane
+from jobspec.server.kubeconfig import of_context
+from jobspec.server.question import File, from_file, row
 from jobspec.targets import choose
 from jobspec.validation.given.kinds import Kinds, read_crds
 from jobspec.validation.verdict import verdict
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from jobspec.cluster.client import Client
-    from jobspec.cluster.question import Question
     from jobspec.commands.inputs import Inputs
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.server.client import Client
+    from jobspec.server.question import Question
     from jobspec.targets import Target
 
 

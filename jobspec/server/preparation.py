@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import time
 
-from jobspec.cluster.client import APPLY, MANAGER, Client
 from jobspec.diagnostics import JobspecError
+from jobspec.server.client import APPLY, MANAGER, Client
 from jobspec.targets import KINDS, OPERATORS
 
 TYPE_CHECKING = False
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from jobspec.cluster.question import Question
-    from jobspec.cluster.server import Server
+    from jobspec.server.api_server import Server
+    from jobspec.server.question import Question
     from jobspec.targets import Target
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

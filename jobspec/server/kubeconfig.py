@@ -15,7 +15,7 @@ try:
 except ModuleNotFoundError:
     raise JobspecError("dry-run needs the Python package `kubernetes`: pip install 'jobspec-k8s[dry-run]'") from None
 
-from jobspec.cluster.client import Client
+from jobspec.server.client import Client
 
 if TYPE_CHECKING:
     from typing import Any

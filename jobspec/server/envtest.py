@@ -8,16 +8,16 @@ import socket
 import time
 from contextlib import closing, contextmanager
 
-from jobspec.cluster.kubeconfig import of_config
-from jobspec.cluster.programs import programs
 from jobspec.diagnostics import JobspecError
+from jobspec.server.kubeconfig import of_config
+from jobspec.server.programs import programs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.cluster.client import Client
-    from jobspec.cluster.programs import Programs
+    from jobspec.server.client import Client
+    from jobspec.server.programs import Programs
 
 _ETCD = "etcd"
 _SERVER = "kube-apiserver"

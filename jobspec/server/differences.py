@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from jobspec.cluster.question import Question
-    from jobspec.cluster.server import Answer
+    from jobspec.server.api_server import Answer
+    from jobspec.server.question import Question
     from jobspec.targets import Target
 
 #: What the server keeps about an object, and nobody writes.

@@ -6,17 +6,17 @@ import re
 import threading
 from urllib.parse import quote
 
-from jobspec.cluster import replies
-from jobspec.cluster.client import APPLY, MANAGER, YAML
 from jobspec.diagnostics import JobspecError
+from jobspec.server import replies
+from jobspec.server.client import APPLY, MANAGER, YAML
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from jobspec.cluster.client import Client, Reply
-    from jobspec.cluster.question import Question
     from jobspec.diagnostics import Diagnostic
+    from jobspec.server.client import Client, Reply
+    from jobspec.server.question import Question
 
 _DRY = {"dryRun": "All", "fieldValidation": "Strict", "fieldManager": MANAGER}
 _API_VERSION = re.compile(r"(?:([a-z0-9.-]+)/)?([a-z0-9]+)")

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
     from typing import Any
 
-    from jobspec.cluster.question import Question
-    from jobspec.cluster.server import Answer, Resource, Server
     from jobspec.judge import Judged
+    from jobspec.server.api_server import Answer, Resource, Server
+    from jobspec.server.question import Question
     from jobspec.targets import Target
 
 #: The kinds of objects that webhooks look for on behalf of others.

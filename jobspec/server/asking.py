@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager, nullcontext
 
-from jobspec.cluster import pool, preparation, webhooks
 from jobspec.runtimes.runtime import API_VERSION, Reference, is_meant, shipped
+from jobspec.server import pool, preparation, webhooks
 from jobspec.targets import KINDS, OPERATORS
 from jobspec.validation.given.kinds import CRD, defined_by
 from jobspec.validation.verdict import verdict
@@ -16,10 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from jobspec.cluster.question import Question
-    from jobspec.cluster.server import Answer, Server
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.server.api_server import Answer, Server
+    from jobspec.server.question import Question
     from jobspec.targets import Target
 
 _NAMESPACE = ("v1", "Namespace")

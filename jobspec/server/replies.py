@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
-from jobspec.cluster.paths import resolve
 from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.server.paths import resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from jobspec.cluster.client import Reply
-    from jobspec.cluster.question import Question
     from jobspec.diagnostics import Path, Severity
+    from jobspec.server.client import Reply
+    from jobspec.server.question import Question
 
 #: Why a cause of a refusal is one, to the rule that it falls under; what a reason leaves open, the words say.
 _REASONS = {

@@ -8,14 +8,14 @@ import tempfile
 
 import yaml
 
-from jobspec.cluster.kubeconfig import of_config
 from jobspec.diagnostics import JobspecError
+from jobspec.server.kubeconfig import of_config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobspec.cluster.client import Client
+    from jobspec.server.client import Client
 
 NAME = "jobspec"
 _READY_SECONDS = 180
