@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 import pytest
 
-from tests import seeds
+from tests.support import seeds
 
 
 def pytest_configure() -> None:

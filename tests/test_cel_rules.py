@@ -20,10 +20,10 @@ from jobspec.judge import World
 from jobspec.manifests import check
 from jobspec.schemas.files import files
 from jobspec.targets import choose
-from tests import server as servers
-from tests.ruled import MAKERS
-from tests.seeds import settled_seed
-from tests.server import Server
+from tests.support import server as servers
+from tests.support.ruled import MAKERS
+from tests.support.seeds import settled_seed
+from tests.support.server import Server
 
 _NAMES = some.text(some.sampled_from("az09-.A_ä\n"), max_size=6) | some.integers(60, 66).map("a".__mul__)
 _URIS = some.lists(some.sampled_from(["s3", "hf", "S", "1", "+", ".-", "_", "ä", ":", "/", "://", "a", "\n", " "]), max_size=5).map("".join)

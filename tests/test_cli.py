@@ -14,9 +14,9 @@ from jobspec.diagnostics import RULES
 from jobspec.reports import FileReport
 from jobspec.reports.formats import report
 from jobspec.targets import choose
-from tests.manifests import COMPOSE, CONFIG, JOB, write
-from tests.processes import RELEASES, command, environment, run, run_here
-from tests.reference import ROOT
+from tests.support.manifests import COMPOSE, CONFIG, JOB, write
+from tests.support.processes import RELEASES, command, environment, run, run_here
+from tests.support.reference import ROOT
 
 BAD = JOB.replace("replicas", "replica")
 CONTRACT = ROOT / "schemas" / "trainer.json"  # follows from the trainer, not from the models

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobspec import data
-from tests.reference import ROOT
+from tests.support.reference import ROOT
 
 FILES = sorted([*(ROOT / "schemas" / "compiled").rglob("*.json"), *(ROOT / "jobspec" / "runtimes").glob("*.json")])
 

@@ -16,7 +16,7 @@ import pytest
 from jobspec import trees
 from jobspec.cli import main
 from jobspec.diagnostics import JobspecError
-from tests.manifests import JOB
+from tests.support.manifests import JOB
 
 OLD = {"a.yaml": "old a\n", "b.yaml": "old b\n", "old.yaml": "gone\n"}
 NEW = {"a.yaml": "new a\n", "b.yaml": "old b\n", "new.yaml": "came\n"}

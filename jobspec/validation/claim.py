@@ -1,6 +1,6 @@
 """What the API server's own code checks in a PersistentVolumeClaim that it creates, beyond its structure and names.
 
-`tests/test_claim_equals_server.py` holds it equal to a server. What that code does not look at: `volumeName`, limits, requests
+`tests/live/test_claim_equals_server.py` holds it equal to a server. What that code does not look at: `volumeName`, limits, requests
 of anything but `storage`, a storage class in an annotation, names of data sources, and all of `status`, which a create drops.
 """
 

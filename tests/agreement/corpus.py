@@ -10,9 +10,9 @@ from random import Random
 
 from jobspec import shapes
 from jobspec.targets import KINDS
-from tests.mutants import Change
-from tests.reference import ROOT, folder
-from tests.server import PLURALS
+from tests.support.mutants import Change
+from tests.support.reference import ROOT, folder
+from tests.support.server import PLURALS
 
 VERSIONS = {kind: version for version, kind in KINDS if kind in PLURALS}
 _KIND = re.compile(rf"^kind: *[\"']?({'|'.join(VERSIONS)})[\"']? *(?:#.*)?$", re.MULTILINE)

@@ -13,7 +13,7 @@ from jobspec.judge import World
 from jobspec.manifests import Checked, check
 from tests.agreement import known
 from tests.agreement.corpus import Case
-from tests.server import Answer, Server
+from tests.support.server import Answer, Server
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _THREADS = 6

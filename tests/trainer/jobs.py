@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from tests.reference import ROOT
+from tests.support.reference import ROOT
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the server's libraries read it once
 _SERVER = multiprocessing.get_context("forkserver")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reference import ROOT
+from tests.support.reference import ROOT
 from tests.trainer import idx
 
 

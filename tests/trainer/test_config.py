@@ -6,7 +6,7 @@ import sys
 import pytest
 from pydantic import ValidationError
 
-from tests.reference import ROOT
+from tests.support.reference import ROOT
 from trainer.config import Config, Refusal, flag, parse
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from tests.reference import ROOT, folder
+from tests.support.reference import ROOT, folder
 from trainer import contract
 from trainer.config import Refusal, parse
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.reference import ROOT, folder
+from tests.support.reference import ROOT, folder
 from tests.trainer import idx, jobs
 from trainer.config import Refusal, parse
 from trainer.processes import Place, place

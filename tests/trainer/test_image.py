@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.reference import ROOT
+from tests.support.reference import ROOT
 
 FOLDER = ROOT / "trainer"
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.reference import ROOT
+from tests.support.reference import ROOT
 from trainer.config import Refusal
 from trainer.plot import Run, draw, events, main, read
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reference import ROOT
+from tests.support.reference import ROOT
 from tests.trainer import idx, jobs
 from trainer.config import Refusal, parse
 from trainer.processes import Place, place, threads

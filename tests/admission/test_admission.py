@@ -1,0 +1,171 @@
+"""Webhooks: the lines that a rule is written beside are the lines that it is reported for, at the releases of the first line."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobspec.catalogue import ADMISSION
+from jobspec.documents.files import Found
+from jobspec.documents.stored import Stored
+from jobspec.judge import World
+from jobspec.manifests import check, load
+from jobspec.targets import choose
+from tests.support.reference import ROOT
+
+CASES = sorted(path for path in (ROOT / "tests" / "cases" / "admission").glob("*.yaml") if not path.stem.endswith(".old"))
+_EXPECTATION = re.compile(r"# ~ ([a-z, -]+)$")
+_JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {{name: {name}}}
+spec: {{runtimeRef: {{name: {runtime}}}, initializer: {{dataset: {{}}}}}}
+"""
+_RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {{name: {name}}}
+spec: {spec}
+"""
+
+
+def _stored(path: Path) -> Stored | None:
+    old = path.with_suffix(".old.yaml")
+    return Stored(load(Found(str(old), named=True), choose([]))[0]) if old.exists() else None
+
+
+def _expected(text: str) -> list[tuple[int, str]]:
+    lines = enumerate(text.splitlines(), 1)
+    return sorted((number, rule) for number, line in lines if (match := _EXPECTATION.search(line)) for rule in match[1].split(", "))
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path) -> None:
+    text = path.read_text()
+    target = choose(text.splitlines()[0].removeprefix("# target: ").split())
+    found = check(Found(str(path), named=True), target, (), World(stored=_stored(path))).report.diagnostics
+    assert sorted((each.mark.line, each.rule) for each in found) == _expected(text)
+    assert all(each.mark.column and each.message for each in found)
+
+
+def test_every_rule_has_a_case_that_trips_it() -> None:
+    tripped = {rule for path in CASES for _, rule in _expected(path.read_text())}
+    assert {rule.name for each in ADMISSION for rule in each} <= tripped
+
+
+def test_without_webhooks_nothing_of_them_is_said() -> None:
+    found = {each.rule for path in CASES for each in _said(path, World(webhooks=False, stored=_stored(path)))}
+    assert not found & {"unresolved-reference", *(rule.name for each in ADMISSION for rule in each)}
+
+
+def _said(path: Path, world: World) -> list[Any]:
+    target = choose(path.read_text().splitlines()[0].removeprefix("# target: ").split())
+    return check(Found(str(path), named=True), target, (), world).report.diagnostics
+
+
+def test_fields_are_spelt_as_the_webhook_spells_them() -> None:
+    path = ROOT / "tests" / "cases" / "admission" / "trainjob.yaml"
+    found = check(Found(str(path), named=True), choose([]), (), World(closed=True)).report.diagnostics
+    assert {each.rule: each.field for each in found if each.document in (4, 5)} == {
+        "unresolved-reference": "spec.RuntimeRef",
+        "initializer-job": "spec.runtimeRef",
+        "undecodable-value": "spec.trainer.resourcesPerNode.limits[cpu]",
+        "reserved-environment": "spec.trainer.env",
+        "patch-manager": "spec.runtimePatches.manager",
+        "patched-environment": "spec.runtimePatches",
+    }
+
+
+def _jobspec(*arguments: str, cwd: Path, text: str = "") -> tuple[int, dict[str, Any]]:
+    """The exit code and the JSON report of `validate`."""
+    command = [sys.executable, "-m", "jobspec", "validate", "-o", "json", *arguments]
+    done = subprocess.run(command, cwd=cwd, input=text, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def _rules(report: dict[str, Any]) -> list[tuple[str, str, str]]:
+    return [(each["path"], said["rule"], said["severity"]) for each in report["files"] for said in each["diagnostics"]]
+
+
+_MOUNTING = """\
+{template: {spec: {replicatedJobs: [{name: dataset-initializer, template: {spec: {template: {spec: {
+  containers: [{name: dataset-initializer, volumeMounts: [{name: initializer, mountPath: /data}]}]}}}}}]}}}"""
+
+
+def test_a_runtime_is_looked_for_among_the_given_files(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(_JOB.format(name="a", runtime="team"))
+    (tmp_path / "runtime.yaml").write_text(_RUNTIME.format(name="team", spec=_MOUNTING))
+    assert _rules(_jobspec("job.yaml", cwd=tmp_path)[1]) == [("job.yaml", "unresolved-reference", "warning")]
+    assert _jobspec("job.yaml", "runtime.yaml", "--closed-world", cwd=tmp_path)[0] == 0
+    (tmp_path / "runtime.yaml").write_text(_RUNTIME.format(name="team", spec="{mlPolicy: {numNodes: 1}}"))
+    assert _rules(_jobspec("job.yaml", "runtime.yaml", cwd=tmp_path)[1]) == [("job.yaml", "initializer-job", "error")]
+
+
+def test_a_runtime_from_standard_input_is_a_given_one(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(_JOB.format(name="a", runtime="team"))
+    code, report = _jobspec("job.yaml", "-", "--closed-world", cwd=tmp_path, text=_RUNTIME.format(name="team", spec=_MOUNTING))
+    assert (code, _rules(report)) == (0, [])
+
+
+def test_a_given_runtime_goes_before_a_shipped_one_and_one_in_the_same_file_before_both(tmp_path: Path) -> None:
+    job = _JOB.format(name="a", runtime="torch-distributed")
+    good = _RUNTIME.format(name="torch-distributed", spec=_MOUNTING)
+    (tmp_path / "job.yaml").write_text(job)
+    assert _rules(_jobspec("job.yaml", cwd=tmp_path)[1]) == [("job.yaml", "initializer-job", "error")]
+    (tmp_path / "runtime.yaml").write_text(good)
+    assert _jobspec(".", cwd=tmp_path)[0] == 0
+    (tmp_path / "runtime.yaml").write_text(_RUNTIME.format(name="torch-distributed", spec="{mlPolicy: {numNodes: 1}}"))
+    (tmp_path / "job.yaml").write_text(f"{job}---\n{good}")
+    assert _jobspec(".", cwd=tmp_path)[0] == 0
+
+
+def test_of_two_given_runtimes_nobody_knows_which_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(_JOB.format(name="a", runtime="team"))
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(_RUNTIME.format(name="team", spec=_MOUNTING))
+    assert _rules(_jobspec(".", cwd=tmp_path)[1]) == [("./job.yaml", "unresolved-reference", "warning")]
+    assert _rules(_jobspec(".", "--closed-world", cwd=tmp_path)[1]) == [("./job.yaml", "unresolved-reference", "error")]
+
+
+def test_a_runtime_that_is_refused_is_none(tmp_path: Path) -> None:
+    refused = _RUNTIME.format(name="team", spec="{mlPolicy: {numNodes: many}}")
+    (tmp_path / "job.yaml").write_text(_JOB.format(name="a", runtime="team"))
+    (tmp_path / "runtime.yaml").write_text(refused)
+    both = [("./job.yaml", "unresolved-reference", "error"), ("./runtime.yaml", "wrong-type", "error")]
+    assert _rules(_jobspec(".", "--closed-world", cwd=tmp_path)[1]) == both
+    (tmp_path / "runtime.yaml").unlink()
+    (tmp_path / "job.yaml").write_text(f"{_JOB.format(name='a', runtime='team')}---\n{refused}")
+    assert _rules(_jobspec(".", cwd=tmp_path)[1]) == [("./job.yaml", "wrong-type", "error")]
+    _, report = _jobspec(".", "--closed-world", cwd=tmp_path)
+    assert [document["status"] for document in report["files"][0]["documents"]] == ["invalid", "invalid"]
+
+
+def test_what_a_given_runtime_needs_is_looked_for_too(tmp_path: Path) -> None:
+    pods = "{spec: {priorityClassName: high, containers: [{name: node}]}}"
+    jobs = f"[{{name: node, template: {{spec: {{template: {pods}}}}}}}]"
+    spec = f"{{podGroupPolicy: {{volcano: {{}}}}, template: {{spec: {{replicatedJobs: {jobs}}}}}}}"
+    (tmp_path / "job.yaml").write_text(_JOB.format(name="a", runtime="team").replace(", initializer: {dataset: {}}", ""))
+    (tmp_path / "runtime.yaml").write_text(_RUNTIME.format(name="team", spec=spec))
+    assert _rules(_jobspec(".", cwd=tmp_path)[1]) == [("./job.yaml", "unresolved-reference", "warning")]
+    (tmp_path / "class.yaml").write_text("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 1\n")
+    assert _rules(_jobspec(".", "--closed-world", cwd=tmp_path)[1]) == []
+
+
+def test_many_files_find_their_runtime_in_whatever_process_they_are_checked(tmp_path: Path) -> None:
+    for number in range(60):
+        (tmp_path / f"{number}.yaml").write_text(_JOB.format(name=f"job-{number}", runtime="team"))
+    (tmp_path / "runtime.yaml").write_text(_RUNTIME.format(name="team", spec=_MOUNTING))
+    code, report = _jobspec(".", "--closed-world", cwd=tmp_path)
+    assert (code, report["summary"]["valid"]) == (0, 61)
+
+
+def test_the_options_leave_webhooks_out_and_close_the_world(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(_JOB.format(name="a", runtime="absent"))
+    assert _jobspec("job.yaml", cwd=tmp_path)[0] == 0
+    assert _jobspec("job.yaml", "--closed-world", cwd=tmp_path)[0] == 1
+    assert _rules(_jobspec("job.yaml", "--closed-world", "--no-admission", cwd=tmp_path)[1]) == []

@@ -1,0 +1,341 @@
+"""`jobspec explain`: fields of every kind, on every release, at any width."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from random import Random
+from typing import Annotated, Any, ClassVar
+
+import pytest
+from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic import Field
+
+from jobspec import models
+from jobspec.commands.explain import _layout
+from jobspec.diagnostics import JobspecError, Key
+from jobspec.models.base import (
+    AtomicDict,
+    Int32,
+    IntOrString,
+    Keyed,
+    Model,
+    Pattern,
+    Quantity,
+    Resource,
+    Rule,
+    SetList,
+    Since,
+    Time,
+    Type,
+    Until,
+)
+from jobspec.models.meta import ObjectMeta
+from jobspec.schemas import explain, places
+from jobspec.schemas.structure import structure_of
+from jobspec.targets import KINDS, RELEASES, choose
+from tests.support.reference import ROOT
+
+NEWEST = choose([])
+
+
+class Part(Model):
+    """A part, which has a name."""
+
+    name: Annotated[str, MinLen(1), MaxLen(63), Pattern("^[a-z]+$")] = Field(description="name of the part")
+    size: Annotated[Int32, Since("trainer", "2.1", Ge(1)), Since("trainer", "2.2", Le(8))] = Field(2, description="how large it is")
+    old: Annotated[str | None, Until("trainer", "2.1", use="`size`")] = Field(
+        None, description="what it once was, before sizes were numbers"
+    )
+
+
+class Thing(Model):
+    """A thing that has one field of each sort."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="example.com", version="v1", kind="Thing", plural="things", component="trainer", status=False
+    )
+
+    api_version: str = Field("example.com/v1", description="group and version")
+    kind: str = Field("Thing", description="the kind")
+    metadata: ObjectMeta | None = Field(None, description="name and so on")
+    part: Part | None = Field(None, description="the one part")
+    parts: Annotated[list[Part] | None, Keyed("name"), Since("trainer", "2.2", MaxLen(4))] = Field(None, description="many parts")
+    by_name: dict[str, Part] | None = Field(None, description="parts by any name")
+    limits: dict[str, Quantity] | None = Field(None, description="amounts")
+    labels: AtomicDict[str] | None = Field(None, description="texts")
+    words: Annotated[list[Annotated[str, MaxLen(9)]] | None, Until("trainer", "2.2")] = Field(None, description="a few words")
+    tags: SetList[str] | None = Field(None, description="different words")
+    count: Annotated[IntOrString | None, Since("trainer", "2.2", Type(Int32), Rule("self == oldSelf", "it is fixed"))] = Field(
+        None, description="how many, or `auto`"
+    )
+    when: Annotated[Time, Since("trainer", "2.3")] = Field(description="the time")
+
+
+def _page(*steps: str, release: str = "2.3.0") -> explain.Page:
+    return explain.page(Thing, steps, release)
+
+
+def test_a_field_whose_type_and_rules_differ_between_releases() -> None:
+    assert _page("count") == explain.Page(
+        title="Thing.count",
+        type="integer",
+        version="example.com/v1, trainer 2.3.0",
+        note="",
+        meaning=["How many, or `auto`."],
+        facts={
+            "type": ["integer (since 2.2.0)", "int-or-string (until 2.1.0)"],
+            "limits": ["32 bits: -2147483648 to 2147483647 (since 2.2.0)"],
+            "rules": ['cannot change ("it is fixed") (since 2.2.0)'],
+            "releases": ["trainer: all, 2.0.0 to 2.3.0"],
+        },
+        fields=[],
+        elsewhere=[],
+    )
+
+
+def test_an_object_its_fields_and_those_of_other_releases() -> None:
+    assert _page("part") == explain.Page(
+        title="Thing.part",
+        type="Part",
+        version="example.com/v1, trainer 2.3.0",
+        note="",
+        meaning=["The one part.", "A part, which has a name."],
+        facts={"releases": ["trainer: all, 2.0.0 to 2.3.0"]},
+        fields=[
+            explain.Field("name", "string, required", "name of the part"),
+            explain.Field("size", "integer", "how large it is"),
+        ],
+        elsewhere=[explain.Field("old", "string", "until 2.0.0; use `size`: what it once was, before sizes were numbers")],
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "facts"),
+    [
+        (
+            ("parts",),
+            {
+                "limits": ["at most 4 items (since 2.2.0)"],
+                "list": ["no two items have the same `name`; a server-side apply merges by it"],
+                "overlays": ["merge the items by `name`"],
+            },
+        ),
+        (("part", "name"), {"required": ["yes"], "limits": ["1 to 63 characters", "matches `^[a-z]+$`"]}),
+        (
+            ("part", "size"),
+            {
+                "default": ["2"],
+                "limits": ["1 to 8 (since 2.2.0)", "32 bits: -2147483648 to 2147483647", "at least 1 (2.1.0 only)"],
+            },
+        ),
+        (("limits",), {"each value": ["an integer, or text such as `500m` or `8Gi`"]}),
+        (("limits", "nvidia", "com/gpu"), {"limits": ["an integer, or text such as `500m` or `8Gi`"]}),
+        (("labels",), {"object": ["a server-side apply replaces it as a whole"]}),
+        (("tags",), {"list": ["no item stands twice"], "overlays": ["replace the list; `$append` adds to it"]}),
+    ],
+)
+def test_facts(steps: tuple[str, ...], facts: dict[str, list[str]]) -> None:
+    assert _page(*steps).facts == {**facts, "releases": ["trainer: all, 2.0.0 to 2.3.0"]}
+
+
+def test_a_field_of_an_earlier_release() -> None:
+    page = _page("words")
+    assert page.note == "trainer 2.3.0 does not have it: it was removed in 2.2.0."
+    assert page.version == "example.com/v1, trainer 2.1.0"
+    assert page.facts == {
+        "each item": ["at most 9 characters"],
+        "list": ["a server-side apply replaces it as a whole"],
+        "overlays": ["replace the list; `$append` adds to it"],
+        "releases": ["trainer: until 2.1.0"],
+    }
+    page = _page("part", "old")
+    assert page.note == "trainer 2.3.0 does not have it: it was removed in 2.1.0; use `size`."
+    assert page.facts == {"releases": ["trainer: until 2.0.0; use `size`"]}
+    assert _page("part", "old", release="2.0.0").note == ""
+
+
+def test_a_field_of_a_later_release() -> None:
+    page = _page("when", release="2.1.0")
+    assert page.note == "trainer 2.1.0 does not have it yet: it came with 2.3.0."
+    assert page.facts["releases"] == ["trainer: since 2.3.0"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "title"),
+    [
+        (("parts", "name"), "Thing.parts[].name"),
+        (("parts", Key(""), "name"), "Thing.parts[].name"),
+        (("parts", Key("3"), "name"), "Thing.parts[3].name"),
+        (("parts", "3", "name"), "Thing.parts[3].name"),
+        (("byName", "name"), "Thing.byName[].name"),
+        (("byName", "worker", "name"), "Thing.byName[worker].name"),
+        (("byName", Key("name"), "name"), "Thing.byName[name].name"),
+        (("limits", "nvidia", "com/gpu"), "Thing.limits[nvidia.com/gpu]"),
+        (("metadata", "labels", Key("a.b/c")), "Thing.metadata.labels[a.b/c]"),
+    ],
+)
+def test_items_and_values_are_passed_through(steps: tuple[str, ...], title: str) -> None:
+    assert _page(*steps).title == title
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (("prat",), "`Thing` has no field `prat`: did you mean `Thing.part`?"),
+        (("Count",), "`Thing` has no field `Count`: did you mean `Thing.count`?"),
+        (("size",), "`Thing` has no field `size`: did you mean `Thing.part.size`?"),
+        (("wrods",), "`Thing` has no field `wrods`: did you mean `Thing.words`?"),  # which another release has
+        (("byName", "sise"), "`Thing.byName[]` has no field `sise`: did you mean `Thing.byName[].size`?"),
+        (("part", "qqq"), "`Thing.part` has no field `qqq`: the fields are name, size"),
+        (("part", Key("0")), "`Thing.part` is no list or map, so `[0]` is nothing in it"),
+        (("count", "a"), "`Thing.count` (integer) has no fields, so no `a`"),
+    ],
+)
+def test_what_is_not_there(steps: tuple[str, ...], message: str) -> None:
+    with pytest.raises(JobspecError) as caught:
+        _page(*steps)
+    assert str(caught.value) == message
+
+
+PAGE = """\
+Thing.part <Part>
+example.com/v1, trainer 2.3.0
+
+    The one part.
+
+    A part, which has a name.
+
+releases  trainer: all, 2.0.0 to 2.3.0
+
+fields:
+  name  string, required  name of the part
+  size  integer           how large it is
+
+fields of other releases:
+  old  string  until 2.0.0; use `size`: what it once was, before sizes
+               were numbers
+"""
+NARROW = """\
+fields:
+  name <string, required>
+      name of the part
+  size <integer>
+      how large it is
+"""
+
+
+def test_the_layout() -> None:
+    assert list(_layout(_page("part"), 70)) == PAGE.splitlines()
+    narrow = list(_layout(_page("part"), 50))
+    assert narrow[narrow.index("fields:") :][:5] == NARROW.splitlines()
+
+
+EVERY = [(kind, release) for (_, kind), component in KINDS.items() for release in RELEASES[component]]
+
+
+def _paths(structure: dict[str, Any], steps: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The steps to every place of a kind."""
+    for name, child in structure.get("fields", {}).items():
+        yield (*steps, name)
+        yield from _paths(child, (*steps, name))
+    for inner in (structure[each] for each in ("items", "values") if each in structure):
+        yield (*steps, Key(""))
+        yield from _paths(inner, (*steps, Key("")))
+
+
+@pytest.mark.parametrize(("kind", "release"), EVERY)
+def test_every_place_of_every_kind_is_explained(kind: str, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "structure_of", cache(structure_of))
+    model: type[Model] = getattr(models, kind)
+    paths = list(_paths(structure_of(model, release)))
+    for steps in Random(release).sample(paths, min(len(paths), 120)):
+        page = explain.page(model, steps, release)
+        assert page.note == ""
+        assert page.meaning[0][0].isupper() or page.meaning[0][0] in "`0123456789"
+        assert all(text.endswith((".", ")")) for text in page.meaning)
+        assert page.title == kind + "".join(f"[{step}]" if isinstance(step, Key) else f".{step}" for step in steps)
+        for width in (60, 80, 120):
+            title, *lines = _layout(page, width)
+            assert title == f"{page.title} <{page.type}>"
+            assert [line for line in lines if len(line) > width and not _is_one_word(line)] == []
+
+
+def _is_one_word(line: str) -> bool:
+    """Whether a line is too long for one word's sake: the name of a field, or a rule's expression."""
+    return max(map(len, line.split())) > 30
+
+
+def _jobspec(*arguments: str, columns: int = 80) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    return subprocess.run([sys.executable, "-m", "jobspec", "explain", *arguments], env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("kind", ["TrainJob", "trainjob", "TRAINJOB"])
+def test_a_kind_in_any_case(kind: str) -> None:
+    done = _jobspec(f"{kind}.spec.runtimeRef.name")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("TrainJob.spec.runtimeRef.name <string>\ntrainer.kubeflow.org/v1alpha1, trainer 2.3.0\n")
+
+
+def test_a_field_as_messages_spell_it() -> None:
+    """The `field` of a diagnostic can be pasted behind the kind."""
+    for path in ("[Worker].template.spec.containers[0].image", ".Worker.template.spec.containers.image"):
+        done = _jobspec(f"PyTorchJob.spec.pytorchReplicaSpecs{path}")
+        assert done.stdout.startswith("PyTorchJob.spec.pytorchReplicaSpecs[Worker].template.spec.containers[")
+
+
+def test_the_release_is_the_targets() -> None:
+    done = _jobspec("TrainJob.spec.podTemplateOverrides")
+    assert done.returncode == 0
+    assert "trainer 2.3.0 does not have it: it was removed in 2.2.0; use\n    `runtimePatches`." in done.stdout
+    done = _jobspec("TrainJob.spec.podTemplateOverrides", "--target", "trainer=2.1")
+    assert done.returncode == 0
+    assert "does not have it" not in done.stdout
+    assert "trainer: 2.1.0 only; use `runtimePatches`" in done.stdout
+
+
+def test_the_width_is_the_terminals() -> None:
+    wide, narrow = (_jobspec("PyTorchJob.spec.runPolicy", columns=columns).stdout.splitlines() for columns in (120, 60))
+    assert 100 < max(map(len, wide)) <= 120
+    assert max(map(len, narrow)) <= 60
+
+
+def test_recursive() -> None:
+    done = _jobspec("TrainJob.spec.runtimeRef", "--recursive")
+    assert (done.returncode, done.stdout) == (0, "name <string, required>\nkind <string>\napiGroup <string>\n")
+    lines = _jobspec("PyTorchJob.spec", "--recursive").stdout.splitlines()
+    assert lines[0] == "runPolicy <RunPolicy>"
+    at = lines.index("  template <PodTemplateSpec>")
+    assert lines[at + 1] == "    metadata <EmbeddedMeta>"
+    assert "        name <string, required>" in lines[at:]
+    done = _jobspec("TrainJob.spec.podTemplateOverrides", "--recursive")
+    message = "trainer 2.3.0 does not have it: it was removed in 2.2.0; use `runtimePatches`."
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"jobspec: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("TrainJbo.spec", "no kind `TrainJbo`: did you mean `TrainJob`?"),
+        ("TrainJbo", "no rule or kind `TrainJbo`: did you mean `TrainJob`?"),
+        ("unknown-feild", "no rule or kind `unknown-feild`: did you mean `unknown-field`?"),
+        ("PyTorchJob.spec.cleanPodPolicy", "did you mean `PyTorchJob.spec.runPolicy.cleanPodPolicy`?"),
+        ("TrainJob.spec.trianer", "`TrainJob.spec` has no field `trianer`: did you mean `TrainJob.spec.trainer`?"),
+        ("TrainJob..spec", "`TrainJob..spec` is no rule and no path: write KIND.PATH, such as TrainJob.spec.trainer"),
+        ("", "`` is no rule and no path: write KIND.PATH, such as TrainJob.spec.trainer"),
+        ("Pod.spec", "no kind `Pod`: the kinds are "),
+    ],
+)
+def test_a_typo(name: str, message: str) -> None:
+    done = _jobspec(name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_readme_shows_what_is_printed() -> None:
+    (command, shown) = re.findall(r"```console\n\$ jobspec explain (\S+)\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
+    assert _jobspec(command).stdout == shown

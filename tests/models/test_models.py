@@ -1,0 +1,139 @@
+"""Building jobs in Python: strict, frozen, and the same document as in YAML."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any, get_args, get_origin
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from jobspec.models import PersistentVolumeClaim, PyTorchJob, roots
+from jobspec.models.base import Keyed, Merge, Model
+from jobspec.models.meta import ObjectMeta
+from jobspec.models.pod.container import Container, ContainerPort
+from jobspec.models.pod.resources import ResourceRequirements
+from jobspec.models.pod.spec import PodSpec
+from jobspec.models.pod.template import PodTemplateSpec
+from jobspec.models.pytorchjob import ElasticPolicy, PyTorchJobSpec, ReplicaSpec
+from tests.support.reference import ROOT
+
+GUIDE = yaml.safe_load((ROOT / "tests" / "cases" / "guides" / "simple.yaml").read_text())
+
+
+def _models(annotation: Any, around: frozenset[type[Model]] = frozenset()) -> Iterator[type[Model]]:
+    """Every model that an annotation leads to; one that stands inside of itself, once."""
+    if isinstance(annotation, type) and issubclass(annotation, Model) and annotation not in around:
+        yield annotation
+        for info in annotation.model_fields.values():
+            yield from _models(info.annotation, around | {annotation})
+    for argument in get_args(annotation):
+        yield from _models(argument, around)
+
+
+EVERY = sorted({model for root in roots() for model in _models(root)}, key=lambda model: model.__name__)
+
+
+def _dump(model: Model) -> dict[str, Any]:
+    return model.model_dump(by_alias=True, exclude_unset=True)
+
+
+def test_a_job_in_python_is_the_document_in_yaml() -> None:
+    container = Container(
+        name="pytorch",
+        image="docker.io/kubeflowkatib/pytorch-mnist:v1beta1-45c5727",
+        image_pull_policy="Always",
+        command=["python3", "/opt/pytorch-mnist/mnist.py", "--epochs=10"],
+    )
+    replica = ReplicaSpec(replicas=1, restart_policy="OnFailure", template=PodTemplateSpec(spec=PodSpec(containers=[container])))
+    job = PyTorchJob(
+        api_version="kubeflow.org/v1",
+        kind="PyTorchJob",
+        metadata=ObjectMeta(name="pytorch-simple"),
+        spec=PyTorchJobSpec(pytorch_replica_specs={"Master": replica, "Worker": replica}),
+    )
+    assert _dump(job) == GUIDE
+
+
+def test_a_document_in_yaml_is_the_job_in_python() -> None:
+    assert _dump(PyTorchJob.model_validate(GUIDE)) == GUIDE
+
+
+def test_a_claim() -> None:
+    data = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}},
+    }
+    assert _dump(PersistentVolumeClaim.model_validate(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "where"),
+    [
+        (ReplicaSpec, {"replicas": "3"}, ("replicas",)),
+        (ReplicaSpec, {"replicas": True}, ("replicas",)),
+        (ReplicaSpec, {"replicas": 2**31}, ("replicas",)),
+        (ReplicaSpec, {"replicaz": 3}, ("replicaz",)),
+        (PyTorchJobSpec, {}, ("pytorchReplicaSpecs",)),
+        (PyTorchJobSpec, {"nprocPerNode": 2, "pytorchReplicaSpecs": {}}, ("nprocPerNode",)),
+        (ContainerPort, {"containerPort": 80, "protocol": 6}, ("protocol",)),
+    ],
+)
+def test_strict(model: type[Model], data: dict[str, Any], where: tuple[str, ...]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(data)
+    assert [error["loc"] for error in caught.value.errors()] == [where]
+
+
+def test_a_quantity_that_is_none() -> None:
+    ResourceRequirements(limits={"cpu": 2, "memory": "8Gi"})
+    with pytest.raises(ValidationError):
+        ResourceRequirements(limits={"memory": "8GB"})
+
+
+def test_frozen() -> None:
+    container = Container(name="pytorch")
+    with pytest.raises(ValidationError):
+        container.name = "other"  # type: ignore[misc]
+
+
+def test_names_that_no_rule_makes() -> None:
+    assert _dump(PodSpec(host_ipc=True, host_pid=True, containers=[])) == {"hostIPC": True, "hostPID": True, "containers": []}
+    assert _dump(ElasticPolicy(n_proc_per_node=2, rdzv_id="x")) == {"nProcPerNode": 2, "rdzvId": "x"}
+    assert _dump(PyTorchJobSpec(nproc_per_node="2", pytorch_replica_specs={})) == {"nprocPerNode": "2", "pytorchReplicaSpecs": {}}
+
+
+@pytest.mark.parametrize("model", EVERY, ids=lambda model: str(model.__name__))
+def test_every_model_and_field_is_described(model: type[Model]) -> None:
+    assert model.__doc__
+    for name, info in model.model_fields.items():
+        assert info.description, name
+        assert info.description[0] not in " .", name
+        assert not info.description.endswith("."), name
+        assert len(info.description) <= 140, name
+
+
+def _item(annotation: Any) -> Any:
+    """What a list holds, wherever it stands in an annotation."""
+    if get_origin(annotation) is list:
+        return get_args(annotation)[0]
+    return next(filter(None, map(_item, get_args(annotation))), None)
+
+
+def test_merge_keys_are_fields_of_the_items() -> None:
+    for model in EVERY:
+        for name, info in model.model_fields.items():
+            for fact in info.metadata:
+                if isinstance(fact, Keyed | Merge):
+                    fields = {field.alias for field in _item(info.annotation).model_fields.values()}
+                    assert set(fact.keys) <= fields, (model, name)
+
+
+def test_importing_one_kind_does_not_load_the_others() -> None:
+    code = "from jobspec.models import PersistentVolumeClaim; import sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "jobspec.models.persistentvolumeclaim" in loaded
+    assert "jobspec.models.pytorchjob" not in loaded

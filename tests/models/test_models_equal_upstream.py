@@ -1,0 +1,79 @@
+"""The models and upstream's CRDs say the same, in both directions: every node, but for descriptions, which are our own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jobspec import models
+from jobspec.models.base import Model
+from jobspec.schemas.crd import crd
+from jobspec.schemas.files import files
+from jobspec.targets import KINDS, OPERATORS, RELEASES
+from tests.support.reference import ROOT, folder
+
+CASES = [(kind, release) for (_, kind), component in KINDS.items() if component in OPERATORS for release in RELEASES[component]]
+
+
+def _ours(kind: str, release: str) -> dict[str, Any]:
+    model: type[Model] = getattr(models, kind)
+    return crd(model, release)
+
+
+def _upstream(kind: str, release: str) -> dict[str, Any]:
+    (path,) = folder("crds").glob(f"{kind.lower()}s.*@v{release}.yaml")
+    document: dict[str, Any] = yaml.load(path.read_text(), yaml.CSafeLoader)
+    return document
+
+
+def _comparable(node: Any, path: str = "") -> dict[str, Any]:
+    """Every leaf by its path, descriptions of the schema left out, what has no order sorted."""
+    if isinstance(node, dict):
+        in_schema = "/openAPIV3Schema" in path and not path.endswith("/properties")
+        kept = {key: value for key, value in node.items() if not (in_schema and key == "description")}
+        return {"": {}} if not kept else {leaf: value for key, value in kept.items() for leaf, value in _at(f"{path}/{key}", value).items()}
+    if isinstance(node, list) and path.endswith(("/required", "/enum")):
+        return {path: sorted(node)}
+    return {leaf: value for index, item in enumerate(node) for leaf, value in _at(f"{path}/{index}", item).items()}
+
+
+def _at(path: str, value: Any) -> dict[str, Any]:
+    return _comparable(value, path) if value and isinstance(value, dict | list) else {path: value}
+
+
+def _differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+    one, other = _comparable(ours), _comparable(theirs)
+    return [
+        f"{path}: ours {one.get(path, 'nothing')!r}, upstream's {other.get(path, 'nothing')!r}"
+        for path in sorted(one.keys() | other.keys())
+        if (path in one, one.get(path)) != (path in other, other.get(path))
+    ]
+
+
+@pytest.mark.parametrize(("kind", "release"), CASES)
+def test_our_crd_equals_upstreams_node_by_node(kind: str, release: str) -> None:
+    theirs = _upstream(kind, release)
+    del theirs["metadata"]["annotations"]  # which generator wrote it
+    assert _differences(_ours(kind, release), theirs) == []
+
+
+def test_every_crd_of_these_kinds_is_compared() -> None:
+    groups = {version.partition("/")[0] for (version, _), component in KINDS.items() if component in OPERATORS}
+    stored = {path.name for path in folder("crds").glob("*.yaml") if path.name.partition("@")[0].partition(".")[2] in groups}
+    assert {Path(f"{crd(getattr(models, kind), release)['metadata']['name']}@v{release}.yaml").name for kind, release in CASES} == stored
+
+
+def test_committed_schemas_are_what_the_models_give() -> None:
+    fresh = dict(files())
+    folders = {name.partition("/")[0] for name in fresh}
+    paths = [path for each in folders for path in (ROOT / "schemas" / each).rglob("*.json")]
+    assert {path.relative_to(ROOT / "schemas").as_posix(): path.read_text() for path in paths} == fresh
+
+
+def test_a_compiled_schema_holds_each_shape_once() -> None:
+    for name, text in files():
+        if name.startswith("compiled/"):
+            shapes = [json.dumps(shape) for shape in json.loads(text)["shapes"]]
+            assert len(shapes) == len(set(shapes)), name

@@ -1,0 +1,275 @@
+"""Overlays on jobs: the cases in `tests/cases/overlays`, and the shipped ones through the command line."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jobspec.documents.files import Found
+from jobspec.judge import World
+from jobspec.manifests import check
+from jobspec.overlays.layer import load, shipped
+from jobspec.targets import choose
+from tests.support.reference import ROOT
+
+FOLDER = ROOT / "tests" / "cases" / "overlays"
+TARGET = choose([])
+JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: job}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      template:
+        spec:
+"""
+OVERLAY = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Overlay
+metadata: {{name: {}}}
+spec:
+"""
+
+
+def cases() -> list[Any]:
+    found = []
+    for path in sorted(FOLDER.glob("*.txt")):
+        for text in re.split(r"^=== case: ", path.read_text(), flags=re.M)[1:]:
+            title, _, parts = text.partition("\n")
+            found.append(pytest.param(sections(parts), id=f"{path.stem}: {title}"))
+    return found
+
+
+def sections(text: str) -> dict[str, str]:
+    names_and_bodies = re.split(r"^=== (.+)\n", text, flags=re.M)[1:]
+    return dict(zip(names_and_bodies[::2], names_and_bodies[1::2], strict=True))
+
+
+def indented(text: str, depth: int) -> str:
+    return "".join(" " * depth + line if line.strip() else line for line in text.splitlines(keepends=True))
+
+
+def write_files(parts: dict[str, str], folder: Path) -> tuple[Path, list[Path]]:
+    """The base and the overlays of a case as files."""
+    base = folder / "base.yaml"
+    base.write_text(parts.get("base") or JOB + indented(parts["pod"], 10))
+    overlays = []
+    for name, text in parts.items():
+        if name not in ("base", "pod", "set", "target", "expected pod", "expected documents"):
+            whole = text if text.startswith("apiVersion") else OVERLAY.format(name) + indented(text, 2)
+            overlays.append(folder / f"{name}.yaml")
+            overlays[-1].write_text(whole)
+    return base, overlays
+
+
+def expected_diagnostics(files: list[Path]) -> list[tuple[str, int, str, str]]:
+    """File, line, rule and words of the message, as the comments say."""
+    found = []
+    for path in files:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if match := re.search(r"# ~ ([a-z-]+):? ?(.*)$", line):
+                found.append((path.name, number, match[1], match[2].replace("{a}", str(path.with_name("a.yaml")))))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("parts", cases())
+def test_case(parts: dict[str, str], tmp_path: Path) -> None:
+    base, overlays = write_files(parts, tmp_path)
+    target = choose(parts.get("target", "").split())
+    layers, problems = load(list(map(str, overlays)), parts.get("set", "").split(), target)
+    documents: list[Any] = []
+    if not problems:
+        checked = check(Found(str(base), named=True), target, layers, World(webhooks=False))
+        problems = checked.report.diagnostics
+        documents = [document.data for document in checked.documents]
+    got = sorted((Path(each.mark.file).name, each.mark.line, each.rule, each.message) for each in problems)
+    expected = expected_diagnostics([base, *overlays])
+    assert [each[:3] for each in expected] == [each[:3] for each in got], got
+    for (*_, words), (*_, message) in zip(expected, got, strict=True):
+        assert words in message
+    for each in problems:
+        assert each.mark.layer == ("" if each.mark.file == str(base) else Path(each.mark.file).stem)
+    if "expected documents" in parts:
+        assert list(filter(None, yaml.safe_load_all(parts["expected documents"]))) == documents
+    elif "expected pod" in parts:
+        assert yaml.safe_load(parts["expected pod"]) == documents[0]["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    else:
+        assert any(each.severity == "error" for each in problems)
+
+
+BASE = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: mnist, namespace: team}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - {name: pytorch, image: "train:1", args: [--backend, gloo]}
+    Worker:
+      template:
+        spec:
+          containers:
+          - {name: pytorch, image: "train:1", args: [--backend=gloo]}
+"""
+CONTAINER = {"name": "pytorch", "image": "train:1"}
+MASTER = {**CONTAINER, "args": ["--backend", "gloo"]}
+WORKER = {**CONTAINER, "args": ["--backend=gloo"]}
+
+
+def jobspec(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "jobspec", *arguments], input=text, capture_output=True, text=True, cwd=ROOT)
+
+
+def rendered(*overlays: str, sets: tuple[str, ...] = ()) -> list[Any]:
+    options = [word for name in overlays for word in ("--overlay", name)] + [word for text in sets for word in ("--set", text)]
+    result = jobspec("render", "-", *options, text=BASE)
+    assert (result.returncode, result.stderr) == (0, "")
+    return list(yaml.safe_load_all(result.stdout))
+
+
+def templates(documents: list[Any]) -> tuple[Any, Any]:
+    roles = documents[0]["spec"]["pytorchReplicaSpecs"]
+    return roles["Master"]["template"], roles["Worker"]["template"]
+
+
+def pods(master: Any, worker: Any, **more: Any) -> tuple[Any, Any]:
+    return {"spec": {"containers": [master], **more}}, {"spec": {"containers": [worker]}}
+
+
+def test_every_shipped_overlay_has_a_test_here() -> None:
+    assert shipped() == ["cpu", "gpu-nccl", "istio-off", "pvc-output"]
+
+
+def test_cpu_says_nothing_that_is_not_asked_of_it() -> None:
+    assert templates(rendered("cpu")) == pods(MASTER, WORKER)
+
+
+def test_cpu_with_all_parameters() -> None:
+    amounts = {"cpu": 2, "memory": "8Gi"}
+    resources = {"resources": {"requests": amounts, "limits": amounts}}
+    master, worker = {**CONTAINER, "args": ["--backend", "mpi"], **resources}, {**CONTAINER, "args": ["--backend=mpi"], **resources}
+    assert templates(rendered("cpu", sets=("cpu.cpus=2", "cpu.memory=8Gi", "cpu.backend=mpi"))) == pods(master, worker)
+
+
+@pytest.mark.parametrize(("sets", "gpus"), [((), 1), (("gpu-nccl.gpus=4",), 4)])
+def test_gpu_nccl(sets: tuple[str, ...], gpus: int) -> None:
+    resources = {"resources": {"limits": {"nvidia.com/gpu": gpus}}}
+    master, worker = {**CONTAINER, "args": ["--backend", "nccl"], **resources}, {**CONTAINER, "args": ["--backend=nccl"], **resources}
+    assert templates(rendered("gpu-nccl", sets=sets)) == pods(master, worker)
+
+
+@pytest.mark.parametrize(
+    ("sets", "fields"),
+    [
+        ((), ["annotations", "labels"]),
+        (("istio-off.form=both",), ["annotations", "labels"]),
+        (("istio-off.form=annotation",), ["annotations"]),
+        (("istio-off.form=label",), ["labels"]),
+    ],
+)
+def test_istio_off(sets: tuple[str, ...], fields: list[str]) -> None:
+    metadata = {field: {"sidecar.istio.io/inject": "false"} for field in fields}
+    master, worker = pods(MASTER, WORKER)
+    assert templates(rendered("istio-off", sets=sets)) == ({"metadata": metadata, **master}, {"metadata": metadata, **worker})
+
+
+@pytest.mark.parametrize(("sets", "claim"), [((), "data"), (("pvc-output.claim=out",), "out")])
+def test_pvc_output_mounts_an_existing_claim_in_the_master(sets: tuple[str, ...], claim: str) -> None:
+    documents = rendered("pvc-output", sets=sets)
+    master = {**MASTER, "volumeMounts": [{"name": claim, "mountPath": "/opt/pytorch/output"}]}
+    volumes = [{"name": claim, "persistentVolumeClaim": {"claimName": claim}}]
+    assert templates(documents) == pods(master, WORKER, volumes=volumes)
+    assert len(documents) == 1
+
+
+@pytest.mark.parametrize(
+    ("sets", "spec"),
+    [
+        ((), {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}}),
+        (
+            ("pvc-output.size=1Ti", "pvc-output.class=fast", "pvc-output.access=ReadWriteMany"),
+            {"accessModes": ["ReadWriteMany"], "storageClassName": "fast", "resources": {"requests": {"storage": "1Ti"}}},
+        ),
+    ],
+)
+def test_pvc_output_adds_the_claim_on_demand(sets: tuple[str, ...], spec: Any) -> None:
+    _, claim = rendered("pvc-output", sets=("pvc-output.create=true", *sets))
+    metadata = {"name": "data", "namespace": "team"}
+    assert claim == {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+
+
+def test_all_that_go_together_go_together_in_any_order() -> None:
+    assert rendered("gpu-nccl", "istio-off", "pvc-output") == rendered("pvc-output", "istio-off", "gpu-nccl")
+
+
+def test_cpu_and_gpu_exclude_each_other_in_both_orders() -> None:
+    for pair in (("cpu", "gpu-nccl"), ("gpu-nccl", "cpu")):
+        result = jobspec("validate", "-", "-o", "json", *(word for name in pair for word in ("--overlay", name)), text=BASE)
+        (report,) = json.loads(result.stdout)["files"]
+        (problem,) = report["diagnostics"]
+        assert (result.returncode, problem["rule"]) == (1, "overlay-conflict")
+        assert problem["message"] == f"`{pair[1]}` and `{pair[0]}` exclude each other"
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "parameter"),
+    [
+        ("gpu-nccl.gpus=two", "wrong-parameter", "gpus"),
+        ("gpu-nccl.gpus=--5", "wrong-parameter", "gpus"),
+        ("gpu-nccl.gpus=" + "9" * 5000, "wrong-parameter", "gpus"),
+        ("gpu-nccl.gpus=0", "wrong-parameter", "gpus"),
+        ("gpu-nccl.gpu=2", "unknown-parameter", "parameters"),
+    ],
+)
+def test_a_parameter_is_complained_about_at_its_declaration(text: str, rule: str, parameter: str) -> None:
+    result = jobspec("render", "-", "--overlay", "gpu-nccl", "--set", text, "-o", "json", text=BASE)
+    assert result.returncode == 1, result.stderr
+    (report,) = json.loads(result.stderr)["files"]
+    (problem,) = report["diagnostics"]
+    line = (ROOT / "overlays" / "gpu-nccl.yaml").read_text().splitlines()[problem["line"] - 1]
+    assert (problem["rule"], problem["layer"], line.strip()) == (rule, "gpu-nccl", f"{parameter}:")
+    if rule == "unknown-parameter":
+        assert problem["hint"] == "did you mean `gpus`?"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--overlay", "gpu-ncl"), "no overlay `gpu-ncl`: did you mean `gpu-nccl`?"),
+        (("--overlay", "no/such.yaml"), "no overlay at no/such.yaml"),
+        (("--overlay", "cpu", "--set", "cpus=2"), "--set cpus=2: write OVERLAY.NAME=VALUE"),
+        (("--overlay", "cpu", "--set", "gpu-nccl.gpus=2"), "--set gpu-nccl.gpus=2: no overlay `gpu-nccl` is laid (laid: cpu)"),
+        (("--set", "cpu.cpus=2"), "no overlay `cpu` is laid (laid: none)"),
+    ],
+)
+def test_what_cannot_be_run_as_asked(arguments: tuple[str, ...], message: str) -> None:
+    result = jobspec("render", "-", *arguments, text=BASE)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert message in result.stderr
+
+
+def test_an_overlay_is_one_document_of_kind_overlay(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    for text, message in [(BASE, "this is no overlay, but a PyTorchJob"), ("", "holds one document, and this one 0")]:
+        path.write_text(text)
+        result = jobspec("render", "-", "--overlay", str(path), text=BASE)
+        assert result.returncode == 2
+        assert message in result.stderr
+
+
+def test_two_overlays_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text((ROOT / "overlays" / "cpu.yaml").read_text())
+    result = jobspec("render", "-", "--overlay", "cpu", "--overlay", str(path), text=BASE)
+    assert result.returncode == 2
+    assert "have the same name, cpu" in result.stderr

@@ -1,0 +1,379 @@
+"""How the house is built: imports go one way, and nothing heavy stands at the door."""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from jobspec.catalogue import ADMISSION, rules
+from jobspec.diagnostics import RULES
+from tests.support.reference import ROOT
+
+PACKAGE = ROOT / "jobspec"
+
+#: Lower may not import higher. A folder stands for all its modules; within one they are ordered by `WITHIN`.
+ORDER = [
+    "jobspec",
+    "jobspec.diagnostics",
+    "jobspec.targets",
+    "jobspec.data",
+    "jobspec.cel_rules",
+    "jobspec.models",
+    "jobspec.schemas",
+    "jobspec.shapes",
+    "jobspec.documents",
+    "jobspec.validation",
+    "jobspec.workloads",
+    "jobspec.runtimes",
+    "jobspec.admission",
+    "jobspec.catalogue",
+    "jobspec.overlays",
+    "jobspec.reports",
+    "jobspec.judge",
+    "jobspec.manifests",
+    "jobspec.arrange",
+    "jobspec.trees",
+    "jobspec.server",
+    "jobspec.commands",
+    "jobspec.arguments",
+    "jobspec.cli",
+    "jobspec.__main__",
+]
+WITHIN = {
+    "jobspec.schemas": ["", "structure", "compiled", "crd", "json_schema", "openapi", "places", "explain", "files"],
+    "jobspec.documents": ["", "scalars", "libyaml", "document", "stored", "syntax", "go_scanner", "alike", "reader", "writer", "files"],
+    "jobspec.validation": [
+        "",
+        "text_formats",
+        "formats",
+        "wording",
+        "structural",
+        "releases",
+        "builtin",
+        "metadata",
+        "regex",
+        "given",
+        "given.complete",
+        "given.correlation",
+        "given.values",
+        "given.embedded",
+        "given.shapes",
+        "cel",
+        "cel.paths",
+        "cel.addresses",
+        "cel.quantities",
+        "cel.versions",
+        "cel.named_formats",
+        "cel.rewriting",
+        "cel.syntax",
+        "cel.library",
+        "cel.signatures",
+        "cel.checking",
+        "cel.constants",
+        "cel.types",
+        "cel.evaluation",
+        "crds",
+        "crds.decode",
+        "crds.places",
+        "crds.structure",
+        "crds.schema",
+        "crds.columns",
+        "crds.conversion",
+        "crds.defaults",
+        "crds.rules",
+        "crds.updates",
+        "crds.definition",
+        "given.json_schemas",
+        "claim",
+        "claim_update",
+        "defaults",
+        "correlation",
+        "rules",
+        "updates",
+        "given.custom",
+        "verdict",
+        "given.kinds",
+        "indentation",
+    ],
+    "jobspec.runtimes": ["", "runtime"],
+    "jobspec.admission": [
+        "",
+        "rule",
+        "defaulting",
+        "decoding",
+        "names",
+        "pytorchjob",
+        "runtime",
+        "pods",
+        "policies",
+        "torchtune",
+        "trainjob",
+        "jobset",
+        "webhooks",
+        "references",
+    ],
+    "jobspec.overlays": [
+        "",
+        "tree",
+        "parameters",
+        "merge",
+        "flags",
+        "settings",
+        "statements",
+        "layer",
+        "companions",
+        "behind",
+        "entries",
+        "nodes",
+        "kept",
+        "inherited",
+        "laying",
+        "sharing",
+        "lay",
+    ],
+    "jobspec.reports": ["", "visible", "places", "excerpt", "text", "json", "junit", "sarif", "github", "formats"],
+    "jobspec.server": [
+        "",
+        "paths",
+        "client",
+        "kubeconfig",
+        "pool",
+        "question",
+        "replies",
+        "api_server",
+        "preparation",
+        "webhooks",
+        "asking",
+        "differences",
+        "kind",
+        "programs",
+        "envtest",
+    ],
+    "jobspec.commands": [
+        "",
+        "references",
+        "inputs",
+        "stored",
+        "spread",
+        "progress",
+        "output",
+        "validate",
+        "render",
+        "dry_run",
+        "explain",
+        "schema",
+    ],
+}
+
+
+@cache
+def _modules() -> list[tuple[str, Path]]:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return [(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"), path) for path in paths]
+
+
+@cache
+def _nodes(path: Path) -> list[ast.AST]:
+    """Everything that a module's code consists of."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
+def _imports(path: Path) -> Iterator[str]:
+    names = {name for name, _ in _modules()}
+    for node in _nodes(path):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in names else node.module
+
+
+def _rank(module: str) -> tuple[int, int]:
+    place = max((each for each in ORDER if module == each or (each != "jobspec" and module.startswith(each + "."))), key=len)
+    order = WITHIN.get(place)
+    return ORDER.index(place), order.index(module[len(place) + 1 :]) if order else 0
+
+
+def test_imports_go_one_way() -> None:
+    upwards = [
+        f"{module} imports {imported}"
+        for module, path in _modules()
+        if module != "jobspec"  # which only names, for type checkers, what it loads when asked
+        for imported in _imports(path)
+        if imported.startswith("jobspec") and _rank(imported) > _rank(module)
+    ]
+    assert upwards == []
+
+
+def test_modules_of_the_models_do_not_import_each_other_in_circles() -> None:
+    edges = {module: {each for each in _imports(path) if each.startswith("jobspec.models.")} for module, path in _modules()}
+    left = {module: needs for module, needs in edges.items() if module.startswith("jobspec.models.")}
+    while free := [module for module, needs in left.items() if not needs & left.keys() - {module}]:
+        for module in free:
+            del left[module]
+    assert not left
+
+
+def test_only_commands_print_read_the_environment_or_exit() -> None:
+    allowed = ("jobspec.cli", "jobspec.commands", "jobspec.__main__")
+    touching = {"print", "sys.exit", "os.environ", "os.getenv", "sys.stdout", "sys.stderr"}
+    found = [
+        f"{module}: {ast.unparse(node)}"
+        for module, path in _modules()
+        if not module.startswith(allowed)
+        for node in _nodes(path)
+        if isinstance(node, ast.Attribute | ast.Name) and ast.unparse(node) in touching
+    ]
+    assert found == []
+
+
+def _first_texts(name: str) -> Iterator[str]:
+    """The texts that the package writes as first argument of calls of a name."""
+    for _, path in _modules():
+        for node in _nodes(path):
+            match node:
+                case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called), args=[ast.Constant(value=str(text)), *_]) if (
+                    called == name
+                ):
+                    yield text
+
+
+def test_every_rule_that_code_gives_is_in_the_catalogue_and_the_other_way_round() -> None:
+    texts = {
+        node.value
+        for _, path in _modules()
+        if path != PACKAGE / "diagnostics.py"
+        for node in _nodes(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert [rule for rule in RULES if rule not in texts] == []
+    given = {rule for name in ("Diagnostic", "Problem", "problem") for rule in _first_texts(name)}
+    assert len(given) > 20
+    assert given <= RULES.keys()
+
+
+def test_every_rule_of_a_webhook_is_in_the_catalogue_under_a_name_of_its_own() -> None:
+    checks = {rule.check for each in ADMISSION for rule in each}
+    defined = {
+        node.name.replace("_", "-")
+        for module, path in _modules()
+        if module.startswith("jobspec.admission.")
+        for node in _nodes(path)
+        if isinstance(node, ast.FunctionDef) and [argument.arg for argument in node.args.args] == ["workload", "target"] and node.returns
+        if ast.unparse(node.returns) == "Iterator[Finding]" and not node.name.startswith("_")
+    }
+    named = {check.__name__.replace("_", "-") for check in checks}
+    assert len(checks) == len(named)
+    assert named == defined
+    assert not named & RULES.keys()
+    assert rules().keys() == named | RULES.keys()
+    assert [name for name, text in rules().items() if not text.endswith(".")] == []
+
+
+def _python(code: str, *arguments: str) -> set[str]:
+    """What some code prints on standard error, word by word, where nobody measures its coverage."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    command = [sys.executable, "-c", code, *arguments]
+    return set(subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stderr.split())
+
+
+def _loaded(*arguments: str) -> set[str]:
+    """The modules that Python has loaded at the end of a run."""
+    return _python(
+        "import atexit, sys, runpy\natexit.register(lambda: print(*sys.modules, file=sys.__stderr__))\n"
+        "runpy.run_module('jobspec', run_name='__main__')",
+        *arguments,
+    )
+
+
+def test_import_and_help_load_neither_yaml_nor_pydantic() -> None:
+    heavy = {"yaml", "pydantic", "torch", "json", "jobspec.documents.reader"}
+    assert not heavy & _python("import jobspec, sys; print(*sys.modules, file=sys.stderr)")
+    assert not heavy & _loaded("--help")
+
+
+#: What a verdict on a valid PyTorchJob loads of jobspec. Each module more costs every commit of every user; add it only with a reason.
+VALIDATE_LOADS = {
+    "jobspec",
+    "jobspec.admission",
+    "jobspec.admission.decoding",
+    "jobspec.admission.names",
+    "jobspec.admission.pytorchjob",
+    "jobspec.admission.rule",
+    "jobspec.admission.webhooks",
+    "jobspec.arguments",
+    "jobspec.cli",
+    "jobspec.commands",
+    "jobspec.commands.inputs",
+    "jobspec.commands.output",
+    "jobspec.commands.validate",
+    "jobspec.data",
+    "jobspec.diagnostics",
+    "jobspec.documents",
+    "jobspec.documents.document",
+    "jobspec.documents.files",
+    "jobspec.documents.libyaml",
+    "jobspec.documents.reader",
+    "jobspec.documents.scalars",
+    "jobspec.judge",
+    "jobspec.manifests",
+    "jobspec.reports",
+    "jobspec.reports.formats",
+    "jobspec.shapes",
+    "jobspec.targets",
+    "jobspec.validation",
+    "jobspec.validation.builtin",
+    "jobspec.validation.formats",
+    "jobspec.validation.metadata",
+    "jobspec.validation.structural",
+    "jobspec.validation.verdict",
+    "jobspec.validation.wording",
+    "jobspec.workloads",
+}
+
+NEVER_AT_THE_DOOR = {
+    "typing",
+    "dataclasses",
+    "pathlib",
+    "logging",
+    "inspect",
+    "difflib",
+    "pydantic",
+    "jsonschema",
+    "ruamel",
+    "kubernetes",
+    "tempfile",
+    "shutil",
+    "subprocess",
+    "multiprocessing",
+    "concurrent",
+}
+
+
+def test_what_validate_loads() -> None:
+    loaded = _loaded("validate", str(ROOT / "tests" / "cases" / "guides" / "simple.yaml"))
+    bare = _python("import sys, runpy; print(*sys.modules, file=sys.stderr)")
+    assert {module for module in loaded if module.startswith("jobspec")} == VALIDATE_LOADS
+    assert not NEVER_AT_THE_DOOR & loaded - bare
+
+
+@pytest.mark.parametrize("arguments", [("--overlay", "gpu-nccl"), ("--overlay", "cpu", "--overlay", "istio-off")])
+def test_render_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    loaded = _loaded("render", str(ROOT / "tests" / "cases" / "guides" / "simple.yaml"), *arguments)
+    assert not {"typing", "dataclasses", "pydantic", "jsonschema", "ruamel", "kubernetes"} & loaded
+
+
+def test_public_names_are_there_when_asked_for() -> None:
+    import jobspec
+
+    assert sorted(jobspec._HOMES) == sorted(jobspec.__all__)
+    assert all(getattr(jobspec, name) for name in jobspec.__all__)
+    assert set(jobspec.__all__) <= set(dir(jobspec))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = jobspec.nothing

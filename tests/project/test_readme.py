@@ -1,0 +1,110 @@
+"""What the README shows is what happens."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from jobspec.cli import _COMMANDS
+from jobspec.overlays.layer import shipped
+from jobspec.reports.formats import FORMATS
+from tests.support.reference import ROOT
+
+README = (ROOT / "README.md").read_text()
+
+
+def _block(language: str, containing: str) -> str:
+    found = [text for text in re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL) if containing in text]
+    assert len(found) == 1
+    return str(found[0])
+
+
+def _jobspec(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "jobspec", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def _before() -> str:
+    return "".join(line[1:] + "\n" for line in _block("diff", "PyTorchJob").splitlines() if line.startswith(" "))
+
+
+def _after() -> str:
+    return "".join(line[1:] + "\n" for line in _block("diff", "PyTorchJob").splitlines())
+
+
+def test_before_and_after(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(_before())
+    (command,) = [line.strip() for line in README.splitlines() if line.startswith("    jobspec render") and line.endswith("gpus=2")]
+    done = _jobspec(*command.split()[1:], folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == _after()
+    assert _jobspec("render", "job.yaml", folder=tmp_path).stdout == _before()
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
+def test_kustomize_drops_the_image_as_the_readme_says(tmp_path: Path) -> None:
+    containers = [{"name": "pytorch", "resources": {"limits": {"nvidia.com/gpu": 2}}}]
+    patch = yaml.safe_load(_before())
+    patch["spec"] = {"pytorchReplicaSpecs": {"Master": {"template": {"spec": {"containers": containers}}}}}
+    (tmp_path / "job.yaml").write_text(_before())
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump({"resources": ["job.yaml"], "patches": [{"patch": yaml.safe_dump(patch)}]}))
+    built = subprocess.run(["kubectl", "kustomize", str(tmp_path)], capture_output=True, text=True, check=True).stdout
+    assert yaml.safe_load(built)["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"] == containers
+
+
+def test_the_complaints(tmp_path: Path) -> None:
+    job = yaml.safe_load(_before())
+    job["spec"] = {"cleanPodPolicy": "None", **job["spec"]}
+    text = yaml.safe_dump(job, sort_keys=False).replace("replicas: 1", '\n      replicas: "1"').replace("\n\n", "\n# \n")
+    (tmp_path / "job.yaml").write_text(text)
+    shown = _block("console", "jobspec validate").partition("\n")[2]
+    assert _jobspec("validate", "job.yaml", folder=tmp_path).stdout == shown
+
+
+def test_the_example_of_an_overlay_does_what_its_comments_say(tmp_path: Path) -> None:
+    (tmp_path / "big.yaml").write_text(_block("yaml", "kind: Overlay"))
+    (tmp_path / "job.yaml").write_text(_before().replace('- "15"', '- "15"\n            - --model=small\n            - --debug'))
+    done = _jobspec("render", "job.yaml", "--overlay", "./big.yaml", folder=tmp_path)
+    assert done.stderr == ""
+    job = yaml.safe_load(done.stdout)
+    pod = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+    assert pod["containers"] == [
+        {
+            "name": "pytorch",
+            "image": "ghcr.io/example/mnist:1.4",
+            "args": ["--epochs", "15", "--model=large", "--amp"],
+            "resources": {"limits": {"nvidia.com/gpu": 8}},
+        }
+    ]
+    assert pod["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists"}]
+    assert pod["nodeSelector"] == {"pool": "large"}
+    assert job["spec"]["runPolicy"] == {"backoffLimit": 2}
+
+
+def test_the_table_of_overlays_names_all_of_them_and_their_parameters() -> None:
+    chapter = README.partition("\n## Overlays\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([\w-]+)` \| .* \| (.*) \|$", chapter, re.MULTILINE)
+    assert sorted(name for name, _ in rows) == shipped()
+    for name, parameters in rows:
+        declared = yaml.safe_load((ROOT / "overlays" / f"{name}.yaml").read_text())["spec"]["parameters"]
+        assert all(f"`{parameter}`" in parameters for parameter in declared), name
+
+
+def test_the_python_example_builds_the_job() -> None:
+    names = {"data": yaml.safe_load(_before())}
+    exec(_block("python", "model_validate") + "\ndumped = job.model_dump(by_alias=True, exclude_unset=True)", names)
+    assert names["dumped"] == names["data"]
+
+
+def test_the_table_of_formats_names_all_of_them() -> None:
+    (table,) = re.findall(r"^\| `-o` \| for \|\n\|---\|---\|\n((?:\|.*\n)+)", README, re.MULTILINE)
+    assert sorted(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == sorted(FORMATS)
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    shown = set(re.findall(r"\bjobspec ([a-z]+) ", README))
+    assert shown <= _COMMANDS.keys()
+    assert {"render", "validate", "explain"} <= shown

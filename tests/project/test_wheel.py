@@ -1,0 +1,86 @@
+"""The wheel, installed where this tree is not, does what the tree does."""
+
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from jobspec import __version__
+from tests.support.manifests import JOB
+from tests.support.reference import ROOT
+
+pytestmark = pytest.mark.slow
+
+
+def _run(*command: str | Path, cwd: Path) -> str:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE", "JOBSPEC"))}
+    done = subprocess.run(list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the source distribution, and the wheel that was built of that and not of the tree."""
+    folder = tmp_path_factory.mktemp("dist")
+    _run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
+    return folder
+
+
+def test_the_wheel_holds_the_package_its_overlays_and_schemas_and_no_more(dist: Path) -> None:
+    (wheel,) = dist.glob("*.whl")
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "jobspec").rglob("*") if path.suffix in (".py", ".typed", ".json")}
+    data = {f"jobspec/_data/{path.relative_to(ROOT).as_posix()}" for part in ("overlays", "schemas") for path in (ROOT / part).rglob("*.*")}
+    data = {name for name in data if (ROOT / name.removeprefix("jobspec/_data/")).is_file()}
+    assert "jobspec/py.typed" in package
+    assert names == package | data
+
+
+def test_the_source_distribution_holds_no_stray_files(dist: Path) -> None:
+    (sdist,) = dist.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"jobspec/cli.py", "overlays/cpu.yaml", "tests/project/test_wheel.py", "pyproject.toml", "LICENSE", "README.md"} <= names
+    assert not [name for name in names if re.search(r"(^|/)(\.venv|__pycache__|\.hypothesis|\.mypy_cache)/", name)]
+
+
+def _lend(requirements: list[str], place: Path) -> None:
+    """Give an environment what is required, and what that requires, from this one; everything else it has to do without."""
+    for requirement in map(Requirement, requirements):
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            lent = importlib.metadata.distribution(requirement.name)
+            assert requirement.specifier.contains(lent.version, prereleases=True), requirement
+            for name in {file.parts[0] for file in lent.files or ()} - {"..", "__pycache__", *os.listdir(place)}:
+                (place / name).symlink_to(str(lent.locate_file(name)))
+            _lend(lent.requires or [], place)
+
+
+def test_the_installed_wheel_works_outside_of_the_tree(dist: Path, tmp_path: Path) -> None:
+    (wheel,) = dist.glob("*.whl")
+    (tmp_path / "job.yaml").write_text(JOB)
+    _run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv", cwd=tmp_path)
+    programs = tmp_path / "venv" / "bin"
+    here = Path(_run(programs / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip())
+    _run(sys.executable, "-m", "pip", f"--python={programs / 'python'}", "install", "--no-deps", "--no-index", wheel, cwd=tmp_path)
+    (installed,) = importlib.metadata.distributions(path=[str(here)])
+    _lend(installed.requires or [], here)
+    where = _run(programs / "python", "-c", "import jobspec; print(jobspec.__file__)", cwd=tmp_path)
+    assert where.startswith(str(tmp_path / "venv"))
+    assert _run(programs / "jobspec", "--version", cwd=tmp_path) == f"jobspec {__version__}\n"
+    assert _run(programs / "jobspec", "validate", "job.yaml", cwd=tmp_path).startswith("1 document: 1 valid (")
+    assert _run(programs / "jobspec", "schema", "check", cwd=tmp_path) == ""
+    overlays = ["cpu", "istio-off", "pvc-output", "--set", "pvc-output.create=true"]
+    arguments = ["render", "job.yaml", *" --overlay ".join(["", *overlays[:3]]).split(), *overlays[3:]]
+    written = _run(programs / "python", "-m", "jobspec", *arguments, "--to", "out", cwd=tmp_path)
+    assert written == "out/persistentvolumeclaim-data.yaml\nout/pytorchjob-train.yaml\n"
+    assert _run(programs / "python", "-m", "jobspec", *arguments, cwd=tmp_path) == _run(
+        sys.executable, "-m", "jobspec", *arguments, cwd=tmp_path
+    )

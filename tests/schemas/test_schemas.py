@@ -1,0 +1,422 @@
+"""JSON Schemas and CRDs as other programs take them: jsonschema, kubeconform, kubectl and a real API server."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+
+from jobspec import models, shapes
+from jobspec.cli import main
+from jobspec.documents.document import Document
+from jobspec.documents.files import Found
+from jobspec.documents.reader import read
+from jobspec.judge import World
+from jobspec.manifests import check, load
+from jobspec.schemas.crd import crd
+from jobspec.schemas.json_schema import json_schema
+from jobspec.targets import KINDS, OPERATORS, RELEASES, choose, schema_path
+from jobspec.validation.verdict import verdict
+from tests.support import server as servers
+from tests.support.mutants import mutant
+from tests.support.reference import ROOT, folder
+from tests.support.server import Server
+
+CASES = ROOT / "tests" / "cases"
+EVERY = [(version, kind, component, release) for (version, kind), component in KINDS.items() for release in RELEASES[component]]
+CUSTOM = [(kind, release) for _, kind, component, release in EVERY if component in OPERATORS]
+TARGET = choose([])
+GUIDES = [path for path in sorted((CASES / "guides").glob("*.yaml")) if "kind: Overlay" not in path.read_text()]
+
+CONTAINERS = {"containers": [{"name": "node", "image": "example.com/train:v1"}]}
+JOB = {"name": "node", "template": {"spec": {"template": {"spec": CONTAINERS}}}}
+MANIFESTS = [
+    {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "a"},
+        "spec": {"runtimeRef": {"name": "torch-distributed"}, "trainer": {"numNodes": 2, "resourcesPerNode": {"limits": {"cpu": 2}}}},
+    },
+    {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {"name": "a"},
+        "spec": {"template": {"spec": {"replicatedJobs": [JOB]}}},
+    },
+    {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainingRuntime",
+        "metadata": {"name": "a"},
+        "spec": {"template": {"spec": {"replicatedJobs": [JOB]}}},
+    },
+    {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": "a"},
+        "spec": {"replicatedJobs": [JOB]},
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "a"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    },
+]
+
+#: What the verdict refuses and no JSON Schema of ours does, by rule; a claim's spec is judged by Go code, which is no schema at all.
+LOOSER = {
+    "duplicate-item": "JSON Schema cannot compare items by a key",
+    "invalid-crd": "a definition is checked by code",
+    "invalid-metadata": "labels, owners and finalizers have rules of their own",
+    "invalid-name": "names have rules of their own",
+    "missing-name": "either of two fields will do",
+    "out-of-range": "the scale subresource's limit is no limit of the field",
+    "rule-broken": "JSON Schema knows no CEL",
+    "wrong-format": "a time has to be in the calendar, which a pattern does not know",
+    "wrong-size": "a field that is null is none to the server",
+}
+
+
+@cache
+def _schema(kind: str, release: str) -> dict[str, Any]:
+    return json_schema(getattr(models, kind), release)
+
+
+def _jobspec(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "jobspec", *arguments], capture_output=True, text=True, **options)
+
+
+@pytest.mark.parametrize(("version", "kind", "component", "release"), EVERY)
+def test_a_json_schema_is_valid_and_says_whose_it_is(version: str, kind: str, component: str, release: str) -> None:
+    schema = _schema(kind, release)
+    Draft7Validator.check_schema(schema)
+    assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
+    assert schema["title"] == f"{kind} ({component} {release})"
+    assert {name: schema["properties"][name]["const"] for name in ("apiVersion", "kind")} == {"apiVersion": version, "kind": kind}
+
+
+def _subschemas(schema: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every schema that a place of a manifest is looked at by, but for those of `$defs`, whose places describe them."""
+    for name, child in schema.get("properties", {}).items():
+        yield f"{path}.{name}", child
+        yield from _subschemas(child, f"{path}.{name}")
+    for keyword in ("items", "additionalProperties"):
+        if isinstance(schema.get(keyword), dict):
+            yield f"{path}[]", schema[keyword]
+            yield from _subschemas(schema[keyword], f"{path}[]")
+
+
+@pytest.mark.parametrize(("version", "kind", "component", "release"), EVERY)
+def test_every_place_has_a_description_and_every_shape_stands_once(version: str, kind: str, component: str, release: str) -> None:
+    del version, component
+    schema = _schema(kind, release)
+    shared = schema["$defs"]
+    roots = [("", schema), *((name, shape) for name, shape in shared.items())]
+    places = [found for path, root in roots for found in _subschemas(root, path)]
+    assert len(places) > len(shared)
+    assert [path for path, place in places if not place.get("description")] == []
+    assert schema["description"]
+    shapes_by_model = [(name.rstrip("0123456789"), json.dumps(shape, sort_keys=True)) for name, shape in shared.items()]
+    assert len(shapes_by_model) == len(set(shapes_by_model))
+    used = set(re.findall(r'"#/\$defs/(\w+)"', json.dumps(schema)))
+    assert used == shared.keys()
+
+
+def _errors(document: Document) -> list[Any]:
+    release = TARGET[KINDS[document.api_version, document.kind]]
+    return list(Draft7Validator(_schema(document.kind, release)).iter_errors(document.data))
+
+
+def _in_status(error: Any) -> bool:
+    """A create drops the status whatever it is, which no schema can say."""
+    return list(error.absolute_path)[:1] == ["status"]
+
+
+def _judged(documents: Iterable[Document]) -> tuple[list[str], set[str]]:
+    """What the JSON Schemas alone refuse, and the rules of what the verdict alone refuses."""
+    stricter: list[str] = []
+    looser: set[str] = set()
+    for document in documents:
+        if (document.api_version, document.kind) in KINDS:
+            errors = _errors(document)
+            _, problems = verdict(document, TARGET)
+            refused = {problem.rule for problem in problems if problem.severity == "error"}
+            if not refused:
+                stricter += [
+                    f"{document.file}[{document.index}]: {each.json_path}: {each.message}" for each in errors if not _in_status(each)
+                ]
+            if refused and not errors and document.kind != "PersistentVolumeClaim":
+                looser |= refused
+    return stricter, looser
+
+
+def _documents(paths: Iterable[Path]) -> list[Document]:
+    return [document for path in sorted(paths) for document in load(Found(str(path), named=True), TARGET)[0]]
+
+
+def test_json_schemas_never_refuse_what_the_verdict_accepts() -> None:
+    documents = _documents(CASES.rglob("*.yaml"))
+    assert len(documents) > 60
+    stricter, looser = _judged(documents)
+    assert stricter == []
+    assert looser <= LOOSER.keys()
+
+
+def test_json_schemas_never_refuse_what_the_verdict_accepts_of_real_projects() -> None:
+    places = [folder("corpus", "manifests"), folder("corpus", "companions"), folder("golden", "probes")]
+    documents = _documents(path for place in places for path in place.rglob("*.y*ml"))
+    assert len(documents) > 300
+    stricter, looser = _judged(documents)
+    assert stricter == []
+    assert looser <= LOOSER.keys()
+
+
+def test_json_schemas_never_refuse_what_the_verdict_accepts_of_mutants() -> None:
+    bases = [*_documents((CASES / "guides").glob("*.yaml")), *(Document(manifest, lambda: None, file="") for manifest in MANIFESTS)]
+    random = Random(5)
+    documents = []
+    for base, text in random.choices([(base, yaml.safe_dump(base.data)) for base in bases], k=2500):
+        shape = shapes.load(base.api_version, base.kind, TARGET)
+        assert shape and shape.fields
+        if "status" in shape.fields:  # which mutants play with
+            found, problems = read(mutant(text, shape, random), file=base.kind)
+            documents += [] if problems else found[:1]
+    assert len(documents) > 1000
+    stricter, looser = _judged(documents)
+    assert stricter == []
+    assert looser <= LOOSER.keys()
+
+
+def test_what_a_json_schema_cannot_refuse_is_no_longer_than_it_has_to_be() -> None:
+    """Each rule that the list names has an example."""
+    trainjob = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\n"
+    pytorchjob = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {pytorchReplicaSpecs: {}}\n"
+    texts = {
+        "duplicate-item": trainjob + "metadata: {name: a}\nspec: {runtimeRef: {name: a}, runtimePatches: [{manager: a}, {manager: a}]}",
+        "invalid-crd": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: as.example.com}\n"
+        "spec: {group: example.com, scope: Namespaced, names: {kind: A, plural: as}, versions: [{name: v1, served: true, storage: false}]}",
+        "invalid-metadata": pytorchjob + "metadata: {name: a, labels: {-: a}}",
+        "invalid-name": pytorchjob + "metadata: {name: A}",
+        "missing-name": pytorchjob + "metadata: {}",
+        "out-of-range": pytorchjob.replace("{}", "{Worker: {replicas: -1}}") + "metadata: {name: a}",
+        "wrong-size": trainjob.replace("TrainJob", "TrainingRuntime") + "metadata: {name: a}\nspec: {mlPolicy: }",
+        "rule-broken": trainjob + "metadata: {name: a}\nspec: {runtimeRef: {name: a}, managedBy: a}",
+        "wrong-format": pytorchjob + "metadata: {name: a, creationTimestamp: '2026-02-30T00:00:00Z'}",
+    }
+    assert {rule: _judged(read(text, file=rule)[0]) for rule, text in texts.items()} == {rule: ([], {rule}) for rule in LOOSER}
+
+
+def _kubeconform(schemas: Path, *paths: Path) -> dict[str, str]:
+    """What kubeconform says to each resource, by file and name, with the message of a refusal."""
+    program = shutil.which("kubeconform")
+    if not program:
+        pytest.skip("kubeconform is not installed")
+    layout = "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"
+    locations = [f"{schemas}/{component}-{TARGET[component]}/{layout}" for component in OPERATORS]
+    options = [option for location in locations for option in ("-schema-location", location)]
+    done = subprocess.run([program, "-verbose", "-strict", "-output", "json", *options, *paths], capture_output=True, text=True)
+    assert done.stdout, done.stderr
+    told = json.loads(done.stdout)["resources"]
+    return {f"{Path(each['filename']).name} {each['name']}": f"{each['status']} {each['msg']}".strip() for each in told}
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("schemas")
+    assert _jobspec("schema", "export", str(place)).returncode == 0
+    return place
+
+
+def test_export_writes_what_is_committed_and_every_layout_is_named_by_kind_and_release(exported: Path) -> None:
+    written = {path.relative_to(exported).as_posix() for path in exported.rglob("*.json")}
+    paths = {schema_path(component, release, version, kind) for version, kind, component, release in EVERY}
+    assert written == paths | {f"compiled/{path}" for path in paths}
+    for name in sorted(paths):
+        assert json.loads((exported / name).read_text())["$schema"]
+
+
+def test_kubeconform_accepts_real_manifests(exported: Path, tmp_path: Path) -> None:
+    for manifest in MANIFESTS[:-1]:  # kubeconform brings the schemas of built-in kinds
+        (tmp_path / f"{manifest['kind']}.yaml").write_text(yaml.safe_dump(manifest))
+    told = _kubeconform(exported, *GUIDES, tmp_path)
+    assert len(told) >= 7
+    assert set(told.values()) == {"statusValid"}
+
+
+@pytest.mark.parametrize("name", ["missing-field", "unknown-field", "wrong-type", "ranges", "quantities", "null-pruning"])
+def test_kubeconform_refuses_what_the_verdict_refuses(name: str, exported: Path, tmp_path: Path) -> None:
+    """Each document of a case, told apart by a name of its own; the verdict's own count of refusals is what kubeconform comes to."""
+    documents = [each for each in _documents([CASES / "validate" / f"{name}.yaml"]) if each.kind == "PyTorchJob"]
+    expected = {}
+    for number, document in enumerate(documents):
+        path = tmp_path / f"{number}.yaml"
+        path.write_text(json.dumps(document.data))
+        ours = check(Found(str(path), named=True), TARGET, (), World(webhooks=False)).report
+        expected[path.name] = "statusInvalid" if ours.diagnostics else "statusValid"
+    assert "statusInvalid" in expected.values()
+    told = _kubeconform(exported, *(tmp_path / each for each in expected))
+    assert {resource.split()[0]: status.split()[0] for resource, status in told.items()} == expected
+
+
+def test_a_mistake_is_told_by_kubeconform_with_its_place(exported: Path, tmp_path: Path) -> None:
+    job = json.loads(json.dumps(MANIFESTS[0]).replace("numNodes", "numNodez"))
+    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    (told,) = _kubeconform(exported, tmp_path / "job.yaml").values()
+    assert told.startswith("statusInvalid")
+    assert "/spec/trainer" in told
+    assert "numNodez" in told
+
+
+def test_the_readme_names_schemas_that_exist() -> None:
+    readme = (ROOT / "README.md").read_text()
+    expected = schema_path("training-operator", TARGET["training-operator"], "kubeflow.org/v1", "PyTorchJob")
+    (line,) = re.findall(r"# yaml-language-server: \$schema=schemas/(\S+)", readme)
+    assert line == expected
+    (location,) = re.findall(r"-schema-location 'schemas/(\S+)'", readme)
+    for field, value in (("Group", "kubeflow.org"), ("ResourceKind", "pytorchjob"), ("ResourceAPIVersion", "v1")):
+        location = location.replace(f"{{{{.{field}}}}}", value)
+    assert location == expected
+
+
+def test_check_tells_stale_missing_and_needless_schemas(exported: Path, tmp_path: Path) -> None:
+    (tmp_path / "jobspec").symlink_to(ROOT / "jobspec")
+    shutil.copytree(exported, tmp_path / "schemas")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    (tmp_path / "schemas" / "other.json").write_text("{}")  # beside, not among them
+    (tmp_path / "schemas" / "jobspec-1" / "jobspec.dev" / "overlay_v1alpha1.json").write_text("{}\n")
+    (tmp_path / "schemas" / "compiled" / "kubernetes-1.36" / "core" / "persistentvolumeclaim_v1.json").unlink()
+    (tmp_path / "schemas" / "trainer-1.0.0").mkdir()
+    (tmp_path / "schemas" / "trainer-1.0.0" / "a.json").write_text("{}\n")
+    done = _jobspec("schema", "check", cwd=tmp_path, env=environment)
+    assert done.returncode == 1, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        "schemas/jobspec-1/jobspec.dev/overlay_v1alpha1.json",
+        "schemas/compiled/kubernetes-1.36/core/persistentvolumeclaim_v1.json",
+        "schemas/trainer-1.0.0/a.json",
+    ]
+
+
+def test_check_is_silent_where_nothing_is_wrong() -> None:
+    with redirect_stdout(StringIO()) as stream:
+        assert (main(["schema", "check"]), stream.getvalue()) == (0, "")
+
+
+def _printed(*arguments: str) -> str:
+    """What `schema crd` prints, in this process, which has the models already."""
+    with redirect_stdout(StringIO()) as stream:
+        assert main(["schema", "crd", *arguments]) == 0
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(("kind", "release"), CUSTOM)
+def test_the_command_prints_the_crd_as_yaml_and_as_one_line_of_json(kind: str, release: str) -> None:
+    component = KINDS[next(pair for pair in KINDS if pair[1] == kind)]
+    expected = crd(getattr(models, kind), release)
+
+    target = f"--target={component}={release}"
+    text = _printed(kind.lower(), "-o", "json", target)
+    assert (json.loads(text), text.count("\n"), text.count(": ") < text.count(":")) == (expected, 1, True)
+    assert yaml.load(_printed(kind.upper(), target), yaml.CSafeLoader) == expected
+
+
+def test_several_crds_are_a_stream_of_documents() -> None:
+    kinds = [kind for (_, kind), component in KINDS.items() if component in OPERATORS]
+    assert [each["spec"]["names"]["kind"] for each in yaml.load_all(_printed("--all"), yaml.CSafeLoader)] == kinds
+    lines = _printed("trainjob", "PyTorchJob", "-o", "json").splitlines()
+    assert [json.loads(line)["spec"]["names"]["kind"] for line in lines] == ["TrainJob", "PyTorchJob"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["PyTorchJobs"], "no kind `PyTorchJobs`: did you mean `PyTorchJob`?"),
+        (["Overlay"], "no kind `Overlay`: the kinds are PyTorchJob, TrainJob, TrainingRuntime, ClusterTrainingRuntime, JobSet"),
+        ([], "schema crd: name a KIND, or --all: PyTorchJob, TrainJob, TrainingRuntime, ClusterTrainingRuntime, JobSet"),
+        (
+            ["PyTorchJob", "--target", "training-operator=1.6"],
+            "--target training-operator=1.6: the known releases of training-operator are 1.7.0, 1.8.1, 1.9.0, 1.9.4",
+        ),
+    ],
+)
+def test_a_crd_that_is_not_there(arguments: list[str], message: str) -> None:
+    done = _jobspec("schema", "crd", *arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"jobspec: {message}\n")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    yield from servers.find()
+
+
+_GROUP = "jobspec.example.com"  # of nobody, so that the CRDs that the server has stay as they are
+
+
+def _elsewhere(document: dict[str, Any]) -> dict[str, Any]:
+    """A CRD in a group of the tests' own, otherwise as it is."""
+    plural = document["spec"]["names"]["plural"]
+    return {**document, "metadata": {**document["metadata"], "name": f"{plural}.{_GROUP}"}, "spec": {**document["spec"], "group": _GROUP}}
+
+
+@pytest.mark.parametrize(("kind", "release"), CUSTOM)
+def test_a_server_accepts_the_crd(kind: str, release: str, server: Server) -> None:
+    text = json.dumps(_elsewhere(crd(getattr(models, kind), release)))
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All&fieldValidation=Strict"
+    assert server.call("POST", path, text) == servers.Answer(201)
+    broken = text.replace('"type": "object"', '"type": "objet"', 1)
+    assert server.call("POST", path, broken).code == 422
+
+
+def _apply(document: dict[str, Any], *options: str) -> subprocess.CompletedProcess[str]:
+    """A client-side `kubectl apply`, which keeps all of the object in an annotation."""
+    environment = {**os.environ, "KUBECONFIG": str(servers.kubeconfig())}
+    command = ["kubectl", "apply", *options, "-f", "-"]
+    return subprocess.run(command, env=environment, input=json.dumps(document, separators=(",", ":")), capture_output=True, text=True)
+
+
+def _upstream(release: str) -> dict[str, Any]:
+    document: dict[str, Any] = yaml.load(folder("crds", f"pytorchjobs.kubeflow.org@v{release}.yaml").read_bytes(), yaml.CSafeLoader)
+    return document
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
+def test_a_client_side_apply_takes_our_pytorchjob_and_not_upstreams(server: Server) -> None:
+    path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/pytorchjobs.{_GROUP}"
+    release = TARGET["training-operator"]
+    server.call("DELETE", path)
+    try:
+        theirs = _apply(_elsewhere(_upstream(release)))
+        assert theirs.returncode == 1
+        assert "metadata.annotations: Too long: may not be more than 262144 bytes" in theirs.stderr
+        ours = _apply(_elsewhere(crd(models.PyTorchJob, release)))
+        assert (ours.returncode, ours.stdout) == (0, f"customresourcedefinition.apiextensions.k8s.io/pytorchjobs.{_GROUP} created\n")
+        assert server.call("GET", path).accepted
+    finally:
+        server.call("DELETE", path)
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
+@pytest.mark.parametrize("release", RELEASES["training-operator"])
+def test_a_client_side_apply_over_the_crd_of_the_server(release: str, server: Server) -> None:
+    del server  # known to have the kind
+    theirs = _apply(_upstream(release), "--dry-run=server")
+    assert ("Too long" in theirs.stderr) == bool(theirs.returncode) == (release not in ("1.7.0", "1.8.1"))  # which were shorter
+    ours = _apply(crd(models.PyTorchJob, release), "--dry-run=server")
+    assert ours.returncode == 0, ours.stderr
+
+
+@pytest.mark.parametrize("release", RELEASES["training-operator"])
+def test_the_pytorchjob_crd_is_small(release: str) -> None:
+    """The annotation of a client-side apply takes 262,144 bytes, with all other annotations."""
+    assert len(json.dumps(crd(models.PyTorchJob, release), separators=(",", ":")).encode()) < 250_000

@@ -1,0 +1,267 @@
+"""What tests of `jobspec dry-run` share: runs in this process, what a server has stored, and a webhook of our own."""
+
+import gc
+import http.server
+import json
+import os
+import ssl
+import subprocess
+import threading
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jobspec.cli import main
+from jobspec.server.client import MANAGER
+from tests.support.reference import ROOT
+from tests.support.server import Server
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run ended and what it told."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def report(self) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads(self.out)
+        return report
+
+    @property
+    def told(self) -> list[tuple[str, str, str]]:
+        """The diagnostics but for remarks: place, rule and field."""
+        return [(f"{Path(each['file']).name}:{each['line']}:{each['column']}", each["rule"], each["field"]) for each in self._told()]
+
+    @property
+    def statuses(self) -> list[str]:
+        return [each["status"] for file in self.report["files"] for each in file["documents"]]
+
+    @property
+    def messages(self) -> list[str]:
+        return [each["message"] for each in self._told()]
+
+    @property
+    def hints(self) -> list[str]:
+        return [each["hint"] for each in self._told()]
+
+    @property
+    def remarks(self) -> list[str]:
+        return [each["message"] for each in self._told(remarks=True)]
+
+    def _told(self, *, remarks: bool = False) -> list[dict[str, Any]]:
+        every = (each for file in self.report["files"] for each in file["diagnostics"])
+        return [each for each in every if (each["severity"] == "info") == remarks]
+
+
+class Runner:
+    """Runs dry-runs against the server of a kubeconfig."""
+
+    def __init__(self, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.kubeconfig = kubeconfig
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    @property
+    def context(self) -> str:
+        return str(yaml.safe_load(self.kubeconfig.read_text())["current-context"])
+
+    def __call__(self, *arguments: str | Path, output: str = "json", command: str = "dry-run") -> Run:
+        self._monkeypatch.setenv("KUBECONFIG", str(self.kubeconfig))
+        self._capsys.readouterr()
+        try:
+            code = main([command, *map(str, arguments), "-o", output])
+        finally:
+            gc.enable()  # which a command does without, and a test run cannot
+        out, err = self._capsys.readouterr()
+        return Run(code, out, err)
+
+    def validate(self, *arguments: str | Path) -> Run:
+        """What `validate` says, which asks no server."""
+        return self(*arguments, command="validate")
+
+    def ask(self, *arguments: str | Path, output: str = "json") -> Run:
+        """A run that names the context, as for a cluster of the user's."""
+        return self(*arguments, "--context", self.context, output=output)
+
+
+def assets() -> str:
+    """The folder of etcd and kube-apiserver; skips the test where there is none."""
+    place = os.environ.get("KUBEBUILDER_ASSETS")
+    if not place:
+        pytest.skip("KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver (see CONTRIBUTING.md)")
+    return place
+
+
+def environment(place: Path, **more: str) -> dict[str, str]:
+    """An environment with a home and a place for temporary files of its own."""
+    home, scratch = place / "home", place / "scratch"
+    home.mkdir(exist_ok=True)
+    scratch.mkdir(exist_ok=True)
+    left_out = ("KUBECONFIG", "KUBEBUILDER_ASSETS", "DOCKER_HOST")
+    kept = {name: value for name, value in os.environ.items() if name not in left_out}
+    return {**kept, "HOME": str(home), "TMPDIR": str(scratch), "PYTHONPATH": str(ROOT), **more}
+
+
+def servers_in(place: Path) -> list[int]:
+    """The process ids of the programs that run in a folder."""
+    return [int(each.name) for each in Path("/proc").glob("[0-9]*") if _runs_in(each, place)]
+
+
+def _runs_in(process: Path, place: Path) -> bool:
+    try:
+        return (process / "cwd").resolve().is_relative_to(place) and (
+            process / "cmdline"
+        ).read_bytes() != b""  # as that of one that has ended
+    except OSError:  # gone meanwhile
+        return False
+
+
+#: The one public manifest that `validate` checks only partly, and a server refuses: a Namespace with a field of kustomize's.
+KUSTOMIZE_PATCH = "manifests__overlays__kubeflow-platform__patches__remove-namespace.yaml[0]"
+
+
+def refused(report: dict[str, Any], *, aside: str = "") -> set[str]:
+    """The documents that have an error, by file and index, errors of the rule *aside* left aside."""
+    return {
+        f"{Path(file['path']).name}[{each['document']}]"
+        for file in report["files"]
+        for each in file["diagnostics"]
+        if each["severity"] == "error" and each["rule"] != aside
+    }
+
+
+#: What a server writes by itself, all the time, and what its controllers put into every namespace.
+_RESTLESS = {"leases", "events", "componentstatuses", "endpoints", "endpointslices", "apiservices", "ipaddresses"}
+_GIVEN = {("configmaps", "kube-root-ca.crt"), ("serviceaccounts", "default")}
+
+
+def stored(server: Server, namespace: str) -> dict[str, str]:
+    """The version of every object that a dry-run of these tests could have left, by its place.
+
+    That is all in a *namespace* of their own, and elsewhere what jobspec manages; others may use the server meanwhile.
+    """
+    groups = [f"/apis/{version['groupVersion']}" for group in server.get("/apis")["groups"] for version in group["versions"]]
+    found = {}
+    for path in ["/api/v1", *groups]:
+        for resource in server.get(path).get("resources", ()):
+            name = resource["name"]
+            if "list" in resource["verbs"] and name not in _RESTLESS:
+                for item in server.get(f"{path}/{name}").get("items") or ():
+                    metadata = item["metadata"]
+                    if _could_be_ours(metadata, namespace) and (name, metadata["name"]) not in _GIVEN:
+                        found[f"{path}/{name}/{metadata.get('namespace', '')}/{metadata['name']}"] = metadata["resourceVersion"]
+    return found
+
+
+def _could_be_ours(metadata: dict[str, Any], namespace: str) -> bool:
+    return metadata.get("namespace") == namespace or any(each.get("manager") == MANAGER for each in metadata.get("managedFields", ()))
+
+
+@contextmanager
+def untouched(server: Server, namespace: str) -> Iterator[None]:
+    """A namespace for dry-runs that leave nothing, there or anywhere."""
+    assert server.has_namespace(namespace)
+    try:
+        before = stored(server, namespace)
+        yield
+        assert stored(server, namespace) == before
+    finally:
+        _remove(server, namespace)
+
+
+def _remove(server: Server, namespace: str) -> None:
+    place = f"/api/v1/namespaces/{namespace}"
+    is_attended = server.get(f"{place}/serviceaccounts")["items"]
+    server.call("DELETE", place)
+    if not is_attended:  # by a controller, which would empty it and let it go
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}, "spec": {"finalizers": []}}
+        assert server.call("PUT", f"{place}/finalize", json.dumps(body)).accepted
+
+
+@contextmanager
+def answering(answer: Callable[[http.server.BaseHTTPRequestHandler], None], tls: ssl.SSLContext | None = None) -> Iterator[int]:
+    """A server on loopback, which answers every request so, as its port."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer(self)
+
+        def do_POST(self) -> None:
+            answer(self)
+
+        def do_DELETE(self) -> None:
+            answer(self)
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def config_of(port: int) -> dict[str, Any]:
+    """A kubeconfig of a server on loopback that speaks plain HTTP and asks nobody who they are."""
+    cluster, context = {"server": f"http://127.0.0.1:{port}"}, {"cluster": "a", "user": "a"}
+    return {
+        "current-context": "a",
+        "contexts": [{"name": "a", "context": context}],
+        "clusters": [{"name": "a", "cluster": cluster}],
+        "users": [{"name": "a", "user": {}}],
+    }
+
+
+def reply(request: http.server.BaseHTTPRequestHandler, body: bytes, *, status: int = 200, **headers: str) -> None:
+    """Send a reply."""
+    request.send_response(status)
+    for name, value in {**headers, "Content-Length": str(len(body))}.items():
+        request.send_header(name.replace("_", "-"), value)
+    request.end_headers()
+    request.wfile.write(body)
+
+
+@contextmanager
+def webhook(folder: Path, verdict: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """A validating webhook that answers so to everything, as the `clientConfig` by which a server finds it."""
+    key, certificate = folder / "webhook.key", folder / "webhook.crt"
+    subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command: list[str | Path] = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-keyout",
+        key,
+        "-out",
+        certificate,
+        *subject,
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+
+    def answer(request: http.server.BaseHTTPRequestHandler) -> None:
+        review = json.loads(request.rfile.read(int(request.headers["Content-Length"])))
+        review["response"] = {"uid": review.pop("request")["uid"], **verdict}
+        reply(request, json.dumps(review).encode())
+
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    with answering(answer, tls) as port:
+        yield {"url": f"https://127.0.0.1:{port}/", "caBundle": b64encode(certificate.read_bytes()).decode()}

@@ -1,0 +1,55 @@
+"""Runs of `jobspec`: as a process of its own, or in this one where only what it tells counts."""
+
+import gc
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from jobspec.cli import main
+from jobspec.targets import choose, told
+from tests.support.reference import ROOT
+
+#: The releases that the last line of a report names.
+RELEASES = f"({', '.join(' '.join(each) for each in told(choose([])).items())})"
+
+
+def command(*arguments: str | Path) -> list[str]:
+    """The command line of a run."""
+    return [sys.executable, "-m", "jobspec", *map(str, arguments)]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """An environment in which this checkout's program runs, and nobody has a say in its colours or in how it writes."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "PYTHONUNBUFFERED")}
+    return {**kept, "PYTHONPATH": str(ROOT), **more}
+
+
+def run(
+    *arguments: str | Path, cwd: Path = ROOT, stdin: str = "", env: Mapping[str, str] | None = None, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """One run as a process of its own; *options* are those of `subprocess.run`."""
+    streams: dict[str, Any] = {"input": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run(command(*arguments), cwd=cwd, env=env or environment(), encoding="utf-8", errors="surrogateescape", **streams)
+
+
+def run_here(*arguments: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """One run in this process, which spares the start of another; for what it tells, not for how a process ends."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape", write_through=True) for _ in range(2))
+    variables = mock.patch.dict(os.environ, env or environment(), clear=True)
+    with chdir(cwd), variables, redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = main(list(map(str, arguments)))
+        finally:
+            gc.enable()  # which a command does without, and a test run cannot
+    return subprocess.CompletedProcess(command(*arguments), code, _read(out), _read(err))
+
+
+def _read(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()

@@ -1,0 +1,49 @@
+"""Every case of other people's CRDs: the lines that a rule is written beside are the lines that the rule is reported for.
+
+A case file holds a CRD, then objects of its kind.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.reader import read
+from jobspec.targets import choose
+from jobspec.validation.given.kinds import Kinds
+from jobspec.validation.verdict import verdict
+from tests.support import crd_documents
+from tests.support.reference import ROOT
+
+CASES = sorted((ROOT / "tests" / "cases" / "crds").glob("*.yaml"))
+_EXPECTATION = re.compile(r"# ~ ([a-z, -]+)$")
+
+
+def judged(path: Path) -> list[Diagnostic]:
+    """What is said to the objects of a case."""
+    documents, problems = read(path.read_text(), file=str(path))
+    kinds = Kinds(documents[:1])
+    answers = [kinds.verdict(document, choose([])) for document in documents[1:]]
+    assert all(answers)
+    return [*problems, *(each for answer in answers if answer for each in answer[1])]
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path) -> None:
+    lines = enumerate(path.read_text().splitlines(), 1)
+    expected = [(number, rule) for number, line in lines if (match := _EXPECTATION.search(line)) for rule in match[1].split(", ")]
+    found = judged(path)
+    assert sorted((each.mark.line, each.rule) for each in found) == sorted(expected)
+    assert all(each.message for each in found)
+
+
+@pytest.mark.parametrize(("definition", "wrong"), crd_documents.cases(), ids=str)
+def test_definitions_are_wrong_where_they_are_expected_to_be(definition: dict[str, Any], wrong: list[str]) -> None:
+    (document,), problems = read(json.dumps(definition), file="crd.json")
+    status, found = verdict(document, choose([]))
+    assert problems == []
+    assert sorted(each.field for each in found) == sorted(wrong), found
+    assert status == ("invalid" if wrong else "valid")

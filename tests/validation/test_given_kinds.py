@@ -1,0 +1,146 @@
+"""`--crd` and `--schema-location`: the kinds that users bring along."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jobspec.cli import main
+from tests.support.reference import ROOT
+
+_CRD = str(ROOT / "tests" / "cases" / "crds" / "lists-and-defaults.yaml")
+_THING = "apiVersion: things.example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec: {size: %s}\n"
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "spec": {"type": "object", "additionalProperties": False, "properties": {"size": {"$ref": "parts.json#/definitions/size"}}}
+    },
+}
+
+
+def _report(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, object]:
+    main(["validate", *arguments, "-o", "json"])
+    report: dict[str, object] = json.loads(capsys.readouterr().out)
+    return report
+
+
+def _statuses(report: dict[str, object]) -> list[str]:
+    return [row["status"] for file in report["files"] for row in file["documents"]]  # type: ignore[attr-defined]
+
+
+def test_objects_are_judged_by_a_given_crd(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _statuses(_report(capsys, _CRD, "--crd", _CRD)) == ["valid", "valid", "valid", "invalid", "invalid", "invalid"]
+
+
+def test_a_given_crd_goes_before_our_own_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {"kind": "PyTorchJob", "plural": "pytorchjobs"}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "string"}}}},
+    }
+    spec = {"group": "kubeflow.org", "names": names, "scope": "Namespaced", "versions": [version]}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "pytorchjobs.kubeflow.org"},
+        "spec": spec,
+    }
+    (tmp_path / "crd.json").write_text(json.dumps(crd))
+    job = tmp_path / "job.yaml"
+    job.write_text("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec: text\n")
+    assert _statuses(_report(capsys, str(job), "--crd", str(tmp_path / "crd.json"), "--no-admission")) == ["valid"]
+
+
+def test_a_broken_crd_is_told_in_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = tmp_path / "crd.yaml"
+    broken.write_text(Path(_CRD).read_text().replace("scope: Namespaced", "scope: namespaced"))
+    assert main(["validate", _CRD, "--crd", str(broken)]) == 1
+    assert f"{broken}:7:10: error: `scope` has to be one of Cluster, Namespaced" in capsys.readouterr().out
+
+
+def test_crds_of_a_folder_are_read_when_an_object_is_of_their_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    crd = Path(_CRD).read_text().partition("\n---\n")[0]
+    (tmp_path / "lists.yaml").write_text(crd)
+    (tmp_path / "others.yaml").write_text(
+        crd.replace("Listing", "Other").replace("lists", "others").replace("scope: Namespaced", "scope: namespaced")
+    )
+    (tmp_path / "notes.yaml").write_text("kind: Notes\n")
+    thing = "apiVersion: odd.example.com/v1\nkind: %s\nmetadata: {name: a}\nspec: {set: [a, a]}\n"
+    (tmp_path / "a.txt").write_text(thing % "Listing")
+    assert _statuses(_report(capsys, str(tmp_path / "a.txt"), "--crd", str(tmp_path))) == ["invalid"]
+    (tmp_path / "a.txt").write_text(thing % "Other")
+    assert main(["validate", str(tmp_path / "a.txt"), "--crd", str(tmp_path)]) == 1
+    assert f"{tmp_path}/others.yaml:7:10: error: `scope` " in capsys.readouterr().out
+
+
+def test_a_crd_that_is_twice_in_a_folder_is_told_when_it_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(Path(_CRD).read_text().partition("\n---\n")[0])
+    assert main(["validate", _CRD, "--crd", str(tmp_path)]) == 2
+    assert f"is given twice, in {tmp_path}/one.yaml and in {tmp_path}/two.yaml" in capsys.readouterr().err
+
+
+def test_a_file_without_a_crd_is_no_crd(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", _CRD, "--crd", str(ROOT / "tests" / "cases" / "validate" / "claim.yaml")]) == 2
+    assert "there is no CustomResourceDefinition" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "{}/{{{{.ResourceKind}}}}-{{{{.Group}}}}-{{{{.ResourceAPIVersion}}}}.json",
+        "file://{}/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json",
+    ],
+)
+def test_kinds_with_a_json_schema_count_as_partly(layout: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("thing-things.example.com-v1", "thing-things-v1"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(_SCHEMA))
+    (tmp_path / "parts.json").write_text(json.dumps({"definitions": {"size": {"type": "integer"}}}))
+    file = tmp_path / "thing.yaml"
+    file.write_text("---\n".join(_THING % size for size in ("1", "a", "null", "1, more: 1")))
+    report = _report(capsys, str(file), "--schema-location", layout.format(tmp_path))
+    found = [(each["rule"], each["field"]) for each in report["files"][0]["diagnostics"]]  # type: ignore[index]
+    assert _statuses(report) == ["partly", "invalid", "partly", "invalid"]
+    assert found == [("wrong-type", "spec.size"), ("unknown-field", "spec.more")]
+
+
+@pytest.mark.parametrize("location", ["default", "https://example.com/{{.ResourceKind}}.json"])
+def test_nothing_is_fetched(location: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", _CRD, "--schema-location", location]) == 2
+    assert "jobspec fetches nothing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("schema", "complaint"),
+    [
+        ("{", "cannot be read as JSON"),
+        ("1.5", "no JSON Schema"),
+        ('{"$schema": {"a": 1}}', "no JSON Schema"),
+        ('{"type": 5}', "no JSON Schema: 5 is not valid"),
+        ('{"$ref": "#"}', "refers to itself without an end"),
+        ('{"$ref": "#/definitions/none"}', "it refers to #/definitions/none, which is not there"),
+        ('{"$ref": "none.json"}', "none.json: cannot be read as JSON: [Errno 2] No such file"),
+        (
+            '{"$ref": "https://example.com/a.json"}',
+            "it refers to https://example.com/a.json, which is not on this machine: jobspec fetches nothing",
+        ),
+    ],
+)
+def test_a_broken_json_schema_is_told_by_its_file(schema: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "thing.json").write_text(schema)
+    (tmp_path / "thing.yaml").write_text(_THING % 1)
+    assert main(["validate", str(tmp_path / "thing.yaml"), "--schema-location", f"{tmp_path}/{{{{.ResourceKind}}}}.json"]) == 2
+    said = capsys.readouterr().err
+    assert f"{tmp_path}/thing.json: " in said
+    assert complaint in said
+
+
+def test_the_server_drops_the_namespace_of_a_kind_that_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "apiVersion: odd.example.com/v1\nkind: Listing\nmetadata: {name: a, namespace: Not_One}\nspec: {}\n"
+    (tmp_path / "thing.yaml").write_text(text)
+    crd = Path(_CRD).read_text().partition("\n---\n")[0]
+    for scope, status in (("Namespaced", "invalid"), ("Cluster", "valid")):
+        (tmp_path / "crd.yaml").write_text(crd.replace("scope: Namespaced", f"scope: {scope}"))
+        assert _statuses(_report(capsys, str(tmp_path / "thing.yaml"), "--crd", str(tmp_path / "crd.yaml"))) == [status]
