@@ -8,14 +8,16 @@ from jobspec.validation.verdict import verdict
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
+    from typing import Literal
 
     from jobspec.admission.webhooks import Answer, Name, Objects
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.documents.stored import Stored
     from jobspec.targets import Target
-    from jobspec.validation.given.kinds import Kinds
-    from jobspec.validation.verdict import Status
+    from jobspec.validation.custom_kinds import CustomKinds
+
+    Status = Literal["valid", "invalid", "partly", "skipped"]
 
 #: The kinds of objects that webhooks look for on behalf of others.
 _OFFERED = ("TrainingRuntime", "ClusterTrainingRuntime", "PriorityClass")
@@ -34,7 +36,7 @@ class World:
         closed: bool = False,
         given: Sequence[Document] = (),
         stored: Stored | None = None,
-        kinds: Kinds | None = None,
+        kinds: CustomKinds | None = None,
     ) -> None:
         self.skip_unknown = skip_unknown
         """Whether what is no manifest or of no known kind is passed by."""
@@ -125,9 +127,11 @@ def _by_server(document: Document, target: Target, world: World, *, skip_unknown
 
 
 def _said(document: Document, target: Target, world: World, old: Document | None, *, skip_unknown: bool) -> tuple[Status, list[Diagnostic]]:
-    """The verdict on a document, by the kinds that the user brings along before our own."""
-    by_given = world.kinds.verdict(document, target, old=old) if world.kinds else None
-    return by_given or verdict(document, target, old=old, skip_unknown=skip_unknown)
+    """The verdict on a document; what is no manifest or of no known kind is skipped or an error, a wrong spelling of our kinds an error."""
+    found = verdict(document, target, kinds=world.kinds, old=old)
+    if found.status == "unknown":
+        return ("skipped", []) if skip_unknown and not found.near_miss else ("invalid", found.diagnostics)
+    return found.status, found.diagnostics
 
 
 def _by_webhooks(judged: Judged, target: Target, world: World, objects: Objects) -> Judged:
@@ -135,7 +139,7 @@ def _by_webhooks(judged: Judged, target: Target, world: World, objects: Objects)
 
     They know the types of their own release; what only a CRD of the user's takes they are not asked about.
     """
-    if judged.status != "valid" or (world.kinds and verdict(judged.seen, target)[0] != "valid"):
+    if judged.status != "valid" or (world.kinds and verdict(judged.seen, target).status != "valid"):
         return judged
     found = _answer(judged.seen, target, objects, judged.old)
     status: Status = "valid" if found.accepts else "invalid"

@@ -19,7 +19,8 @@ from jobspec.server.envtest import control_plane
 from jobspec.server.kubeconfig import of_context
 from jobspec.server.question import File, from_file, row
 from jobspec.targets import choose
-from jobspec.validation.given.kinds import Kinds, read_crds
+from jobspec.validation.crd_files import read_crds
+from jobspec.validation.custom_kinds import CustomKinds
 from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
@@ -66,7 +67,7 @@ def run(inputs: Inputs, place: Place, *, diff: bool) -> int:
         return 0
     target = choose(inputs.targets)
     crds, wrong = read_crds(inputs.crds, target)
-    kinds = Kinds(crds) if crds else None
+    kinds = CustomKinds(crds) if crds else None
     layers, reports = load_layers(inputs, target)
     reports = [FileReport(file, [], problems) for file, problems in wrong.items()] + reports
     answers: dict[Question, Answer] = {}
@@ -171,10 +172,16 @@ def _report(file: File, answers: Mapping[Question, Answer], target: Target, *, s
 
 def _status(question: Question, answer: Answer, own: Sequence[Diagnostic], target: Target, *, skip_unknown: bool) -> str:
     """What to count a document as; one that nobody gave a verdict on is skipped."""
-    if answer.silent or (answer.kind_is_missing and skip_unknown and verdict(question.document, target, skip_unknown=True)[0] == "skipped"):
+    if answer.silent or (answer.kind_is_missing and skip_unknown and _is_foreign(question.document, target)):
         return "skipped"
     broken = any(each.severity == "error" and each.document == question.document.index for each in own if not each.mark.layer)
     return "valid" if answer.accepts and not broken else "invalid"
+
+
+def _is_foreign(document: Document, target: Target) -> bool:
+    """Whether a document is of a kind that is not ours, nor a wrong spelling of one of ours."""
+    found = verdict(document, target)
+    return found.status == "unknown" and not found.near_miss
 
 
 def _each_once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:

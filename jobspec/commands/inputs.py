@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jobspec.manifests import Checked
     from jobspec.overlays.layer import Layer
     from jobspec.targets import Target
-    from jobspec.validation.given.kinds import Kinds
+    from jobspec.validation.custom_kinds import CustomKinds
 
 
 class Inputs:
@@ -54,7 +54,7 @@ class Inputs:
         self.crds = crds
         self.schema_locations = schema_locations
 
-    def world(self, stored: Stored | None = None, kinds: Kinds | None = None) -> World:
+    def world(self, stored: Stored | None = None, kinds: CustomKinds | None = None) -> World:
         """What there is besides the files."""
         return World(skip_unknown=self.skip_unknown, webhooks=self.admission, closed=self.closed_world, stored=stored, kinds=kinds)
 
@@ -85,16 +85,17 @@ def require_workload(layers: Sequence[Layer], reports: Sequence[FileReport]) -> 
         reports[0].diagnostics.append(Diagnostic("no-workload", message, Mark(reports[0].path), hint=hint))
 
 
-def load_kinds(inputs: Inputs, target: Target) -> tuple[Kinds | None, list[FileReport]]:
+def load_kinds(inputs: Inputs, target: Target) -> tuple[CustomKinds | None, list[FileReport]]:
     """The kinds that the user brings along, and a report on each CRD's file that has an error."""
     if not inputs.crds and not inputs.schema_locations:
         return None, []
-    from jobspec.validation.given.kinds import Kinds, find_crds
+    from jobspec.validation.crd_files import find_crds
+    from jobspec.validation.custom_kinds import CustomKinds
 
     crds, wrong = find_crds(inputs.crds, target)
     if wrong:
         return None, [FileReport(file, [], problems) for file, problems in wrong.items()]
-    return Kinds(crds, inputs.schema_locations), []
+    return CustomKinds(crds, inputs.schema_locations), []
 
 
 def load_layers(inputs: Inputs, target: Target) -> tuple[list[Layer], list[FileReport]]:

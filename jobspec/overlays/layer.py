@@ -107,9 +107,10 @@ def _read(path: str, target: Target) -> tuple[Tree | None, list[Diagnostic]]:
     if len(documents) != 1:
         raise JobspecError(f"{path}: an overlay's file holds one document, and this one {len(documents)}")
     document = documents[0]
-    status, problems = verdict(document, target)
-    if (status == "valid" and document.kind != "Overlay") or status == "partly":
+    found = verdict(document, target)
+    if (found.status == "valid" and document.kind != "Overlay") or found.status == "partly":
         raise JobspecError(f"{path}: this is no overlay, but a {document.kind}")
+    problems = found.diagnostics
     if not problems and not document.name:
         problems = [document.problem("missing-name", "an overlay needs `metadata.name`", ("metadata",))]
     if problems:

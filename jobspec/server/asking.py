@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from jobspec.runtimes.runtime import API_VERSION, Reference, is_meant, shipped
 from jobspec.server import pool, preparation, webhooks
 from jobspec.targets import KINDS, OPERATORS
-from jobspec.validation.given.kinds import CRD, defined_by
+from jobspec.validation.custom_kinds import CRD, defined_by
 from jobspec.validation.verdict import verdict
 from jobspec.workloads import TRAINJOB
 
@@ -129,7 +129,7 @@ def _store_shipped(names: Sequence[str], server: Server, target: Target) -> list
 def _missing_kind(question: Question, answers: Iterable[Question], target: Target, server: Server, crds: Sequence[Document]) -> Diagnostic:
     document = question.document
     message = f"{server.client.name} has no kind {document.kind} of {document.api_version}"
-    _, said = verdict(document, target)
+    said = verdict(document, target).diagnostics
     unknown = next((each for each in said if each.rule == "unknown-kind"), None)  # which tells a wrong version from a wrong kind
     found = document.problem("missing-kind", message, (unknown.field if unknown else "kind",))
     found.hint = _how_to_get_kind(_pair(question), answers, target, crds) or (unknown.hint if unknown else "") or _GIVE_CRD

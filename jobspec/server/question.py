@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jobspec.documents.files import Found
     from jobspec.overlays.layer import Layer
     from jobspec.targets import Target
-    from jobspec.validation.given.kinds import Kinds
+    from jobspec.validation.custom_kinds import CustomKinds
 
 #: Groups of manifests that programs on this side read, and that no server has.
 _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")
@@ -69,7 +69,7 @@ def row(index: int, status: str, document: Document | None = None) -> dict[str, 
     return {"index": index, "apiVersion": version, "kind": kind, "name": name, "status": status}
 
 
-def from_file(found: Found, target: Target, layers: Sequence[Layer] = (), kinds: Kinds | None = None, *, skip_unknown: bool) -> File:
+def from_file(found: Found, target: Target, layers: Sequence[Layer] = (), kinds: CustomKinds | None = None, *, skip_unknown: bool) -> File:
     """What to ask about a file, with overlays laid on its jobs; *kinds* are those that the user brings along."""
     file = File(found.path)
     skip = skip_unknown or not found.named
@@ -91,7 +91,7 @@ def _as_written(file: File, found: Found, target: Target, *, skip: bool) -> None
     for document in documents:
         own = [each for each in problems if each.document == document.index]
         if not _is_for_server(document):
-            status, said = ("skipped", []) if _group(document) in _NEVER_ON_A_SERVER else verdict(document, target, skip_unknown=skip)
+            status, said = _without_server(document, target, skip_unknown=skip)
             file.settled.append(row(document.index, status, document))
             file.diagnostics += said if status == "skipped" else [*own, *said]
         elif document.index in lists or not isinstance(text, str):
@@ -105,6 +105,16 @@ def _as_written(file: File, found: Found, target: Target, *, skip: bool) -> None
     file.diagnostics += [each for each in problems if each.document not in decoded]
     lost = {each.document for each in problems if each.document is not None} - decoded
     file.settled += [row(index, "invalid") for index in sorted(lost)]
+
+
+def _without_server(document: Document, target: Target, *, skip_unknown: bool) -> tuple[str, list[Diagnostic]]:
+    """The status of a document that no server is asked about, and what stands against it."""
+    if _group(document) in _NEVER_ON_A_SERVER:
+        return "skipped", []
+    found = verdict(document, target)
+    if found.status == "unknown":
+        return ("skipped", []) if skip_unknown and not found.near_miss else ("invalid", found.diagnostics)
+    return found.status, found.diagnostics
 
 
 def _with_layers(file: File, found: Found, target: Target, layers: Sequence[Layer], world: World) -> None:

@@ -81,12 +81,12 @@ def apply_offline(
 
 def _by_webhooks(question: Question, judged: Judged, target: Target, server: Server) -> list[Diagnostic]:
     """What the webhooks say; they know the types of their own release, and cannot be asked about what only the server's CRD takes."""
-    status, said = verdict(judged.seen, target, old=judged.old)
-    if status != "invalid":
+    said = verdict(judged.seen, target, old=judged.old)
+    if said.status != "invalid":
         return judged.diagnostics
     component = KINDS[_pair(question)]
     release = f"{component} {target[component]}"
-    first = next(each for each in said if each.severity == "error")
+    first = next(each for each in said.diagnostics if each.severity == "error")
     return [
         Diagnostic(
             "offline-webhooks",

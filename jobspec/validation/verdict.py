@@ -16,23 +16,38 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.shapes import Shape
     from jobspec.targets import Target
+    from jobspec.validation.custom_kinds import CustomKinds
+    from jobspec.validation.given.custom import CustomKind
+    from jobspec.validation.json_schemas import JSONSchema
     from jobspec.validation.structural import Problem
 
-    Status = Literal["valid", "invalid", "partly", "skipped"]
+    Status = Literal["valid", "invalid", "partly", "unknown"]
 
 
-def verdict(
-    document: Document, target: Target, *, old: Document | None = None, skip_unknown: bool = False
-) -> tuple[Status, list[Diagnostic]]:
-    """Whether the server would take the document, and everything that speaks against it; with *old*, as an update of that.
+class Verdict:
+    """Whether the server would take a document, and the diagnostics about it.
 
-    `partly` is a built-in kind, of which only decoding and metadata are checked. With *skip_unknown*, what is no manifest
-    or of no known kind is `skipped`; a wrong spelling of one of our own kinds is an error all the same.
+    `partly`: nothing was found, and only a part of what the server checks was looked at (built-in kinds, JSON Schemas). `unknown`:
+    the document is no manifest, or nothing is known of its kind; the one diagnostic says which.
     """
+
+    __slots__ = ("diagnostics", "near_miss", "status")
+
+    def __init__(self, status: Status, diagnostics: list[Diagnostic], *, near_miss: bool = False) -> None:
+        self.status = status
+        self.diagnostics = diagnostics
+        self.near_miss = near_miss
+        """Of an unknown kind: it is a wrong spelling of one of our own kinds."""
+
+
+def verdict(document: Document, target: Target, *, kinds: CustomKinds | None = None, old: Document | None = None) -> Verdict:
+    """The verdict on a document; with *old*, as an update of that; *kinds* come before our own and the built-in ones."""
+    custom = kinds.find(document, target, lambda crd: verdict(crd, target).diagnostics) if kinds else None
+    if custom is not None:
+        return _by_custom_kind(document, custom, old)
     unknown = _unknown(document)
     if unknown:
-        near_miss = unknown.rule == "unknown-kind" and unknown.hint
-        return ("skipped", []) if skip_unknown and not near_miss else ("invalid", [unknown])
+        return unknown
     shape = shapes.load(document.api_version, document.kind, target)
     typed = KINDS.get((document.api_version, document.kind)) == "kubernetes"
     found = structural.problems(document.data, shape, typed=typed) if shape else _metadata_types(document, target)
@@ -42,8 +57,19 @@ def verdict(
         found = releases.told(found, document.data, (document.api_version, document.kind), target)
     if not any(problem.rule == "wrong-indentation" for problem in found):
         found = _with_code(document, shape, found, old.data if old else None, builtin=typed or not shape)
+    return _verdict(document, found, "valid" if shape else "partly")
+
+
+def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) -> Verdict:
     diagnostics = told(document, found)
-    return "invalid" if any(each.severity == "error" for each in diagnostics) else "valid" if shape else "partly", diagnostics
+    return Verdict("invalid" if any(each.severity == "error" for each in diagnostics) else otherwise, diagnostics)
+
+
+def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[Diagnostic], old: Document | None) -> Verdict:
+    if isinstance(custom, list):
+        return Verdict("invalid", custom)
+    found = custom.problems(document) if custom.covers == "partly" else custom.problems(document, old.data if old else None)
+    return _verdict(document, found, custom.covers)
 
 
 def told(document: Document, found: Iterable[Problem]) -> list[Diagnostic]:
@@ -96,10 +122,10 @@ def _metadata_types(document: Document, target: Target) -> list[structural.Probl
     return structural.typed_problems_at(document.data.get("metadata"), meta, ("metadata",))
 
 
-def _unknown(document: Document) -> Diagnostic | None:
-    """Why the document is of no kind that jobspec can judge."""
+def _unknown(document: Document) -> Verdict | None:
+    """The verdict on a document of no kind that jobspec can judge; None for any other."""
     if not document.api_version or not document.kind:
-        return _not_a_manifest(document)
+        return Verdict("unknown", [_not_a_manifest(document)])
     pair = (document.api_version, document.kind)
     if pair in KINDS:
         return None
@@ -109,7 +135,9 @@ def _unknown(document: Document) -> Diagnostic | None:
         return None
     message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
     at_version = any(kind == document.kind for _, kind in KINDS)
-    return document.problem("unknown-kind", message, ("apiVersion",) if at_version else ("kind",), hint=_near_kind(*pair))
+    hint = _near_kind(*pair)
+    problem = document.problem("unknown-kind", message, ("apiVersion",) if at_version else ("kind",), hint=hint)
+    return Verdict("unknown", [problem], near_miss=bool(hint))
 
 
 def _not_a_manifest(document: Document) -> Diagnostic:

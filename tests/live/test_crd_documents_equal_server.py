@@ -50,7 +50,8 @@ def server() -> Iterator[Server]:
 
 def _said(definition: dict[str, Any], old: dict[str, Any] | None = None) -> tuple[str, list[Diagnostic]]:
     documents = [read(json.dumps(each, ensure_ascii=False), file="crd.json")[0][0] for each in (definition, old) if each]
-    return verdict(documents[0], choose([]), old=documents[1] if old else None)
+    said = verdict(documents[0], choose([]), old=documents[1] if old else None)
+    return said.status, said.diagnostics
 
 
 def _asked(server: Server, method: str, path: str, definition: dict[str, Any]) -> Answer:

@@ -21,7 +21,7 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.targets import choose
-from jobspec.validation.given.kinds import Kinds
+from jobspec.validation.custom_kinds import CustomKinds
 from jobspec.validation.verdict import verdict
 from tests.support import crd_documents
 from tests.support.reference import ROOT, folder
@@ -93,10 +93,9 @@ def _ours(served: Served, text: str) -> list[Diagnostic] | None:
     documents, problems = read(text, file="object.yaml")
     if not documents or problems:
         return problems
-    answer = Kinds([served.crd]).verdict(documents[0], _TARGET)
-    assert answer, documents[0].kind
-    errors = [each for each in answer[1] if each.severity == "error"]
-    return errors if errors or not answer[1] else None
+    answer = verdict(documents[0], _TARGET, kinds=CustomKinds([served.crd]))
+    errors = [each for each in answer.diagnostics if each.severity == "error"]
+    return errors if errors or not answer.diagnostics else None
 
 
 def _disagreement(server: Server, served: Served, text: str) -> str:
@@ -228,7 +227,8 @@ def _disagreement_on(server: Server, definition: dict[str, Any]) -> str:
         answer = server.call("POST", _CRDS + _STRICT, text)
     except http.client.RemoteDisconnected:  # a panic: some definitions, wrong ones, make the server's code fall over
         answer = Answer(500)
-    status, found = verdict(_crd(text), _TARGET)
+    said = verdict(_crd(text), _TARGET)
+    status, found = said.status, said.diagnostics
     unsure = [each for each in found if each.severity == "warning"]
     if answer.accepted == (status == "valid") or (unsure and status == "valid") or "cost" in answer.message:
         return ""

@@ -151,7 +151,7 @@ def _judged(documents: Iterable[Document]) -> tuple[list[str], set[str]]:
     for document in documents:
         if (document.api_version, document.kind) in KINDS:
             errors = _errors(document)
-            _, problems = verdict(document, TARGET)
+            problems = verdict(document, TARGET).diagnostics
             refused = {problem.rule for problem in problems if problem.severity == "error"}
             if not refused:
                 stricter += [

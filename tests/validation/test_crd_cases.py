@@ -13,7 +13,7 @@ import pytest
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.targets import choose
-from jobspec.validation.given.kinds import Kinds
+from jobspec.validation.custom_kinds import CustomKinds
 from jobspec.validation.verdict import verdict
 from tests.support import crd_documents
 from tests.support.reference import ROOT
@@ -25,10 +25,8 @@ _EXPECTATION = re.compile(r"# ~ ([a-z, -]+)$")
 def judged(path: Path) -> list[Diagnostic]:
     """What is said to the objects of a case."""
     documents, problems = read(path.read_text(), file=str(path))
-    kinds = Kinds(documents[:1])
-    answers = [kinds.verdict(document, choose([])) for document in documents[1:]]
-    assert all(answers)
-    return [*problems, *(each for answer in answers if answer for each in answer[1])]
+    kinds = CustomKinds(documents[:1])
+    return [*problems, *(each for document in documents[1:] for each in verdict(document, choose([]), kinds=kinds).diagnostics)]
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
@@ -43,7 +41,7 @@ def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path)
 @pytest.mark.parametrize(("definition", "wrong"), crd_documents.cases(), ids=str)
 def test_definitions_are_wrong_where_they_are_expected_to_be(definition: dict[str, Any], wrong: list[str]) -> None:
     (document,), problems = read(json.dumps(definition), file="crd.json")
-    status, found = verdict(document, choose([]))
+    found = verdict(document, choose([]))
     assert problems == []
-    assert sorted(each.field for each in found) == sorted(wrong), found
-    assert status == ("invalid" if wrong else "valid")
+    assert sorted(each.field for each in found.diagnostics) == sorted(wrong), found.diagnostics
+    assert found.status == ("invalid" if wrong else "valid")

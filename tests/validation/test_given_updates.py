@@ -17,7 +17,8 @@ import pytest
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.targets import choose
-from jobspec.validation.given.kinds import Kinds
+from jobspec.validation.custom_kinds import CustomKinds
+from jobspec.validation.verdict import verdict
 from tests.support.reference import ROOT
 from tests.support.server import Server, kubeconfig
 
@@ -36,14 +37,12 @@ class _Case:
         before, after = _BECOMES.split(text)
         self.crd, *self.stored = _documents(before)
         self.updates = _documents("\n" * (before.count("\n") + 1) + after)
-        self.kinds = Kinds([self.crd])
+        self.kinds = CustomKinds([self.crd])
 
     def found(self, update: Document) -> list[tuple[int, str]]:
         """The rules that we report for an update, with their lines."""
         old = next(each for each in self.stored if each.name == update.name)
-        answer = self.kinds.verdict(update, choose([]), old=old)
-        assert answer
-        return [(each.mark.line, each.rule) for each in answer[1]]
+        return [(each.mark.line, each.rule) for each in verdict(update, choose([]), kinds=self.kinds, old=old).diagnostics]
 
 
 def _documents(text: str) -> list[Document]:

@@ -26,7 +26,7 @@ def _document(text: str) -> Document:
 
 
 def _said(text: str, *wishes: str) -> list[Any]:
-    _, problems = verdict(_document(text), choose(wishes))
+    problems = verdict(_document(text), choose(wishes)).diagnostics
     return [(problem.rule, problem.message, problem.hint) for problem in problems]
 
 

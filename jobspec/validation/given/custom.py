@@ -17,9 +17,10 @@ from jobspec.validation.structural import Problem
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, Literal
 
     from jobspec.diagnostics import Path
+    from jobspec.documents.document import Document
     from jobspec.targets import Target
     from jobspec.validation.given.correlation import Correlated
 
@@ -45,6 +46,11 @@ class CustomKind:
         self.shape: Shape = root_shape(self.schema, target, has_status=self.has_status)
         self.ruled: dict[int, bool] = {}
         """Which parts of the schema have rules, as far as that is found out."""
+        self.covers: Literal["valid"] = "valid"
+
+    def problems(self, document: Document, old: dict[str, Any] | None = None) -> list[Problem]:
+        """The problems of an object; with *old*, as an update of that."""
+        return problems(document.data, self, old)
 
 
 def problems(data: dict[str, Any], kind: CustomKind, old: dict[str, Any] | None = None) -> list[Problem]:

@@ -18,7 +18,7 @@ from jobspec.validation.structural import Problem
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
+    from typing import Any, Literal
 
     from jsonschema.exceptions import ValidationError
     from referencing import Resource
@@ -78,20 +78,6 @@ def _filled(template: str, document: Document) -> str:
     return re.sub(r"\{\{-?\s*\.(\w+)\s*-?\}\}", lambda found: names.get(found[1], found[0]), template)
 
 
-def problems(document: Document, schema: JSONSchema) -> Iterator[Problem]:
-    """What a JSON Schema, and what every server checks about metadata, have against a document. Raises JobspecError for a broken one."""
-    for each in sorted(schema.errors(_without_nulls(document.data)), key=lambda error: list(map(str, error.absolute_path))):
-        rule, path = _RULES.get(str(each.validator), "wrong-combination"), _path(each.absolute_path)
-        unknown = _unknown(each) if rule == "unknown-field" else []
-        for name in unknown:
-            yield Problem(rule, (*path, name), f"the JSON Schema has no field `{name}` here", at_key=True)
-        if not unknown:
-            yield Problem(rule, path, f"the JSON Schema says: {each.message}")
-    meta = document.data.get("metadata")
-    if meta is None or isinstance(meta, dict):
-        yield from metadata.problems(meta or {}, kind=document.kind, builtin=is_builtin(document.api_version, document.kind))
-
-
 class JSONSchema:
     """The JSON Schema in a file, read and checked once; where the library cannot work with it, a JobspecError names the file."""
 
@@ -115,8 +101,22 @@ class JSONSchema:
         except (AttributeError, TypeError) as error:
             raise JobspecError(f"{file}: no JSON Schema: {error}") from None
         self._validator = kind({"$ref": place}, registry=registry)
+        self.covers: Literal["partly"] = "partly"
 
-    def errors(self, data: Any) -> list[ValidationError]:
+    def problems(self, document: Document) -> Iterator[Problem]:
+        """The problems of a document by the JSON Schema and those of its metadata."""
+        for each in sorted(self._errors(_without_nulls(document.data)), key=lambda error: list(map(str, error.absolute_path))):
+            rule, path = _RULES.get(str(each.validator), "wrong-combination"), _path(each.absolute_path)
+            unknown = _unknown(each) if rule == "unknown-field" else []
+            for name in unknown:
+                yield Problem(rule, (*path, name), f"the JSON Schema has no field `{name}` here", at_key=True)
+            if not unknown:
+                yield Problem(rule, path, f"the JSON Schema says: {each.message}")
+        meta = document.data.get("metadata")
+        if meta is None or isinstance(meta, dict):
+            yield from metadata.problems(meta or {}, kind=document.kind, builtin=is_builtin(document.api_version, document.kind))
+
+    def _errors(self, data: Any) -> list[ValidationError]:
         """What the library says of an object."""
         from referencing.exceptions import Unresolvable
 

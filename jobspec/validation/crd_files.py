@@ -1,0 +1,51 @@
+"""Read the CRDs that users name (`--crd`), from files and folders."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.files import find, text_of
+from jobspec.validation.custom_kinds import CRD, UnreadFile, definitions_in
+from jobspec.validation.verdict import verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.targets import Target
+
+
+def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | UnreadFile], dict[str, list[Diagnostic]]]:
+    """The CRDs in files, the unread files of folders that hold some, and the errors by file.
+
+    Raises JobspecError for a path without any CRD.
+    """
+    crds: list[Document | UnreadFile] = []
+    wrong: dict[str, list[Diagnostic]] = {}
+    for path in paths:
+        texts = [(found.path, text_of(found.path)) for found in find([path]) if not found.named]
+        unread = [UnreadFile(file, text) for file, text in texts if isinstance(text, str) and CRD[1] in text]
+        read_now, errors = ([], {}) if unread else read_crds([path], target)
+        crds += [*unread, *read_now]
+        wrong |= errors
+    return crds, wrong
+
+
+def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dict[str, list[Diagnostic]]]:
+    """The CRDs in files and folders, and the errors by file. Raises JobspecError for a path without any CRD."""
+    crds: list[Document] = []
+    wrong: dict[str, list[Diagnostic]] = {}
+    for path in paths:
+        before = len(crds)
+        for found in find([path]):
+            text = text_of(found.path)
+            defining, errors = (
+                definitions_in(found.path, text, lambda crd: verdict(crd, target).diagnostics) if isinstance(text, str) else ([], [text])
+            )
+            crds += defining
+            if errors and (defining or found.named):
+                wrong[found.path] = errors
+        if len(crds) == before and not wrong:
+            raise JobspecError(f"--crd {path}: there is no CustomResourceDefinition of {CRD[0]} in it")
+    return crds, wrong

@@ -1,0 +1,128 @@
+"""The custom kinds that users bring along: their CRDs (`--crd`), and JSON Schemas in kubeconform's layout (`--schema-location`)."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.reader import read
+from jobspec.targets import KINDS
+from jobspec.validation.given.custom import CustomKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.targets import Target
+    from jobspec.validation.json_schemas import JSONSchema
+
+    Judge = Callable[[Document], Sequence[Diagnostic]]
+
+CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+
+
+def defined_by(crd: Document) -> tuple[str, str]:
+    """Group and kind of the custom resources that a CRD defines; empty where it does not say."""
+    try:
+        return crd.data["spec"]["group"], crd.data["spec"]["names"]["kind"]
+    except (KeyError, TypeError):
+        return "", ""
+
+
+def definitions_in(path: str, text: str, judge: Judge) -> tuple[list[Document], list[Diagnostic]]:
+    """The CRDs in a file, and the errors of the file and of its CRDs; *judge* gives the diagnostics of a CRD."""
+    documents, errors = read(text, file=path)
+    crds = [each for each in documents if (each.api_version, each.kind) == CRD]
+    return crds, errors + [each for crd in crds for each in judge(crd) if each.severity == "error"]
+
+
+class UnreadFile:
+    """A file of a folder with CRDs in it. Folders hold many, so it is read when an object of a kind that it may define is judged."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+
+    def may_define(self, group: str, kind: str) -> bool:
+        """Whether the kind's names stand in the file at all."""
+        return group in self.text and kind in self.text
+
+
+class CustomKinds:
+    """The kinds of CRDs, each compiled when its first object is judged, and the places of JSON Schemas."""
+
+    def __init__(self, crds: Sequence[Document | UnreadFile], schema_locations: Sequence[str] = ()) -> None:
+        self._crds: dict[tuple[str, str], Document] = {}
+        self._unread: list[UnreadFile] = []
+        for crd in crds:
+            if isinstance(crd, UnreadFile):
+                self._unread.append(crd)
+            else:
+                self._add(crd)
+        self._wrong: dict[tuple[str, str], list[Diagnostic]] = {}
+        self._compiled: dict[tuple[str, str], CustomKind] = {}
+        self._templates = _templates(schema_locations)
+        self._json_schemas: dict[str, JSONSchema] = {}
+
+    def find(self, document: Document, target: Target, judge: Judge) -> CustomKind | JSONSchema | list[Diagnostic] | None:
+        """The kind that a CRD defines for a document, or the JSON Schema of a kind that nothing else is known of; None without either.
+
+        A list of diagnostics says why a CRD that may define the kind cannot be used; *judge* gives the diagnostics of a CRD.
+        """
+        group, _, version = document.api_version.rpartition("/")
+        name = (group, document.kind)
+        self._read_files(name, judge)
+        crd = self._crds.get(name)
+        if crd is None:
+            return self._wrong.get(name) or self._json_schema(document)
+        served = {each["name"]: each for each in crd.data["spec"]["versions"] if each.get("served")}
+        if version not in served:
+            return [_not_served(document, crd, list(served))]
+        known = (document.api_version, document.kind)
+        if known not in self._compiled:
+            self._compiled[known] = CustomKind(served[version], target, namespaced=crd.data["spec"]["scope"] == "Namespaced")
+        return self._compiled[known]
+
+    def _add(self, crd: Document) -> None:
+        name = defined_by(crd)
+        if name in self._crds:
+            first = self._crds[name]
+            raise JobspecError(f"--crd: {crd.name} is given twice, in {first.file} and in {crd.file}; give one of them")
+        self._crds[name] = crd
+
+    def _read_files(self, name: tuple[str, str], judge: Judge) -> None:
+        """Read the files that may define a kind."""
+        wanted = [each for each in self._unread if each.may_define(*name)] if all(name) else []
+        self._unread = [each for each in self._unread if each not in wanted]
+        for each in wanted:
+            crds, errors = definitions_in(each.path, each.text, judge)
+            self._wrong.setdefault(name, []).extend(errors)
+            for crd in crds if not errors else ():
+                self._add(crd)
+
+    def _json_schema(self, document: Document) -> JSONSchema | None:
+        if not self._templates or not document.api_version or not document.kind or (document.api_version, document.kind) in KINDS:
+            return None
+        from jobspec.validation import json_schemas
+
+        file = json_schemas.find(document, self._templates)
+        if file and file not in self._json_schemas:
+            self._json_schemas[file] = json_schemas.JSONSchema(file)
+        return self._json_schemas[file] if file else None
+
+
+def _templates(locations: Sequence[str]) -> list[str]:
+    if not locations:
+        return []
+    from jobspec.validation import json_schemas
+
+    return json_schemas.templates(locations)
+
+
+def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:
+    group, _ = defined_by(crd)
+    what = (
+        f"{crd.file} serves {document.kind} in {', '.join(served)} only" if served else f"{crd.file} serves no version of {document.kind}"
+    )
+    hint = f"write `apiVersion: {group}/{served[0]}`" if len(served) == 1 else ""
+    return document.problem("unknown-kind", what, ("apiVersion",), hint=hint)
