@@ -1,7 +1,6 @@
 """Webhooks: the lines that a rule is written beside are the lines that it is reported for, at the releases of the first line."""
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +14,10 @@ from jobspec.documents.stored import Stored
 from jobspec.judge import World
 from jobspec.manifests import check, load
 from jobspec.targets import choose
+from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.reference import ROOT
 
 CASES = sorted(path for path in (ROOT / "tests" / "cases" / "admission").glob("*.yaml") if not path.stem.endswith(".old"))
-_EXPECTATION = re.compile(r"# ~ ([a-z, -]+)$")
 _JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
@@ -38,33 +37,24 @@ def _stored(path: Path) -> Stored | None:
     return Stored(load(Found(str(old), named=True), choose([]))[0]) if old.exists() else None
 
 
-def _expected(text: str) -> list[tuple[int, str]]:
-    lines = enumerate(text.splitlines(), 1)
-    return sorted((number, rule) for number, line in lines if (match := _EXPECTATION.search(line)) for rule in match[1].split(", "))
-
-
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path) -> None:
     text = path.read_text()
-    target = choose(text.splitlines()[0].removeprefix("# target: ").split())
-    found = check(Found(str(path), named=True), target, (), World(stored=_stored(path))).report.diagnostics
-    assert sorted((each.mark.line, each.rule) for each in found) == _expected(text)
-    assert all(each.mark.column and each.message for each in found)
+    assert_reported(expectations(text), _reported(path, World(stored=_stored(path))))
 
 
 def test_every_rule_has_a_case_that_trips_it() -> None:
-    tripped = {rule for path in CASES for _, rule in _expected(path.read_text())}
+    tripped = {each.rule for path in CASES for each in expectations(path.read_text())}
     assert {rule.name for each in ADMISSION for rule in each} <= tripped
 
 
-def test_without_webhooks_nothing_of_them_is_said() -> None:
-    found = {each.rule for path in CASES for each in _said(path, World(webhooks=False, stored=_stored(path)))}
+def test_without_webhooks_nothing_of_them_is_reported() -> None:
+    found = {each.rule for path in CASES for each in _reported(path, World(webhooks=False, stored=_stored(path)))}
     assert not found & {"unresolved-reference", *(rule.name for each in ADMISSION for rule in each)}
 
 
-def _said(path: Path, world: World) -> list[Any]:
-    target = choose(path.read_text().splitlines()[0].removeprefix("# target: ").split())
-    return check(Found(str(path), named=True), target, (), world).report.diagnostics
+def _reported(path: Path, world: World) -> list[Any]:
+    return check(Found(str(path), named=True), target_of(path.read_text()), (), world).report.diagnostics
 
 
 def test_fields_are_spelt_as_the_webhook_spells_them() -> None:

@@ -15,6 +15,7 @@ from jobspec.judge import World
 from jobspec.manifests import check
 from jobspec.overlays.layer import load, shipped
 from jobspec.targets import choose
+from tests.support.cases import assert_reported, expectations
 from tests.support.reference import ROOT
 
 FOLDER = ROOT / "tests" / "cases" / "overlays"
@@ -68,16 +69,6 @@ def write_files(parts: dict[str, str], folder: Path) -> tuple[Path, list[Path]]:
     return base, overlays
 
 
-def expected_diagnostics(files: list[Path]) -> list[tuple[str, int, str, str]]:
-    """File, line, rule and words of the message, as the comments say."""
-    found = []
-    for path in files:
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            if match := re.search(r"# ~ ([a-z-]+):? ?(.*)$", line):
-                found.append((path.name, number, match[1], match[2].replace("{a}", str(path.with_name("a.yaml")))))
-    return sorted(found)
-
-
 @pytest.mark.parametrize("parts", cases())
 def test_case(parts: dict[str, str], tmp_path: Path) -> None:
     base, overlays = write_files(parts, tmp_path)
@@ -88,12 +79,11 @@ def test_case(parts: dict[str, str], tmp_path: Path) -> None:
         checked = check(Found(str(base), named=True), target, layers, World(webhooks=False))
         problems = checked.report.diagnostics
         documents = [document.data for document in checked.documents]
-    got = sorted((Path(each.mark.file).name, each.mark.line, each.rule, each.message) for each in problems)
-    expected = expected_diagnostics([base, *overlays])
-    assert [each[:3] for each in expected] == [each[:3] for each in got], got
-    for (*_, words), (*_, message) in zip(expected, got, strict=True):
-        assert words in message
+    for path in (base, *overlays):
+        text = path.read_text().replace("{a}", str(tmp_path / "a.yaml"))
+        assert_reported(expectations(text), [each for each in problems if each.mark.file == str(path)])
     for each in problems:
+        assert Path(each.mark.file) in (base, *overlays)
         assert each.mark.layer == ("" if each.mark.file == str(base) else Path(each.mark.file).stem)
     if "expected documents" in parts:
         assert list(filter(None, yaml.safe_load_all(parts["expected documents"]))) == documents

@@ -9,6 +9,13 @@ import yaml
 from tests.support.reference import ROOT
 
 FOLDER = ROOT / "tests" / "cases" / "cel-types"
+_REFUSED = "  // ~ refused"
+
+
+def expressions(name: str) -> list[tuple[str, bool]]:
+    """The expressions of a file, each with whether a server refuses it."""
+    lines = (FOLDER / f"{name}.cel").read_text().splitlines()[1:]
+    return [(line.removesuffix(_REFUSED), line.endswith(_REFUSED)) for line in lines]
 
 
 def schema() -> dict[str, Any]:

@@ -5,7 +5,6 @@ import pytest
 from jobspec.validation.cel.types import Types
 from tests.support import cel_growth
 
-_REFUSED = "  // ~ refused"
 _FILES = {
     "rules": ("bool", False),
     "rules-with-optional-old-self": ("bool", True),
@@ -18,13 +17,11 @@ def test_expressions_are_refused_where_they_are_expected_to_be(name: str) -> Non
     gives, optional = _FILES[name]
     schema = cel_growth.schema()
     types = Types(schema)
-    lines = (cel_growth.FOLDER / f"{name}.cel").read_text().splitlines()[1:]
     found = {}
-    for line in lines:
-        text = line.removesuffix(_REFUSED)
+    for text, expected in cel_growth.expressions(name):
         said = types.expression(text, schema, gives=gives, optional=optional)
         refused = bool(said.complaint) or (optional and not said.compares)
-        if refused != line.endswith(_REFUSED):
+        if refused != expected:
             found[text] = said.complaint or "taken"
     assert found == {}
 

@@ -4,7 +4,6 @@ A case file holds a CRD, then objects of its kind.
 """
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from jobspec.targets import choose
 from jobspec.validation.custom_kinds import CustomKinds
 from jobspec.validation.verdict import verdict
 from tests.support import crd_documents
+from tests.support.cases import assert_reported, expectations
 from tests.support.reference import ROOT
 
 CASES = sorted((ROOT / "tests" / "cases" / "crds").glob("*.yaml"))
-_EXPECTATION = re.compile(r"# ~ ([a-z, -]+)$")
 
 
 def judged(path: Path) -> list[Diagnostic]:
@@ -31,11 +30,7 @@ def judged(path: Path) -> list[Diagnostic]:
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path) -> None:
-    lines = enumerate(path.read_text().splitlines(), 1)
-    expected = [(number, rule) for number, line in lines if (match := _EXPECTATION.search(line)) for rule in match[1].split(", ")]
-    found = judged(path)
-    assert sorted((each.mark.line, each.rule) for each in found) == sorted(expected)
-    assert all(each.message for each in found)
+    assert_reported(expectations(path.read_text()), judged(path))
 
 
 @pytest.mark.parametrize(("definition", "wrong"), crd_documents.cases(), ids=str)

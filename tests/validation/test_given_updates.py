@@ -5,7 +5,6 @@ CRD that asks nothing of values, and gets the real one before the update.
 """
 
 import json
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,18 +13,18 @@ from typing import Any
 
 import pytest
 
+from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.targets import choose
 from jobspec.validation.custom_kinds import CustomKinds
 from jobspec.validation.verdict import verdict
+from tests.support.cases import assert_reported, expectations, states
 from tests.support.reference import ROOT
 from tests.support.server import Server, kubeconfig
 
 _CASES = sorted((ROOT / "tests" / "cases" / "crd-updates").glob("*.yaml"))
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_EXPECTATION = re.compile(r"# ~ ([a-z, -]+)$")
-_BECOMES = re.compile(r"^--- # becomes$\n", re.MULTILINE)
 _MARKER = "loosened"
 _STRUCTURE = ("type", "default", "nullable")
 
@@ -34,15 +33,15 @@ class _Case:
     """What a case file holds, each document on the lines where it stands."""
 
     def __init__(self, text: str) -> None:
-        before, after = _BECOMES.split(text)
+        before, after = states(text)
         self.crd, *self.stored = _documents(before)
-        self.updates = _documents("\n" * (before.count("\n") + 1) + after)
+        self.updates = _documents(after)
         self.kinds = CustomKinds([self.crd])
 
-    def found(self, update: Document) -> list[tuple[int, str]]:
-        """The rules that we report for an update, with their lines."""
+    def found(self, update: Document) -> list[Diagnostic]:
+        """What we report for an update."""
         old = next(each for each in self.stored if each.name == update.name)
-        return [(each.mark.line, each.rule) for each in verdict(update, choose([]), kinds=self.kinds, old=old).diagnostics]
+        return verdict(update, choose([]), kinds=self.kinds, old=old).diagnostics
 
 
 def _documents(text: str) -> list[Document]:
@@ -54,10 +53,8 @@ def _documents(text: str) -> list[Document]:
 @pytest.mark.parametrize("path", _CASES, ids=lambda path: path.stem)
 def test_each_update_is_judged_as_expected(path: Path) -> None:
     text = path.read_text()
-    lines = enumerate(text.splitlines(), 1)
-    expected = [(number, rule) for number, line in lines if (match := _EXPECTATION.search(line)) for rule in match[1].split(", ")]
     case = _Case(text)
-    assert sorted(each for update in case.updates for each in case.found(update)) == sorted(expected)
+    assert_reported(expectations(text), [each for update in case.updates for each in case.found(update)])
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from jobspec.manifests import check
 from jobspec.targets import choose
 from tests.agreement.corpus import ENDLESS
 from tests.support import server as servers
+from tests.support.cases import assert_reported, expectations, states, target_of
 from tests.support.mutants import mutant
 from tests.support.reference import ROOT, folder
 from tests.support.ruled import MAKERS
@@ -30,33 +31,22 @@ from tests.support.seeds import settled_seed
 from tests.support.server import PLURALS, Answer, Server
 
 CASES = sorted((ROOT / "tests" / "cases" / "updates").glob("*.yaml"))
-_EXPECTATION = re.compile(r"# ~ ([a-z, -]+)$")
-_BECOMES = re.compile(r"^--- # becomes$\n", re.MULTILINE)
 _TARGET = choose([])
 _MUTANTS = 1000
 
 
-def _states(case: str) -> tuple[str, str]:
-    """What is stored, and what it becomes, each on the lines where it stands in the case."""
-    before, after = _BECOMES.split(case)
-    return before, "\n" * (before.count("\n") + 1) + after
-
-
 def _judge(case: str, place: Path) -> list[Diagnostic]:
-    before, after = _states(case)
+    before, after = states(case)
     (place / "before.yaml").write_text(before)
     (place / "after.yaml").write_text(after)
-    wishes = re.match(r"# target: (.*)", case)
     world = World(webhooks=False, stored=from_files(str(place / "before.yaml")))
-    target = choose(wishes[1].split() if wishes else [])
-    return check(Found(str(place / "after.yaml"), named=True), target, world=world).report.diagnostics
+    return check(Found(str(place / "after.yaml"), named=True), target_of(case), world=world).report.diagnostics
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_each_case_is_judged_as_expected(path: Path, tmp_path: Path) -> None:
     case = path.read_text()
-    expected = [(number, match[1]) for number, line in enumerate(case.splitlines(), 1) if (match := _EXPECTATION.search(line))]
-    assert [(each.mark.line, each.rule) for each in _judge(case, tmp_path)] == expected
+    assert_reported(expectations(case), _judge(case, tmp_path))
 
 
 _JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: %s}\nspec:\n  runPolicy: {schedulingPolicy: {queue: %s}}\n"
@@ -217,7 +207,7 @@ _NOT_TO_BE_STORED = ("crd", "identity", "kept", "trainjob-2.1")
 @pytest.mark.parametrize("path", [case for case in CASES if case.stem not in _NOT_TO_BE_STORED], ids=lambda path: path.stem)
 def test_a_server_says_the_same_to_each_case(path: Path, server: Server, namespace: str, tmp_path: Path) -> None:
     case = path.read_text()
-    before, after = (_documents(state, path.name) for state in _states(case))
+    before, after = (_documents(state, path.name) for state in states(case))
     stored = {document.name: _Stored(server, document, namespace) for document in before}
     assert [each.refusal for each in stored.values() if each.refusal] == []
     refused = {each.document for each in _judge(case, tmp_path)}

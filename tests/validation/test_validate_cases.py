@@ -1,6 +1,5 @@
 """Every case file: the lines that a rule is written beside are the lines that the rule is reported for."""
 
-import re
 import textwrap
 from pathlib import Path
 
@@ -10,32 +9,25 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.files import MAX_BYTES, Found
 from jobspec.judge import World
 from jobspec.manifests import check
-from jobspec.targets import choose
+from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.reference import ROOT, folder
 
 CASES = sorted((ROOT / "tests" / "cases" / "validate").glob("*.yaml"))
-_EXPECTATION = re.compile(r"# ~ ([a-z, -]+)$")
 _HEAD = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\n"
 _GOOD = _HEAD + "spec: {pytorchReplicaSpecs: {}}\n"
 
 
 def _diagnostics(path: Path) -> list[Diagnostic]:
     """What the schema says to a file, at the releases that a first line `# target: OPERATOR=RELEASE ...` names."""
-    wishes = re.match(r"# target: (.*)", path.read_text(errors="replace"))
-    target = choose(wishes[1].split() if wishes else [])
+    target = target_of(path.read_text(errors="replace"))
     return check(Found(str(path), named=True), target, (), World(webhooks=False)).report.diagnostics
-
-
-def _expected(text: str) -> list[tuple[int, str]]:
-    lines = enumerate(text.splitlines(), 1)
-    return sorted((number, rule) for number, line in lines if (match := _EXPECTATION.search(line)) for rule in match[1].split(", "))
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path) -> None:
     found = _diagnostics(path)
-    assert [(each.mark.line, each.rule) for each in found] == _expected(path.read_text())
-    assert all(each.mark.column and each.message for each in found)
+    assert_reported(expectations(path.read_text()), found)
+    assert [each.mark.line for each in found] == sorted(each.mark.line for each in found)
 
 
 _COMMENTS_CANNOT_STAND_HERE = {
