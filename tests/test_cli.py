@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -15,7 +14,7 @@ from jobspec.reports import FileReport
 from jobspec.reports.formats import report
 from jobspec.targets import choose
 from tests.support.manifests import COMPOSE, CONFIG, JOB, write
-from tests.support.processes import RELEASES, command, environment, run, run_here
+from tests.support.processes import RELEASES, command, environment, program, run, run_here
 from tests.support.reference import ROOT
 
 BAD = JOB.replace("replicas", "replica")
@@ -41,8 +40,8 @@ def test_help_names_what_there_is(arguments: list[str], words: list[str]) -> Non
 def test_the_version_is_the_project_files() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert run("--version").stdout == f"jobspec {version}\n"
-    program = Path(sys.executable).with_name("jobspec")
-    assert subprocess.run([program, "--version"], capture_output=True, text=True).stdout == f"jobspec {version}\n"
+    installed = Path(sys.executable).with_name("jobspec")
+    assert program(installed, "--version").stdout == f"jobspec {version}\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["validate"], ["render"], ["schema"], ["explain"], ["frobnicate"]])
@@ -192,12 +191,12 @@ def test_one_object_in_two_files_is_not_rendered(tmp_path: Path) -> None:
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB})
-    render = command("render", "job.yaml", "--overlay", "gpu-nccl", "--overlay", "pvc-output", "--set", "pvc-output.create=true")
+    render = ["render", "job.yaml", "--overlay", "gpu-nccl", "--overlay", "pvc-output", "--set", "pvc-output.create=true"]
     seen = set()
     for seed in "0", "1", "2":
-        seen.add(subprocess.run(render, cwd=tmp_path, env=environment(PYTHONHASHSEED=seed), capture_output=True).stdout)
+        seen.add(run(*render, cwd=tmp_path, env=environment(PYTHONHASHSEED=seed)).stdout)
     (stream,) = seen
-    assert stream.count(b"\n---\n") == 1
+    assert stream.count("\n---\n") == 1
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -283,7 +282,7 @@ def test_output_is_utf8_whatever_the_locale(tmp_path: Path) -> None:
 def test_a_closed_standard_output_is_told(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     closed = f"exec {shlex.join(command('validate', 'job.yaml'))} >&-"
-    done = subprocess.run(["sh", "-c", closed], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    done = program("sh", "-c", closed, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "jobspec: cannot write the output: standard output is closed\n")
 
 

@@ -16,6 +16,7 @@ import pytest
 from jobspec import trees
 from jobspec.cli import main
 from jobspec.diagnostics import JobspecError
+from tests.support import processes
 from tests.support.manifests import JOB
 
 OLD = {"a.yaml": "old a\n", "b.yaml": "old b\n", "old.yaml": "gone\n"}
@@ -273,7 +274,7 @@ def test_a_render_killed_at_any_moment_leaves_the_old_tree_or_the_new(tmp_path: 
         return time.monotonic() - start, _tree(folder)
 
     _, old = run(render)
-    subprocess.run([sys.executable, "-m", "jobspec", *overlaid], check=True, capture_output=True)
+    processes.run(*overlaid, check=True)
     new = _tree(folder)
     assert main(overlaid) == 0  # so that children need not load what it takes
     usual = max(run(overlaid)[0] for _ in range(3))

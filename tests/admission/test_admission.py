@@ -1,8 +1,6 @@
 """Webhooks: the lines that a rule is written beside are the lines that it is reported for, at the releases of the first line."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from jobspec.judge import World
 from jobspec.manifests import check, load
 from jobspec.targets import choose
 from tests.support.cases import assert_reported, expectations, target_of
+from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
 CASES = sorted(path for path in (ROOT / "tests" / "cases" / "admission").glob("*.yaml") if not path.stem.endswith(".old"))
@@ -72,8 +71,7 @@ def test_fields_are_spelt_as_the_webhook_spells_them() -> None:
 
 def _jobspec(*arguments: str, cwd: Path, text: str = "") -> tuple[int, dict[str, Any]]:
     """The exit code and the JSON report of `validate`."""
-    command = [sys.executable, "-m", "jobspec", "validate", "-o", "json", *arguments]
-    done = subprocess.run(command, cwd=cwd, input=text, capture_output=True, text=True)
+    done = run_here("validate", "-o", "json", *arguments, cwd=cwd, stdin=text)
     assert done.returncode in (0, 1), done.stderr
     return done.returncode, json.loads(done.stdout)
 

@@ -1,9 +1,7 @@
 """`jobspec explain`: fields of every kind, on every release, at any width."""
 
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from random import Random
@@ -36,6 +34,7 @@ from jobspec.models.meta import ObjectMeta
 from jobspec.schemas import explain, places
 from jobspec.schemas.structure import structure_of
 from jobspec.targets import KINDS, RELEASES, choose
+from tests.support.processes import environment, run_here
 from tests.support.reference import ROOT
 
 NEWEST = choose([])
@@ -269,8 +268,7 @@ def _is_one_word(line: str) -> bool:
 
 
 def _jobspec(*arguments: str, columns: int = 80) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": str(columns)}
-    return subprocess.run([sys.executable, "-m", "jobspec", "explain", *arguments], env=environment, capture_output=True, text=True)
+    return run_here("explain", *arguments, env=environment(COLUMNS=str(columns)))
 
 
 @pytest.mark.parametrize("kind", ["TrainJob", "trainjob", "TRAINJOB"])

@@ -1,7 +1,5 @@
 """Decoding: YAML text to data and places, as sigs.k8s.io/yaml and go-yaml do it for an API server."""
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -10,6 +8,7 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents import scalars
 from jobspec.documents.document import Document
 from jobspec.documents.reader import MAX_DEPTH, read
+from tests.support.processes import python
 
 _INF = float("inf")
 
@@ -392,13 +391,13 @@ print(text, problems, worse, loads, "yaml.constructor" in sys.modules)
 def test_the_parser_is_the_same_with_and_without_the_rest_of_pyyaml(alone: bool) -> None:
     """In a program of its own, PyYAML's other modules are not loaded; elsewhere, PyYAML stays whole for everybody."""
     code = _PROGRAM.format(alone=alone)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python(code, check=True)
     said = "a:\n- 1\n- x\n [<yaml-syntax f:1:4 'a control character that YAML does not allow'>] "
     assert done.stdout == f"{said}[<yaml-syntax f:2:1 'a value is missing here'>] {not alone} {not alone}\n"
 
 
 def test_pyyaml_without_libyaml_is_told() -> None:
     code = "import sys, jobspec.cli; sys.modules['yaml._yaml'] = None; sys.exit(jobspec.cli.main(['validate', '-']))"
-    done = subprocess.run([sys.executable, "-c", code], input="a: 1", capture_output=True, text=True, check=False)
+    done = python(code, stdin="a: 1")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("jobspec: PyYAML was built without libyaml here")

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from io import StringIO
 from typing import Any
@@ -16,6 +15,7 @@ from ruamel.yaml import YAML
 
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
+from tests.support import processes
 from tests.support.server import kubeconfig
 
 WORDS = """
@@ -75,9 +75,9 @@ def _kubectl(*documents: Any) -> list[Any]:
         pytest.skip("kubectl is not installed")
     manifests = [{"apiVersion": "example.dev/v1", "kind": "Probe", "metadata": {"name": "probe"}, "data": data} for data in documents]
     command = [program, "--kubeconfig=/dev/null", "label", "--local", "--filename=-", "--output=json", "read=back"]
-    done = subprocess.run(command, input=write(manifests).encode(), capture_output=True, timeout=60)
-    assert done.returncode == 0, done.stderr.decode()
-    decoder, text, found = json.JSONDecoder(), done.stdout.decode(), []
+    done = processes.program(*command, stdin=write(manifests), timeout=60)
+    assert done.returncode == 0, done.stderr
+    decoder, text, found = json.JSONDecoder(), done.stdout, []
     while text:
         value, end = decoder.raw_decode(text)
         found.append(value["data"])
@@ -121,8 +121,8 @@ def test_kubectl_create_reads_back_every_text_as_value_and_as_key() -> None:
     data = {**{f"k{number}": text for number, text in enumerate(texts)}, **dict.fromkeys(texts, "a")}
     manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "probe", "annotations": data}, "data": data}
     command = ["kubectl", f"--kubeconfig={kubeconfig()}", "create", "--dry-run=client", "--validate=false", "--output=json", "--filename=-"]
-    done = subprocess.run(command, input=write([manifest]).encode(), capture_output=True, timeout=60)
-    assert done.returncode == 0, done.stderr.decode()
+    done = processes.program(*command, stdin=write([manifest]), timeout=60)
+    assert done.returncode == 0, done.stderr
     created = json.loads(done.stdout)
     assert (created["data"], created["metadata"]["annotations"]) == (data, data)
 

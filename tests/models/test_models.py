@@ -1,7 +1,5 @@
 """Building jobs in Python: strict, frozen, and the same document as in YAML."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any, get_args, get_origin
 
@@ -17,6 +15,7 @@ from jobspec.models.pod.resources import ResourceRequirements
 from jobspec.models.pod.spec import PodSpec
 from jobspec.models.pod.template import PodTemplateSpec
 from jobspec.models.pytorchjob import ElasticPolicy, PyTorchJobSpec, ReplicaSpec
+from tests.support.processes import python
 from tests.support.reference import ROOT
 
 GUIDE = yaml.safe_load((ROOT / "tests" / "cases" / "guides" / "simple.yaml").read_text())
@@ -134,6 +133,6 @@ def test_merge_keys_are_fields_of_the_items() -> None:
 
 def test_importing_one_kind_does_not_load_the_others() -> None:
     code = "from jobspec.models import PersistentVolumeClaim; import sys; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    loaded = python(code, check=True).stdout.split()
     assert "jobspec.models.persistentvolumeclaim" in loaded
     assert "jobspec.models.pytorchjob" not in loaded

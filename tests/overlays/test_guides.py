@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.processes import program, run_here
 from tests.support.reference import ROOT, folder
 from tests.support.server import kubeconfig
 
@@ -28,13 +27,8 @@ def _jobs(number: str) -> list[str]:
     return [textwrap.dedent(text) for text in found]
 
 
-def _jobspec(*arguments: str | Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "jobspec", *map(str, arguments)]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
-
-
 def _render(base: str, *arguments: str | Path) -> Any:
-    done = _jobspec("render", CASES / base, *arguments)
+    done = run_here("render", CASES / base, *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     return yaml.safe_load(done.stdout)
 
@@ -76,7 +70,7 @@ def test_guide_004() -> None:
 @pytest.mark.parametrize(("number", "count"), [("001", 2), ("002", 2), ("004", 1)])
 def test_the_jobs_of_the_guides_are_valid(number: str, count: int) -> None:
     jobs = _jobs(number)
-    done = _jobspec("validate", "-", "-o", "json", stdin="\n---\n".join(jobs))
+    done = run_here("validate", "-", "-o", "json", stdin="\n---\n".join(jobs))
     assert len(jobs) == count
     assert json.loads(done.stdout)["summary"] == {"documents": count, "valid": count, "invalid": 0, "partly": 0, "skipped": 0}
 
@@ -86,7 +80,7 @@ def test_the_exported_job_of_guide_001_is_what_a_server_takes() -> None:
     job = yaml.safe_load(exported)
     assert job["status"]["conditions"]
     assert job["metadata"]["resourceVersion"] == "53223"
-    assert _jobspec("validate", "-", stdin=exported).returncode == 0
+    assert run_here("validate", "-", stdin=exported).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -99,8 +93,8 @@ def test_the_exported_job_of_guide_001_is_what_a_server_takes() -> None:
     ids=lambda overlays: str(overlays[1]),
 )
 def test_a_server_takes_what_is_rendered(overlays: list[str]) -> None:
-    rendered = _jobspec("render", CASES / "distributed.yaml", *overlays)
+    rendered = run_here("render", CASES / "distributed.yaml", *overlays)
     assert (rendered.returncode, rendered.stderr) == (0, "")
     command = ["kubectl", f"--kubeconfig={kubeconfig()}", "apply", "--server-side", "--dry-run=server", "--filename=-"]
-    done = subprocess.run(command, input=rendered.stdout, capture_output=True, text=True, check=False)
+    done = program(*command, stdin=rendered.stdout)
     assert (done.returncode, done.stderr) == (0, "")

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from jobspec.manifests import check
 from jobspec.overlays.layer import load, shipped
 from jobspec.targets import choose
 from tests.support.cases import assert_reported, expectations
+from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
 FOLDER = ROOT / "tests" / "cases" / "overlays"
@@ -116,13 +115,9 @@ MASTER = {**CONTAINER, "args": ["--backend", "gloo"]}
 WORKER = {**CONTAINER, "args": ["--backend=gloo"]}
 
 
-def jobspec(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "jobspec", *arguments], input=text, capture_output=True, text=True, cwd=ROOT)
-
-
 def rendered(*overlays: str, sets: tuple[str, ...] = ()) -> list[Any]:
     options = [word for name in overlays for word in ("--overlay", name)] + [word for text in sets for word in ("--set", text)]
-    result = jobspec("render", "-", *options, text=BASE)
+    result = run_here("render", "-", *options, stdin=BASE)
     assert (result.returncode, result.stderr) == (0, "")
     return list(yaml.safe_load_all(result.stdout))
 
@@ -204,7 +199,7 @@ def test_all_that_go_together_go_together_in_any_order() -> None:
 
 def test_cpu_and_gpu_exclude_each_other_in_both_orders() -> None:
     for pair in (("cpu", "gpu-nccl"), ("gpu-nccl", "cpu")):
-        result = jobspec("validate", "-", "-o", "json", *(word for name in pair for word in ("--overlay", name)), text=BASE)
+        result = run_here("validate", "-", "-o", "json", *(word for name in pair for word in ("--overlay", name)), stdin=BASE)
         (report,) = json.loads(result.stdout)["files"]
         (problem,) = report["diagnostics"]
         assert (result.returncode, problem["rule"]) == (1, "overlay-conflict")
@@ -222,7 +217,7 @@ def test_cpu_and_gpu_exclude_each_other_in_both_orders() -> None:
     ],
 )
 def test_a_parameter_is_complained_about_at_its_declaration(text: str, rule: str, parameter: str) -> None:
-    result = jobspec("render", "-", "--overlay", "gpu-nccl", "--set", text, "-o", "json", text=BASE)
+    result = run_here("render", "-", "--overlay", "gpu-nccl", "--set", text, "-o", "json", stdin=BASE)
     assert result.returncode == 1, result.stderr
     (report,) = json.loads(result.stderr)["files"]
     (problem,) = report["diagnostics"]
@@ -243,7 +238,7 @@ def test_a_parameter_is_complained_about_at_its_declaration(text: str, rule: str
     ],
 )
 def test_what_cannot_be_run_as_asked(arguments: tuple[str, ...], message: str) -> None:
-    result = jobspec("render", "-", *arguments, text=BASE)
+    result = run_here("render", "-", *arguments, stdin=BASE)
     assert (result.returncode, result.stdout) == (2, "")
     assert message in result.stderr
 
@@ -252,7 +247,7 @@ def test_an_overlay_is_one_document_of_kind_overlay(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     for text, message in [(BASE, "this is no overlay, but a PyTorchJob"), ("", "holds one document, and this one 0")]:
         path.write_text(text)
-        result = jobspec("render", "-", "--overlay", str(path), text=BASE)
+        result = run_here("render", "-", "--overlay", str(path), stdin=BASE)
         assert result.returncode == 2
         assert message in result.stderr
 
@@ -260,6 +255,6 @@ def test_an_overlay_is_one_document_of_kind_overlay(tmp_path: Path) -> None:
 def test_two_overlays_of_one_name(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text((ROOT / "overlays" / "cpu.yaml").read_text())
-    result = jobspec("render", "-", "--overlay", "cpu", "--overlay", str(path), text=BASE)
+    result = run_here("render", "-", "--overlay", "cpu", "--overlay", str(path), stdin=BASE)
     assert result.returncode == 2
     assert "have the same name, cpu" in result.stderr

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.support.manifests import JOB, write
+from tests.support.processes import program
 from tests.support.reference import ROOT
 
 OTHERS = {
@@ -24,9 +25,9 @@ OTHERS = {
 def _git(*arguments: str, cwd: Path) -> str:
     """Git without the settings of whoever runs the tests."""
     names = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "a"), ("EMAIL", "a@example.com"))}
-    environment = {**os.environ, **names, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    environment = {name: value for name, value in environment.items() if name not in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE")}
-    return subprocess.run(["git", *arguments], cwd=cwd, env=environment, check=True, capture_output=True, text=True).stdout
+    variables = {**os.environ, **names, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    variables = {name: value for name, value in variables.items() if name not in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE")}
+    return program("git", *arguments, cwd=cwd, env=variables, check=True).stdout
 
 
 def _repository(folder: Path, files: dict[str, str]) -> str:
@@ -48,9 +49,7 @@ def _working_tree(folder: Path) -> str:
 
 
 def test_the_hooks_file_is_what_pre_commit_takes() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pre_commit", "validate-manifest", ".pre-commit-hooks.yaml"], cwd=ROOT, capture_output=True, text=True
-    )
+    done = program(sys.executable, "-m", "pre_commit", "validate-manifest", ".pre-commit-hooks.yaml")
     assert (done.returncode, done.stdout) == (0, "")
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert [hook["id"] for hook in hooks] == ["jobspec-validate", "jobspec-dry-run"]
@@ -65,10 +64,9 @@ def test_another_repository_runs_the_hook(tmp_path: Path) -> None:
     _repository(theirs, {**OTHERS, "deploy/job.yaml": JOB, ".pre-commit-config.yaml": yaml.safe_dump(config)})
 
     def hook() -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
-        environment.pop("PYTHONPATH", None)
-        command = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--color=never"]
-        return subprocess.run(command, cwd=theirs, env=environment, capture_output=True, text=True)
+        variables = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
+        variables.pop("PYTHONPATH", None)
+        return program(sys.executable, "-m", "pre_commit", "run", "--all-files", "--color=never", cwd=theirs, env=variables)
 
     done = hook()
     assert done.returncode == 0, done.stdout + done.stderr

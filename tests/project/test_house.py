@@ -2,8 +2,6 @@
 
 import ast
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,6 +10,7 @@ import pytest
 
 from jobspec.catalogue import ADMISSION, rules
 from jobspec.diagnostics import RULES
+from tests.support.processes import python
 from tests.support.reference import ROOT
 
 PACKAGE = ROOT / "jobspec"
@@ -279,9 +278,8 @@ def test_every_rule_of_a_webhook_is_in_the_catalogue_under_a_name_of_its_own() -
 
 def _python(code: str, *arguments: str) -> set[str]:
     """What some code prints on standard error, word by word, where nobody measures its coverage."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    command = [sys.executable, "-c", code, *arguments]
-    return set(subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stderr.split())
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    return set(python(code, *arguments, env=variables).stderr.split())
 
 
 def _loaded(*arguments: str) -> set[str]:

@@ -2,8 +2,6 @@
 
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ import yaml
 from jobspec.cli import _COMMANDS
 from jobspec.overlays.layer import shipped
 from jobspec.reports.formats import FORMATS
+from tests.support.processes import program, run_here
 from tests.support.reference import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -21,10 +20,6 @@ def _block(language: str, containing: str) -> str:
     found = [text for text in re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL) if containing in text]
     assert len(found) == 1
     return str(found[0])
-
-
-def _jobspec(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "jobspec", *arguments], cwd=folder, capture_output=True, text=True, check=False)
 
 
 def _before() -> str:
@@ -38,10 +33,10 @@ def _after() -> str:
 def test_before_and_after(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(_before())
     (command,) = [line.strip() for line in README.splitlines() if line.startswith("    jobspec render") and line.endswith("gpus=2")]
-    done = _jobspec(*command.split()[1:], folder=tmp_path)
+    done = run_here(*command.split()[1:], cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == _after()
-    assert _jobspec("render", "job.yaml", folder=tmp_path).stdout == _before()
+    assert run_here("render", "job.yaml", cwd=tmp_path).stdout == _before()
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
@@ -51,7 +46,7 @@ def test_kustomize_drops_the_image_as_the_readme_says(tmp_path: Path) -> None:
     patch["spec"] = {"pytorchReplicaSpecs": {"Master": {"template": {"spec": {"containers": containers}}}}}
     (tmp_path / "job.yaml").write_text(_before())
     (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump({"resources": ["job.yaml"], "patches": [{"patch": yaml.safe_dump(patch)}]}))
-    built = subprocess.run(["kubectl", "kustomize", str(tmp_path)], capture_output=True, text=True, check=True).stdout
+    built = program("kubectl", "kustomize", tmp_path, check=True).stdout
     assert yaml.safe_load(built)["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"] == containers
 
 
@@ -61,13 +56,13 @@ def test_the_complaints(tmp_path: Path) -> None:
     text = yaml.safe_dump(job, sort_keys=False).replace("replicas: 1", '\n      replicas: "1"').replace("\n\n", "\n# \n")
     (tmp_path / "job.yaml").write_text(text)
     shown = _block("console", "jobspec validate").partition("\n")[2]
-    assert _jobspec("validate", "job.yaml", folder=tmp_path).stdout == shown
+    assert run_here("validate", "job.yaml", cwd=tmp_path).stdout == shown
 
 
 def test_the_example_of_an_overlay_does_what_its_comments_say(tmp_path: Path) -> None:
     (tmp_path / "big.yaml").write_text(_block("yaml", "kind: Overlay"))
     (tmp_path / "job.yaml").write_text(_before().replace('- "15"', '- "15"\n            - --model=small\n            - --debug'))
-    done = _jobspec("render", "job.yaml", "--overlay", "./big.yaml", folder=tmp_path)
+    done = run_here("render", "job.yaml", "--overlay", "./big.yaml", cwd=tmp_path)
     assert done.stderr == ""
     job = yaml.safe_load(done.stdout)
     pod = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]

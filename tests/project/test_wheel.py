@@ -3,7 +3,6 @@
 import importlib.metadata
 import os
 import re
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -14,14 +13,15 @@ from packaging.requirements import Requirement
 
 from jobspec import __version__
 from tests.support.manifests import JOB
+from tests.support.processes import program
 from tests.support.reference import ROOT
 
 pytestmark = pytest.mark.slow
 
 
 def _run(*command: str | Path, cwd: Path) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE", "JOBSPEC"))}
-    done = subprocess.run(list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE", "JOBSPEC"))}
+    done = program(*command, cwd=cwd, env=variables)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -29,7 +29,7 @@ from jobspec.reports.excerpt import excerpt
 from jobspec.reports.formats import FORMATS, report
 from jobspec.targets import choose, told
 from tests.support.manifests import COMPOSE, CONFIG, JOB, write
-from tests.support.processes import RELEASES, command, environment, run, run_here
+from tests.support.processes import RELEASES, command, environment, program, run, run_here
 from tests.support.reference import ROOT
 
 BAD = JOB.replace("replicas: 1", 'replica: "1"')
@@ -583,7 +583,7 @@ def test_a_run_that_fails_leaves_the_file_alone(tmp_path: Path) -> None:
     assert run_here("validate", "job.yaml", "--output-file", "", cwd=tmp_path).stderr == "jobspec: --output-file needs the name of a file\n"
     limited = f"ulimit -f 0; trap '' XFSZ; exec {sys.executable} -B -m jobspec validate job.yaml --output-file report"
     env = {name: value for name, value in environment().items() if not name.startswith("COV")}  # whose own file is limited, too
-    done = subprocess.run(["bash", "-c", limited], cwd=tmp_path, env=env, capture_output=True, text=True)
+    done = program("bash", "-c", limited, cwd=tmp_path, env=env)
     assert (done.returncode, done.stderr) == (2, "jobspec: report: cannot write: File too large\n")
     assert (tmp_path / "report").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["job.yaml", "report"]

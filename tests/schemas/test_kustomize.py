@@ -1,11 +1,9 @@
 """The OpenAPI document for kustomize, by real `kubectl kustomize`: images stay where strategic merge patches touch containers."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -18,6 +16,7 @@ from jobspec import models
 from jobspec.cli import main
 from jobspec.schemas.openapi import with_kinds
 from jobspec.targets import KINDS, OPERATORS, RELEASES, choose
+from tests.support.processes import environment, program, run_here
 from tests.support.server import kubeconfig
 
 pytestmark = pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
@@ -95,7 +94,7 @@ def _build(place: Path, resources: list[Any], patches: list[Any], openapi: str |
         kustomization["openapi"] = {"path": "openapi.json"}
     (place / "resources.yaml").write_text(yaml.safe_dump_all(resources))
     (place / "kustomization.yaml").write_text(yaml.safe_dump(kustomization | more))
-    done = subprocess.run(["kubectl", "kustomize", str(place)], capture_output=True, text=True)
+    done = program("kubectl", "kustomize", place)
     assert done.returncode == 0, done.stderr
     return {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
 
@@ -108,9 +107,8 @@ def _images(value: Any) -> list[str]:
     return [image for child in value for image in _images(child)] if isinstance(value, list) else []
 
 
-def _jobspec(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "jobspec", "schema", "kustomize", *arguments]
-    return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
+def _jobspec(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return run_here("schema", "kustomize", *arguments, env=environment(**variables))
 
 
 def _merged(place: Path, base: Any, *arguments: str) -> str:
@@ -154,7 +152,7 @@ def test_alone_it_would_take_the_deployments(tmp_path: Path) -> None:
 
 def test_the_document_of_a_real_server(tmp_path: Path) -> None:
     """Its own definitions of a PyTorchJob do not say how patches merge; ours take their place, and their name."""
-    fetched = subprocess.run(["kubectl", f"--kubeconfig={kubeconfig()}", "get", "--raw", "/openapi/v2"], capture_output=True, text=True)
+    fetched = program("kubectl", f"--kubeconfig={kubeconfig()}", "get", "--raw", "/openapi/v2")
     assert _patched(tmp_path, fetched.stdout) == {**BOTH, "PyTorchJob": ["train:v1"]}
     done = _jobspec(KUBECONFIG=str(kubeconfig()))
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,11 +1,9 @@
 """JSON Schemas and CRDs as other programs take them: jsonschema, kubeconform, kubectl and a real API server."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stdout
 from functools import cache
@@ -31,6 +29,7 @@ from jobspec.targets import KINDS, OPERATORS, RELEASES, choose, schema_path
 from jobspec.validation.verdict import verdict
 from tests.support import server as servers
 from tests.support.mutants import mutant
+from tests.support.processes import environment, program, run, run_here
 from tests.support.reference import ROOT, folder
 from tests.support.server import Server
 
@@ -92,10 +91,6 @@ LOOSER = {
 @cache
 def _schema(kind: str, release: str) -> dict[str, Any]:
     return json_schema(getattr(models, kind), release)
-
-
-def _jobspec(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "jobspec", *arguments], capture_output=True, text=True, **options)
 
 
 @pytest.mark.parametrize(("version", "kind", "component", "release"), EVERY)
@@ -220,13 +215,13 @@ def test_what_a_json_schema_cannot_refuse_is_no_longer_than_it_has_to_be() -> No
 
 def _kubeconform(schemas: Path, *paths: Path) -> dict[str, str]:
     """What kubeconform says to each resource, by file and name, with the message of a refusal."""
-    program = shutil.which("kubeconform")
-    if not program:
+    found = shutil.which("kubeconform")
+    if not found:
         pytest.skip("kubeconform is not installed")
     layout = "{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json"
     locations = [f"{schemas}/{component}-{TARGET[component]}/{layout}" for component in OPERATORS]
     options = [option for location in locations for option in ("-schema-location", location)]
-    done = subprocess.run([program, "-verbose", "-strict", "-output", "json", *options, *paths], capture_output=True, text=True)
+    done = program(found, "-verbose", "-strict", "-output", "json", *options, *paths)
     assert done.stdout, done.stderr
     told = json.loads(done.stdout)["resources"]
     return {f"{Path(each['filename']).name} {each['name']}": f"{each['status']} {each['msg']}".strip() for each in told}
@@ -235,7 +230,7 @@ def _kubeconform(schemas: Path, *paths: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("schemas")
-    assert _jobspec("schema", "export", str(place)).returncode == 0
+    assert run_here("schema", "export", place).returncode == 0
     return place
 
 
@@ -293,13 +288,12 @@ def test_the_readme_names_schemas_that_exist() -> None:
 def test_check_tells_stale_missing_and_needless_schemas(exported: Path, tmp_path: Path) -> None:
     (tmp_path / "jobspec").symlink_to(ROOT / "jobspec")
     shutil.copytree(exported, tmp_path / "schemas")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     (tmp_path / "schemas" / "other.json").write_text("{}")  # beside, not among them
     (tmp_path / "schemas" / "jobspec-1" / "jobspec.dev" / "overlay_v1alpha1.json").write_text("{}\n")
     (tmp_path / "schemas" / "compiled" / "kubernetes-1.36" / "core" / "persistentvolumeclaim_v1.json").unlink()
     (tmp_path / "schemas" / "trainer-1.0.0").mkdir()
     (tmp_path / "schemas" / "trainer-1.0.0" / "a.json").write_text("{}\n")
-    done = _jobspec("schema", "check", cwd=tmp_path, env=environment)
+    done = run("schema", "check", cwd=tmp_path, env=environment(PYTHONPATH=str(tmp_path)))
     assert done.returncode == 1, done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()] == [
         "schemas/jobspec-1/jobspec.dev/overlay_v1alpha1.json",
@@ -351,7 +345,7 @@ def test_several_crds_are_a_stream_of_documents() -> None:
     ],
 )
 def test_a_crd_that_is_not_there(arguments: list[str], message: str) -> None:
-    done = _jobspec("schema", "crd", *arguments)
+    done = run_here("schema", "crd", *arguments)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"jobspec: {message}\n")
 
 
@@ -380,9 +374,8 @@ def test_a_server_accepts_the_crd(kind: str, release: str, server: Server) -> No
 
 def _apply(document: dict[str, Any], *options: str) -> subprocess.CompletedProcess[str]:
     """A client-side `kubectl apply`, which keeps all of the object in an annotation."""
-    environment = {**os.environ, "KUBECONFIG": str(servers.kubeconfig())}
-    command = ["kubectl", "apply", *options, "-f", "-"]
-    return subprocess.run(command, env=environment, input=json.dumps(document, separators=(",", ":")), capture_output=True, text=True)
+    text = json.dumps(document, separators=(",", ":"))
+    return program("kubectl", "apply", *options, "-f", "-", stdin=text, env=environment(KUBECONFIG=str(servers.kubeconfig())))
 
 
 def _upstream(release: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -33,6 +32,7 @@ from tests.support.cluster import (
     reply,
     servers_in,
 )
+from tests.support.processes import program, python, run
 from tests.support.reference import ROOT, folder
 
 JOB = """\
@@ -78,8 +78,7 @@ def dry_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 
 
 def _run(*arguments: str | Path, env: dict[str, str]) -> Run:
-    command = [sys.executable, "-m", "jobspec", "dry-run", *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    done = run("dry-run", *arguments, env=env)
     return Run(done.returncode, done.stdout, done.stderr)
 
 
@@ -196,7 +195,7 @@ def test_the_real_kind_program(tmp_path: Path) -> None:
     config = _home(tmp_path)
     before = config.read_bytes(), config.stat().st_mtime_ns
     (tmp_path / "job.yaml").write_text(JOB)
-    has_docker = bool(shutil.which("docker")) and subprocess.run(["docker", "info"], capture_output=True).returncode == 0
+    has_docker = bool(shutil.which("docker")) and program("docker", "info").returncode == 0
     done = _run(tmp_path / "job.yaml", "--delete", env=environment(tmp_path))
     if has_docker:
         assert (done.code, done.out.splitlines()[-1][:20]) == (0, "1 document: 1 valid (")
@@ -320,7 +319,7 @@ def test_a_kind_cluster_of_another_kubernetes_is_not_taken(kind: tuple[Runner, P
 def test_without_the_kubernetes_package(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
     code = "import sys; sys.modules['kubernetes'] = None; from jobspec.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = subprocess.run([sys.executable, "-c", code, "dry-run", str(tmp_path)], cwd=ROOT, capture_output=True, text=True)
+    done = python(code, "dry-run", tmp_path)
     message = "jobspec: dry-run needs the Python package `kubernetes`: pip install 'jobspec-k8s[dry-run]'\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 

@@ -5,7 +5,6 @@ import http.server
 import json
 import os
 import ssl
-import subprocess
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ import yaml
 
 from jobspec.cli import main
 from jobspec.server.client import MANAGER
+from tests.support.processes import program
 from tests.support.reference import ROOT
 from tests.support.server import Server
 
@@ -239,22 +239,8 @@ def webhook(folder: Path, verdict: dict[str, Any]) -> Iterator[dict[str, str]]:
     """A validating webhook that answers so to everything, as the `clientConfig` by which a server finds it."""
     key, certificate = folder / "webhook.key", folder / "webhook.crt"
     subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command: list[str | Path] = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-keyout",
-        key,
-        "-out",
-        certificate,
-        *subject,
-    ]
-    subprocess.run(command, check=True, capture_output=True)
+    options = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
+    program("openssl", *options, "-keyout", key, "-out", certificate, check=True)
 
     def answer(request: http.server.BaseHTTPRequestHandler) -> None:
         review = json.loads(request.rfile.read(int(request.headers["Content-Length"])))

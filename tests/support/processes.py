@@ -1,4 +1,4 @@
-"""Runs of `jobspec`: as a process of its own, or in this one where only what it tells counts."""
+"""Runs of `jobspec`, as a process of its own or in this one where only what it tells counts; and runs of other programs."""
 
 import gc
 import io
@@ -30,19 +30,32 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), **more}
 
 
-def run(
-    *arguments: str | Path, cwd: Path = ROOT, stdin: str = "", env: Mapping[str, str] | None = None, **options: Any
+def program(
+    *words: str | Path, cwd: Path = ROOT, stdin: str = "", env: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """One run as a process of its own; *options* are those of `subprocess.run`."""
+    """A program's end and what it printed; *options* are those of `subprocess.run`."""
     streams: dict[str, Any] = {"input": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    return subprocess.run(command(*arguments), cwd=cwd, env=env or environment(), encoding="utf-8", errors="surrogateescape", **streams)
+    return subprocess.run(list(map(str, words)), cwd=cwd, env=env or environment(), encoding="utf-8", errors="surrogateescape", **streams)
 
 
-def run_here(*arguments: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """One run in this process, which spares the start of another; for what it tells, not for how a process ends."""
+def python(code: str, *arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Some code in an interpreter of its own."""
+    return program(sys.executable, "-c", code, *arguments, **options)
+
+
+def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """One run of `jobspec` as a process of its own."""
+    return program(*command(*arguments), **options)
+
+
+def run_here(
+    *arguments: str | Path, cwd: Path = ROOT, stdin: str = "", env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """One run of `jobspec` in this process, which spares the start of another; for what it tells, not for how a process ends."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape", write_through=True) for _ in range(2))
+    given = mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
     variables = mock.patch.dict(os.environ, env or environment(), clear=True)
-    with chdir(cwd), variables, redirect_stdout(out), redirect_stderr(err):
+    with chdir(cwd), variables, given, redirect_stdout(out), redirect_stderr(err):
         try:
             code = main(list(map(str, arguments)))
         finally:

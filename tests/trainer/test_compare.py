@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import program
 from tests.support.reference import ROOT
 from tests.trainer import idx
 
 
 def _compare(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "trainer.compare", *flags]
-    return subprocess.run(command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
+    return program(sys.executable, "-m", "trainer.compare", *flags, cwd=folder, env={"PYTHONPATH": str(ROOT)})
 
 
 @pytest.mark.slow

@@ -1,12 +1,9 @@
 """The command line: what it takes, what it refuses, and that nothing heavy is loaded to say so."""
 
-import subprocess
-import sys
-
 import pytest
 from pydantic import ValidationError
 
-from tests.support.reference import ROOT
+from tests.support.processes import python
 from trainer.config import Config, Refusal, flag, parse
 
 
@@ -66,14 +63,10 @@ def test_a_config_does_not_change() -> None:
         Config().epochs = 2  # type: ignore[misc]  # that is the case
 
 
-def _python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-
-
 @pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("--epochs=x", 2)])
 def test_help_and_refusals_load_no_torch(argument: str, code: int) -> None:
     run = f"import sys\nfrom trainer.__main__ import main\ntry: code = main([{argument!r}])\nexcept SystemExit as end: code = end.code\n"
-    done = _python(run + "assert not {'torch', 'numpy', 'tqdm'} & sys.modules.keys()\nsys.exit(code)")
+    done = python(run + "assert not {'torch', 'numpy', 'tqdm'} & sys.modules.keys()\nsys.exit(code)")
     assert done.returncode == code, done.stderr
     if code:
         assert done.stderr == "trainer: --epochs: expected an integer of at least 1, got 'x'\n"

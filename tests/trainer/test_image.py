@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.support.processes import program
 from tests.support.reference import ROOT
 
 FOLDER = ROOT / "trainer"
@@ -59,7 +60,7 @@ def _run(image: Path, command: str, **environment: str) -> subprocess.CompletedP
     folder.mkdir(parents=True, exist_ok=True)
     step = command.replace("/opt/", f"{image}/opt/")
     variables = {"PATH": path, "PYTHONPATH": f"{image}{python_path}", **environment}
-    return subprocess.run(["sh", "-c", step], cwd=folder, env=variables, capture_output=True, text=True, check=False)
+    return program("sh", "-c", step, cwd=folder, env=variables)
 
 
 def _steps() -> list[str]:

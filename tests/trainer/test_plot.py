@@ -3,7 +3,6 @@
 import json
 import re
 import struct
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.processes import program
 from tests.support.reference import ROOT
 from trainer.config import Refusal
 from trainer.plot import Run, draw, events, main, read
@@ -130,7 +130,7 @@ def test_the_command_writes_a_picture_of_several_runs(tmp_path: Path) -> None:
     for name in ("one", "three"):
         _written(tmp_path / name, WHOLE)
     command = [sys.executable, "-m", "trainer.plot", "one", "three", "-o", "both.png"]
-    done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
+    done = program(*command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
     assert (done.returncode, done.stdout, done.stderr) == (0, "both.png\n", "")
     picture = (tmp_path / "both.png").read_bytes()
     assert picture[:8] == b"\x89PNG\r\n\x1a\n"

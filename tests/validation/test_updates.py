@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,6 +24,7 @@ from tests.agreement.corpus import ENDLESS
 from tests.support import server as servers
 from tests.support.cases import assert_reported, expectations, states, target_of
 from tests.support.mutants import mutant
+from tests.support.processes import program
 from tests.support.reference import ROOT, folder
 from tests.support.ruled import MAKERS
 from tests.support.seeds import settled_seed
@@ -82,9 +82,7 @@ def repository(tmp_path: Path) -> Path:
     """A repository whose last commit has a job in a folder, and whose working tree another queue for it."""
 
     def git(*arguments: str) -> None:
-        subprocess.run(
-            ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b", *arguments], check=True, capture_output=True
-        )
+        program("git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", *arguments, check=True)
 
     git("init")
     (tmp_path / "jobs" / ".hidden").mkdir(parents=True)
