@@ -5,27 +5,50 @@ The public names are loaded when they are first asked for; `import jobspec` itse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jobspec.api import Rendered as Rendered
+    from jobspec.api import check as check
+    from jobspec.api import render as render
+    from jobspec.cluster import Cluster as Cluster
     from jobspec.diagnostics import Diagnostic as Diagnostic
     from jobspec.diagnostics import JobspecError as JobspecError
     from jobspec.diagnostics import Mark as Mark
     from jobspec.documents.document import Document as Document
     from jobspec.documents.reader import read as read
     from jobspec.documents.writer import write as write
-    from jobspec.manifests import check as check
+    from jobspec.results import DocumentResult as DocumentResult
+    from jobspec.results import FileResult as FileResult
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Cluster": "jobspec.cluster",
     "Diagnostic": "jobspec.diagnostics",
     "Document": "jobspec.documents.document",
+    "DocumentResult": "jobspec.results",
+    "FileResult": "jobspec.results",
     "JobspecError": "jobspec.diagnostics",
     "Mark": "jobspec.diagnostics",
-    "check": "jobspec.manifests",
+    "Rendered": "jobspec.api",
+    "check": "jobspec.api",
     "read": "jobspec.documents.reader",
+    "render": "jobspec.api",
     "write": "jobspec.documents.writer",
 }
 
-__all__ = ["Diagnostic", "Document", "JobspecError", "Mark", "check", "read", "write"]
+__all__ = [
+    "Cluster",
+    "Diagnostic",
+    "Document",
+    "DocumentResult",
+    "FileResult",
+    "JobspecError",
+    "Mark",
+    "Rendered",
+    "check",
+    "read",
+    "render",
+    "write",
+]
 
 
 def __getattr__(name: str) -> object:

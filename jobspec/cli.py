@@ -35,6 +35,7 @@ def program() -> NoReturn:
     What it holds is left to the system: an interpreter that takes itself apart first takes a tenth of the time of a verdict.
     """
     documents.alone = True
+    gc.disable()  # a command lives for moments; looking for cycles costs it more than they hold
     code = main(sys.argv[1:])
     atexit._run_exitfuncs()
     for stream in filter(None, (sys.stdout, sys.stderr)):
@@ -47,7 +48,6 @@ def program() -> NoReturn:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
-    gc.disable()  # a command lives for moments; looking for cycles costs it more than they hold
     try:
         _speak_utf8()
         code = _run(arguments)
@@ -112,7 +112,12 @@ def _render(options: Options) -> int:
 
 def _dry_run(options: Options) -> int:
     documents.alone = False  # the kubernetes package wants PyYAML whole
-    from jobspec.commands import dry_run
+    try:
+        from jobspec.commands import dry_run
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("jobspec"):
+            raise
+        raise JobspecError(f"dry-run needs the package `{error.name}`: pip install 'jobspec-k8s[dry-run]'") from None
 
     place = dry_run.Place(
         context=options.context,

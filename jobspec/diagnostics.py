@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     Severity = Literal["error", "warning", "info"]
+    #: Who refuses: the server's decoder, its schemas and its own code, the operators' webhooks; or jobspec itself, where it renders.
+    Stage = Literal["decoding", "schema", "admission", "render"]
 
 #: A step of a path: the field of an object, the key of a map (`Key`), the index of a list.
 Path = tuple["str | int", ...]
@@ -44,7 +46,7 @@ class Mark:
 class Diagnostic:
     """One problem: what is wrong, where, and what would be right."""
 
-    __slots__ = ("document", "field", "hint", "mark", "message", "rule", "severity")
+    __slots__ = ("document", "field", "hint", "mark", "message", "rule", "severity", "stage")
 
     def __init__(
         self,
@@ -65,12 +67,19 @@ class Diagnostic:
         """Index of the document in its file, from 0; None where the file as a whole is meant."""
         self.severity = severity
         self.hint = hint
+        self.stage: Stage = _STAGES.get(rule, "admission")
+        """Who refuses, or would."""
+
+    def with_hint(self, hint: str) -> Diagnostic:
+        """The same with another hint."""
+        return Diagnostic(self.rule, self.message, self.mark, field=self.field, document=self.document, severity=self.severity, hint=hint)
 
     def as_dict(self) -> dict[str, Any]:
         """The diagnostic as the JSON report has it."""
         mark = self.mark
         return {
             "rule": self.rule,
+            "stage": self.stage,
             "severity": self.severity,
             "message": self.message,
             "field": self.field,
@@ -93,6 +102,14 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     return sorted(diagnostics, key=lambda d: (d.mark.file, d.mark.line, d.mark.column, d.field, d.rule))
 
 
+def each_once(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics without repetitions: a mistake in an overlay shows in every role and job that it is applied to."""
+    first: dict[tuple[object, ...], Diagnostic] = {}
+    for each in diagnostics:
+        first.setdefault((each.rule, str(each.mark), each.message) if each.mark.layer else (id(each),), each)
+    return list(first.values())
+
+
 def spell(path: Path) -> str:
     """The path as the API server spells it: `spec.pytorchReplicaSpecs[Worker].template.spec.containers[0].image`."""
     text = ""
@@ -106,8 +123,7 @@ def spell(path: Path) -> str:
 
 #: Rules by their names, which are the ids in reports, the keys to ignore them and the arguments of `jobspec explain`; those of the
 #: operators' webhooks stand beside their functions, and `catalogue.py` has all.
-RULES = {
-    # decoding
+_DECODING = {
     "too-large": "The file is over 3 MiB, the most that an API server takes in one request.",
     "not-utf8": "The file is not UTF-8 text. Save it as UTF-8.",
     "yaml-syntax": "The text is not YAML, so the API server cannot decode it.",
@@ -119,9 +135,9 @@ RULES = {
     "unsupported-value": "JSON, which Kubernetes speaks, cannot hold the value: infinity, not-a-number, a key that is null or no scalar.",
     "duplicate-key": "A key stands twice in one mapping. Other tools keep one of the two without a word; the API server refuses both.",
     "not-a-manifest": "A manifest is a mapping with string `apiVersion` and `kind`; this document is something else.",
-    # what kind it is
+}
+_SCHEMA = {
     "unknown-kind": "jobspec has no schema for this apiVersion and kind, so it cannot say what a server would.",
-    # structure
     "unknown-field": "The field does not exist at this place. Without strict validation a server drops it silently.",
     "wrong-type": "The value has another type than the field.",
     "missing-field": "A required field is absent.",
@@ -136,11 +152,12 @@ RULES = {
     "rule-not-evaluated": "Nobody looked whether the object keeps a CEL rule of its kind, since the rule cannot be run here.",
     "invalid-crd": "The CustomResourceDefinition is none that a server takes, or its schema is not structural.",
     "conflicting-values": "Two values, each right by itself, exclude each other or contradict.",
-    # metadata
     "missing-name": "An object needs `metadata.name` or `metadata.generateName`.",
     "invalid-name": "The name is not one that Kubernetes takes.",
     "invalid-metadata": "A label, annotation, owner or finalizer in `metadata` is not one that Kubernetes takes.",
-    # overlays
+    "refused-value": "The server refuses the value, for the reason that the message gives in the server's own words.",
+}
+_RENDER = {
     "no-workload": "There is no training job in the given files to lay the overlay on.",
     "invalid-overlay": "The overlay contradicts itself or uses something that it does not declare.",
     "unknown-parameter": "The overlay has no parameter of this name.",
@@ -150,19 +167,25 @@ RULES = {
     "missing-container": "The overlay changes a container that the job does not have.",
     "missing-role": "The overlay is for roles of which the job has none.",
     "not-expressible": "The API of this kind and release has no place for what the overlay says.",
-    "unresolved-reference": "What the manifest refers to is not at hand, so that nobody can look at it.",
     "volume-not-shared": "Pods on several nodes mount one volume, which only ReadWriteMany lets them do.",
     "shell-command": "The program runs inside a shell's command string, where flags cannot be found or added safely.",
     "list-replaced": "The overlay replaces a list of the base as a whole, since its items cannot be told apart.",
     "volume-replaced": "The overlay gives a volume of the base another source, for all that mount it.",
     "duplicate-resource": "Two documents are the same object: same kind, namespace and name.",
-    # what a server alone says, in a dry-run
+}
+_ADMISSION = {
+    "unresolved-reference": "What the manifest refers to is not at hand, so that nobody can look at it.",
     "missing-kind": "The server has no such kind: no CRD defines it there. On a cluster that is not its own, jobspec stores nothing.",
     "missing-namespace": "The server has no such namespace. On a cluster that is not its own, jobspec stores nothing, so make it first.",
     "field-conflict": "Somebody else manages the field of the live object, with another value, so that an apply is refused.",
-    "refused-value": "The server refuses the value, for the reason that the message gives in the server's own words.",
     "refused-by-webhook": "A webhook of the cluster refuses the object, for the reason that the message gives in its own words.",
     "refused-by-server": "The server refuses the object as a whole, by a quota for example; the message gives the reason in its own words.",
     "server-warning": "The server takes the object, and warns.",
     "offline-webhooks": "The server has no webhooks of the operator, so jobspec applied their rules itself, for the target's release.",
+}
+RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION}
+_STAGES: dict[str, Stage] = {
+    **dict.fromkeys(_DECODING, "decoding"),
+    **dict.fromkeys(_SCHEMA, "schema"),
+    **dict.fromkeys(_RENDER, "render"),
 }

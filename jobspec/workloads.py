@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
+    from jobspec.results import DocumentResult
 
 
 class Role:
@@ -58,7 +59,7 @@ KINDS: dict[tuple[str, str], tuple[Role, ...]] = {
 }
 
 
-def is_workload(document: Document) -> bool:
+def is_workload(document: Document | DocumentResult) -> bool:
     """Whether overlays can be laid on the document."""
     return (document.api_version, document.kind) in KINDS
 

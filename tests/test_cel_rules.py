@@ -14,13 +14,12 @@ from hypothesis import strategies as some
 
 from jobspec import cel_rules
 from jobspec.cel_rules import RULES, is_transition, objection
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.documents.files import Found
-from jobspec.judge import World
-from jobspec.manifests import check
 from jobspec.schemas.files import files
 from jobspec.targets import choose
 from tests.support import server as servers
+from tests.support.checking import result
 from tests.support.ruled import MAKERS
 from tests.support.seeds import settled_seed
 from tests.support.server import Server
@@ -123,4 +122,4 @@ def test_a_server_says_the_same_to_generated_objects(server: Server, tmp_path: P
 
 def _judge(data: dict[str, Any], file: Path) -> list[Diagnostic]:
     file.write_text(json.dumps(data))
-    return check(Found(str(file), named=True), choose([]), world=World(webhooks=False)).report.diagnostics
+    return result(file, Cluster(choose([]), webhooks=False)).diagnostics

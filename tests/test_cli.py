@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from jobspec.diagnostics import RULES
-from jobspec.reports import FileReport
 from jobspec.reports.formats import report
+from jobspec.results import FileResult
 from jobspec.targets import choose
 from tests.support.manifests import COMPOSE, CONFIG, JOB, write
 from tests.support.processes import RELEASES, command, environment, program, run, run_here
@@ -250,7 +250,7 @@ def test_one_unreadable_file_among_many_ends_the_run(tmp_path: Path) -> None:
 
 def test_a_report_on_nothing() -> None:
     assert report([], choose([])) == f"0 documents: nothing found {RELEASES}\n"
-    assert json.loads(report([FileReport("a", [], [])], choose([]), "json"))["files"] == [
+    assert json.loads(report([FileResult("a", [], [])], choose([]), "json"))["files"] == [
         {"path": "a", "valid": True, "documents": [], "diagnostics": []}
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.admission.rule import Finding
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Diagnostic, Key
 from jobspec.validation.formats import is_parsed_quantity, is_time
 from jobspec.validation.wording import describe
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.shapes import Shape
     from jobspec.targets import Target
+    from jobspec.validation.verdict import Verdict
     from jobspec.workloads import Workload
 
 _INTEGERS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
@@ -28,6 +29,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "int-or-string": (int, str),
 }
 
+_UNDECODABLE = "undecodable-value"
 _NO_GROUP = '""'
 #: Optional fields that Go writes even where they are nil.
 _WRITTEN = {"ProjectedVolumeSource": "sources", "TypedLocalObjectReference": "apiGroup", "TypedObjectReference": "apiGroup"}
@@ -124,3 +126,22 @@ def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
         for name, inner in value.items():
             child = shape.values if shape.fields is None else shape.fields.get(name)
             yield from _nulls(inner, child, (*path, Key(name) if shape.fields is None else name))
+
+
+def undecodable(as_new: Verdict) -> list[Diagnostic]:
+    """What keeps a webhook from decoding an update, where an older schema let values in that are of other types than its own.
+
+    *as_new* is the verdict on the document as a new object, in which the values that an update does not touch count, too.
+    """
+    return [
+        Diagnostic(
+            _UNDECODABLE,
+            f"{each.message}; the server lets that stay, since the update does not touch it, and the operator cannot read it",
+            each.mark,
+            field=each.field,
+            document=each.document,
+            hint=each.hint,
+        )
+        for each in as_new.diagnostics
+        if each.rule == "wrong-type"
+    ]

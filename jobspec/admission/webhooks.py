@@ -41,6 +41,10 @@ class Objects:
         self.closed = closed
         """Whether there is nothing else, but for what the operators ship."""
 
+    def with_others(self, documents: Sequence[Document]) -> Objects:
+        """The same with further objects of other files."""
+        return Objects(self.beside, [*self.given, *documents], refused=self.refused, closed=self.closed)
+
 
 class Answer:
     """Why webhooks refuse a document, their warnings, and what they looked for that does not stand beside it."""

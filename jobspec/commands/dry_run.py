@@ -7,20 +7,18 @@ import signal
 import sys
 from contextlib import closing, contextmanager, nullcontext
 
-from jobspec.commands.inputs import load_layers, require_workload
+from jobspec import pipeline
+from jobspec.commands.files import find, reader, source_of
+from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver
-from jobspec.diagnostics import JobspecError
-from jobspec.documents.files import find
-from jobspec.reports import FileReport
+from jobspec.diagnostics import JobspecError, each_once
+from jobspec.results import FileResult, result_of
 from jobspec.server import asking, kind
 from jobspec.server.api_server import Answer, Server
 from jobspec.server.differences import difference
 from jobspec.server.envtest import control_plane
 from jobspec.server.kubeconfig import of_context
-from jobspec.server.question import File, from_file, row
-from jobspec.targets import choose
-from jobspec.validation.crd_files import read_crds
-from jobspec.validation.custom_kinds import CustomKinds
+from jobspec.server.question import questions_about
 from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
@@ -28,11 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from jobspec.commands.inputs import Inputs
-    from jobspec.diagnostics import Diagnostic
+    from jobspec.commands.files import Found
+    from jobspec.commands.inputs import Inputs, Setting
     from jobspec.documents.document import Document
+    from jobspec.results import Status
     from jobspec.server.client import Client
-    from jobspec.server.question import Question
+    from jobspec.server.question import Question, Questions
     from jobspec.targets import Target
 
 
@@ -65,25 +64,29 @@ def run(inputs: Inputs, place: Place, *, diff: bool) -> int:
             raise JobspecError("dry-run: name a PATH")
         kind.delete_cluster()
         return 0
-    target = choose(inputs.targets)
-    crds, wrong = read_crds(inputs.crds, target)
-    kinds = CustomKinds(crds) if crds else None
-    layers, reports = load_layers(inputs, target)
-    reports = [FileReport(file, [], problems) for file, problems in wrong.items()] + reports
+    setting = load(inputs, for_server=True)
+    found = find(inputs.paths)
     answers: dict[Question, Answer] = {}
-    if not reports:
-        files = [from_file(found, target, layers, kinds, skip_unknown=inputs.skip_unknown) for found in find(inputs.paths)]
+    results = list(setting.wrong)
+    if not results:
+        files = [_questions(each, setting, skip_unknown=inputs.skip_unknown) for each in found]
         questions = [question for file in files for question in file.questions]
         with _ended_by_signals(), _opened(place) if questions else nullcontext() as client:
             if client:
-                answers = _ask(questions, Server(client), inputs, target, crds, owned=place.is_owned)
-        reports = [_report(file, answers, target, skip_unknown=inputs.skip_unknown, diff=diff) for file in files]
-    require_workload(layers, reports)
+                answers = _ask(questions, Server(client), inputs, setting, owned=place.is_owned)
+        results = [_result(file, answers, setting.cluster.target, skip_unknown=inputs.skip_unknown, diff=diff) for file in files]
+    results = require_workload(setting.overlays, results)
     if diff and inputs.output == "text":
-        sys.stdout.writelines(each["diff"] for report in reports for each in report.documents if "diff" in each)
-    deliver(reports, target, inputs, sys.stdout)
+        sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)
+    deliver(results, setting.cluster.target, inputs, sys.stdout, read=reader(found))
     _tell_silence(answers)
-    return 0 if all(each.valid for each in reports) else 1
+    return 0 if all(each.valid for each in results) else 1
+
+
+def _questions(found: Found, setting: Setting, *, skip_unknown: bool) -> Questions:
+    target = setting.cluster.target
+    manifests = pipeline.read(source_of(found, skip_unknown=skip_unknown), target)
+    return questions_about(pipeline.apply(manifests, setting.overlays, setting.cluster), target)
 
 
 def _refuse_options_of_kind(place: Place) -> None:
@@ -128,11 +131,10 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def _ask(
-    questions: Sequence[Question], server: Server, inputs: Inputs, target: Target, crds: Sequence[Document], *, owned: bool
-) -> dict[Question, Answer]:
+def _ask(questions: Sequence[Question], server: Server, inputs: Inputs, setting: Setting, *, owned: bool) -> dict[Question, Answer]:
     _tell(f"asking {server.client.name} at {server.client.url}, Kubernetes {server.version()}")
-    answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)), crds=crds)
+    target = setting.cluster.target
+    answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)), crds=setting.crds)
     if inputs.admission:
         asking.apply_webhooks(answers, server, target, closed=inputs.closed_world)
     return answers
@@ -158,38 +160,27 @@ def _progress(number: int) -> Callable[[], None]:
     return done
 
 
-def _report(file: File, answers: Mapping[Question, Answer], target: Target, *, skip_unknown: bool, diff: bool) -> FileReport:
+def _result(file: Questions, answers: Mapping[Question, Answer], target: Target, *, skip_unknown: bool, diff: bool) -> FileResult:
     rows, diagnostics = list(file.settled), list(file.diagnostics)
     for question in file.questions:
         answer, document = answers[question], question.document
-        status = _status(question, answer, file.diagnostics, target, skip_unknown=skip_unknown)
-        rows.append(row(document.index, status, document))
+        passed = answer.kind_is_missing and skip_unknown and _is_foreign(document, target)
+        status: Status = "skipped" if answer.silent or passed else _status(question, answer, file)
+        shown = difference(question, answer, target) if diff and status != "skipped" else None
+        rows.append(result_of(document, status, diff=shown))
         diagnostics += answer.diagnostics if status != "skipped" else []
-        if diff and status != "skipped":
-            rows[-1]["diff"] = difference(question, answer, target)
-    return FileReport(file.path, sorted(rows, key=lambda each: int(each["index"])), _each_once(diagnostics))
+    return FileResult(file.path, sorted(rows, key=lambda each: each.index), each_once(diagnostics))
 
 
-def _status(question: Question, answer: Answer, own: Sequence[Diagnostic], target: Target, *, skip_unknown: bool) -> str:
-    """What to count a document as; one that nobody gave a verdict on is skipped."""
-    if answer.silent or (answer.kind_is_missing and skip_unknown and _is_foreign(question.document, target)):
-        return "skipped"
-    broken = any(each.severity == "error" and each.document == question.document.index for each in own if not each.mark.layer)
-    return "valid" if answer.accepts and not broken else "invalid"
+def _status(question: Question, answer: Answer, file: Questions) -> Status:
+    own = [each for each in file.diagnostics if each.document == question.document.index and not each.mark.layer]
+    return "valid" if answer.accepts and all(each.severity != "error" for each in own) else "invalid"
 
 
 def _is_foreign(document: Document, target: Target) -> bool:
     """Whether a document is of a kind that is not ours, nor a wrong spelling of one of ours."""
     found = verdict(document, target)
     return found.status == "unknown" and not found.near_miss
-
-
-def _each_once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """A mistake in an overlay shows in every role and job that it is laid on, and is told once."""
-    once: dict[tuple[object, ...], Diagnostic] = {}
-    for each in diagnostics:
-        once.setdefault((each.rule, str(each.mark)) if each.mark.layer else (id(each),), each)
-    return list(once.values())
 
 
 def _tell_silence(answers: Mapping[Question, Answer]) -> None:

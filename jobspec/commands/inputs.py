@@ -1,26 +1,25 @@
-"""What `validate` and `render` are given, and the overlays of a command line."""
+"""What commands are given: files, overlays, custom kinds, and the cluster that manifests meet."""
 
 from __future__ import annotations
 
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, Mark
-from jobspec.documents.files import STDIN, text_of
-from jobspec.judge import World
-from jobspec.reports import FileReport
+from jobspec.documents.document import Document
+from jobspec.results import FileResult
+from jobspec.targets import choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from jobspec.documents.files import Found
-    from jobspec.documents.stored import Stored
-    from jobspec.manifests import Checked
+    from jobspec.cluster import StoredObjects
     from jobspec.overlays.layer import Layer
     from jobspec.targets import Target
-    from jobspec.validation.custom_kinds import CustomKinds
+    from jobspec.validation.custom_kinds import CustomKinds, UnreadFile
 
 
 class Inputs:
-    """The arguments that both commands share."""
+    """The arguments that `validate`, `render` and `dry-run` share."""
 
     __slots__ = (
         *("admission", "closed_world", "crds", "output", "output_file", "overlays", "paths", "schema_locations", "sets", "skip_unknown"),
@@ -54,56 +53,70 @@ class Inputs:
         self.crds = crds
         self.schema_locations = schema_locations
 
-    def world(self, stored: Stored | None = None, kinds: CustomKinds | None = None) -> World:
-        """What there is besides the files."""
-        return World(skip_unknown=self.skip_unknown, webhooks=self.admission, closed=self.closed_world, stored=stored, kinds=kinds)
+
+class Setting:
+    """What the files of a run are checked with: a cluster and overlays; or what is wrong with those."""
+
+    __slots__ = ("cluster", "crds", "overlays", "wrong")
+
+    def __init__(self, cluster: Cluster, overlays: Sequence[Layer], wrong: Sequence[FileResult], crds: Sequence[Document] = ()) -> None:
+        self.cluster = cluster
+        self.crds = crds
+        """The CRDs of the cluster's custom kinds, where a server is to get them."""
+        self.overlays = overlays
+        self.wrong = wrong
+        """The results of CRDs' and overlays' files that have an error; with one, nothing is checked."""
 
 
-def check_together(
-    found: Sequence[Found], target: Target, world: World, run: Callable[[list[tuple[Found, World]]], list[Checked]]
-) -> list[Checked]:
-    """Check files by *run*, each by itself; those that refer to what another one holds once more, with that at hand."""
-    if any(each.path == STDIN for each in found):
-        text_of(STDIN)  # a user or another program may take their time, and one process alone can read what several need
-    checked = run([(each, world) for each in found])
-    if any(each.offered for each in checked) and any(each.wanted for each in checked):
-        from jobspec.commands.references import check_again
+def load(inputs: Inputs, *, stored: StoredObjects | None = None, for_server: bool = False) -> Setting:
+    """Read the CRDs and overlays of a command line; *for_server*: the CRDs are to be stored on one, so that all of a folder are read.
 
-        return check_again(found, checked, target, world, run)
-    return checked
-
-
-def require_workload(layers: Sequence[Layer], reports: Sequence[FileReport]) -> None:
-    """Add an error to the first report where overlays were to be laid and no file holds a training job."""
-    if not layers or not all(report.valid for report in reports):
-        return
-    from jobspec.workloads import KINDS
-
-    if not any((row["apiVersion"], row["kind"]) in KINDS for report in reports for row in report.documents):
-        message = f"there is no training job to lay `{layers[0].name}` on"
-        hint = f"the kinds are {', '.join(kind for _, kind in KINDS)}"
-        reports[0].diagnostics.append(Diagnostic("no-workload", message, Mark(reports[0].path), hint=hint))
+    Raises JobspecError for what is not there and for unknown releases.
+    """
+    target = choose(inputs.targets)
+    crds, wrong = _crds(inputs, target, for_server=for_server)
+    overlays, wrong_overlays = _overlays(inputs, target)
+    kinds = _custom_kinds(crds, inputs.schema_locations) if not wrong else None
+    cluster = Cluster(target, custom_kinds=kinds, stored=stored, webhooks=inputs.admission, closed=inputs.closed_world)
+    return Setting(cluster, overlays, [*wrong, *wrong_overlays], [each for each in crds if isinstance(each, Document)])
 
 
-def load_kinds(inputs: Inputs, target: Target) -> tuple[CustomKinds | None, list[FileReport]]:
-    """The kinds that the user brings along, and a report on each CRD's file that has an error."""
-    if not inputs.crds and not inputs.schema_locations:
-        return None, []
-    from jobspec.validation.crd_files import find_crds
+def _crds(inputs: Inputs, target: Target, *, for_server: bool) -> tuple[Sequence[Document | UnreadFile], list[FileResult]]:
+    if not inputs.crds:
+        return [], []
+    from jobspec.commands.crds import find_crds, read_crds
+
+    crds, wrong = (read_crds if for_server else find_crds)(inputs.crds, target)
+    return crds, [FileResult(file, [], problems) for file, problems in wrong.items()]
+
+
+def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Sequence[str]) -> CustomKinds | None:
+    if not crds and not schema_locations:
+        return None
     from jobspec.validation.custom_kinds import CustomKinds
 
-    crds, wrong = find_crds(inputs.crds, target)
-    if wrong:
-        return None, [FileReport(file, [], problems) for file, problems in wrong.items()]
-    return CustomKinds(crds, inputs.schema_locations), []
+    return CustomKinds(crds, schema_locations)
 
 
-def load_layers(inputs: Inputs, target: Target) -> tuple[list[Layer], list[FileReport]]:
-    """The overlays ready to be laid, and a report on each overlay's file that has an error."""
+def _overlays(inputs: Inputs, target: Target) -> tuple[list[Layer], list[FileResult]]:
     if not inputs.overlays and not inputs.sets:
         return [], []
     from jobspec.overlays.layer import load
 
     layers, problems = load(inputs.overlays, inputs.sets, target)
     files = dict.fromkeys(problem.mark.file for problem in problems)
-    return layers, [FileReport(file, [], [problem for problem in problems if problem.mark.file == file]) for file in files]
+    return layers, [FileResult(file, [], [problem for problem in problems if problem.mark.file == file]) for file in files]
+
+
+def require_workload(overlays: Sequence[Layer], results: Sequence[FileResult]) -> list[FileResult]:
+    """The results, with an error in the first one where overlays were to be applied and no file holds a training job."""
+    if not overlays or not all(each.valid for each in results):
+        return list(results)
+    from jobspec.workloads import KINDS, is_workload
+
+    if any(is_workload(document) for each in results for document in each.documents):
+        return list(results)
+    message = f"there is no training job to lay `{overlays[0].name}` on"
+    hint = f"the kinds are {', '.join(kind for _, kind in KINDS)}"
+    first = results[0]
+    return [first.with_diagnostics([Diagnostic("no-workload", message, Mark(first.path), hint=hint)]), *results[1:]]

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from typing import TextIO, TypeVar
 
     from jobspec.commands.inputs import Inputs
-    from jobspec.reports import FileReport
+    from jobspec.reports.excerpt import ReadText
+    from jobspec.results import FileResult
     from jobspec.targets import Target
 
     T = TypeVar("T")
@@ -37,12 +38,12 @@ def one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     return [work(item) for item in items]
 
 
-def deliver(files: Sequence[FileReport], target: Target, inputs: Inputs, stream: TextIO) -> None:
+def deliver(files: Sequence[FileResult], target: Target, inputs: Inputs, stream: TextIO, *, read: ReadText) -> None:
     """Write the report of a run in the format that was asked for, to the file that was named or else to a *stream*."""
     if inputs.output_file is not None:
-        write_whole(inputs.output_file, report(files, target, inputs.output))
+        write_whole(inputs.output_file, report(files, target, inputs.output, read=read))
     elif inputs.output == "text":
-        stream.write(report(files, target, colour=_takes_colour(stream), width=_width(stream)))
+        stream.write(report(files, target, read=read, colour=_takes_colour(stream), width=_width(stream)))
     else:
         stream.write(report(files, target, inputs.output))
 

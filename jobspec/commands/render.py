@@ -1,92 +1,55 @@
-"""`jobspec render`: jobs with overlays laid on them, checked, as a stream or a folder of files."""
+"""`jobspec render`: jobs with overlays applied, checked, as a stream or a folder of files."""
 
 from __future__ import annotations
 
 import sys
 
-from jobspec import shapes, trees
-from jobspec.arrange import arrange
-from jobspec.commands.inputs import Inputs, check_together, load_kinds, load_layers, require_workload
+from jobspec import pipeline, rendering, trees
+from jobspec.commands.files import find, reader, source_of
+from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, one_by_one, watched
 from jobspec.diagnostics import JobspecError
-from jobspec.documents.files import find
-from jobspec.documents.writer import write
-from jobspec.manifests import check
-from jobspec.targets import KINDS, choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jobspec.commands.files import Found
+    from jobspec.commands.inputs import Inputs
     from jobspec.documents.document import Document
-    from jobspec.documents.files import Found
-    from jobspec.judge import World
-    from jobspec.manifests import Checked
-    from jobspec.reports import FileReport
-    from jobspec.targets import Target
+    from jobspec.pipeline import Checked
 
 
 def run(inputs: Inputs, *, to: str | None) -> int:
     """Render to standard output, or to the folder *to*, whole or not at all; 1 where an error was found."""
     if to == "":
         raise JobspecError("--to needs the name of a folder")
-    target = choose(inputs.targets)
-    kinds, wrong = load_kinds(inputs, target)
-    layers, broken = load_layers(inputs, target)
-    broken = wrong + broken
+    setting = load(inputs)
+    target = setting.cluster.target
     found = find(inputs.paths)
 
-    def check_each(works: list[tuple[Found, World]]) -> list[Checked]:
-        return watched(works, lambda work: check(work[0], target, layers, work[1]), one_by_one)
+    def check_one(each: Found) -> Checked:
+        return pipeline.checked(source_of(each, skip_unknown=inputs.skip_unknown), setting.overlays, setting.cluster)
 
-    checked = [] if broken else check_together(found, target, inputs.world(kinds=kinds), check_each)
-    reports = broken or [each.report for each in checked]
-    documents = [document for each in checked for document in each.documents]
-    if layers:
-        documents = _companions_once(documents)
-    require_workload(layers, reports)
-    _tell_duplicates(documents, reports)
-    if not all(report.valid for report in reports):
-        deliver(reports, target, inputs, sys.stderr if inputs.output == "text" or to is None else sys.stdout)
+    checked = [] if setting.wrong else pipeline.resolve(watched(found, check_one, one_by_one), setting.cluster)
+    rendered = rendering.rendered(checked, companions_once=bool(setting.overlays))
+    results = require_workload(setting.overlays, setting.wrong or rendered.results)
+    if not all(each.valid for each in results):
+        stream = sys.stderr if inputs.output == "text" or to is None else sys.stdout
+        deliver(results, target, inputs, stream, read=reader(found))
         return 1
-    documents = [document for document in documents if KINDS.get((document.api_version, document.kind)) != "jobspec"]
-    if not documents:
+    if not rendered.documents:
         raise JobspecError("nothing to render: the files hold no object of a cluster")
     if to is None:
-        sys.stdout.write(write(_arranged(document, target) for document in documents))
-        skipped = any(row["status"] == "skipped" for report in reports for row in report.documents)
-        if inputs.output != "text" or inputs.output_file or skipped or any(report.diagnostics for report in reports):
-            deliver(reports, target, inputs, sys.stderr)
+        sys.stdout.write(rendering.text_of(rendered.documents, target))
+        skipped = any(row.status == "skipped" for each in results for row in each.documents)
+        if inputs.output != "text" or inputs.output_file or skipped or any(each.diagnostics for each in results):
+            deliver(results, target, inputs, sys.stderr, read=reader(found))
     else:
-        written = trees.replace(to, {name: write([_arranged(document, target)]) for name, document in _files(documents).items()})
+        files = {name: rendering.text_of([document], target) for name, document in _files(rendered.documents).items()}
+        written = trees.replace(to, files)
         if inputs.output == "text":
             sys.stdout.writelines(f"{path}\n" for path in written)
-        deliver(reports, target, inputs, sys.stderr if inputs.output == "text" else sys.stdout)
+        deliver(results, target, inputs, sys.stderr if inputs.output == "text" else sys.stdout, read=reader(found))
     return 0
-
-
-def _arranged(document: Document, target: Target) -> object:
-    return arrange(document.data, shapes.load(document.api_version, document.kind, target))
-
-
-def _companions_once(documents: list[Document]) -> list[Document]:
-    """Jobs of several files may share a companion, such as a volume claim; the same one is not rendered twice."""
-    once: list[Document] = []
-    for document in documents:
-        if not (document.marks.mark.layer and any(document.data == other.data for other in once)):
-            once.append(document)
-    return once
-
-
-def _tell_duplicates(documents: list[Document], reports: list[FileReport]) -> None:
-    """Two documents that are one object would overwrite each other on a server."""
-    seen: dict[tuple[str, ...], Document] = {}
-    for document in documents:
-        group = document.api_version.rpartition("/")[0]
-        first = seen.setdefault((group, document.kind, document.namespace, document.name), document)
-        if first is not document and document.name:
-            message = f"{document.kind} `{document.name}` stands twice; first in {first.marks.nearest(('metadata', 'name')).place()}"
-            problem = document.problem("duplicate-resource", message, ("metadata", "name"), hint="give one of them another name")
-            owner = next(report for report in reports if report.path == document.file)
-            owner.diagnostics.append(problem)
 
 
 def _files(documents: list[Document]) -> dict[str, Document]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
+from jobspec.cluster import StoredObjects
+from jobspec.commands.files import ENDINGS, content_of, find
 from jobspec.diagnostics import Diagnostic, JobspecError
-from jobspec.documents.files import ENDINGS, find, text_of
 from jobspec.documents.reader import read
-from jobspec.documents.stored import Stored
-from jobspec.manifests import expand
+from jobspec.documents.text import decode
+from jobspec.pipeline import items_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,19 +18,19 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
 
 
-def from_files(path: str) -> Stored:
+def from_files(path: str) -> StoredObjects:
     """The objects of a file or folder. Raises JobspecError where a named file cannot be read; in a folder, that is passed by."""
     documents: list[Document] = []
     for found in find([path]):
-        text = text_of(found.path)
+        text = decode(content_of(found), found.path)
         inside, problems = ([], [text]) if isinstance(text, Diagnostic) else read(text, file=found.path)
         if problems and found.named:
             raise JobspecError(f"--from {problems[0].mark}: {problems[0].message}")
         documents += () if problems else inside
-    return Stored(_objects(documents))
+    return StoredObjects(_objects(documents))
 
 
-def from_ref(ref: str, paths: Sequence[str]) -> Stored:
+def from_ref(ref: str, paths: Sequence[str]) -> StoredObjects:
     """The objects of files and folders as they were at a Git ref; a file that was not there or could not be read has none."""
     documents: list[Document] = []
     for path in paths:
@@ -39,11 +40,11 @@ def from_ref(ref: str, paths: Sequence[str]) -> Stored:
             except UnicodeDecodeError:
                 continue
             documents += () if problems else inside
-    return Stored(_objects(documents))
+    return StoredObjects(_objects(documents))
 
 
 def _objects(documents: Iterable[Document]) -> Iterator[Document]:
-    return (each for document in documents for each in expand(document))
+    return (each for document in documents for each in items_of(document))
 
 
 def _at_ref(ref: str, path: str) -> Iterator[tuple[str, bytes]]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import sys
 
-from jobspec.commands.inputs import Inputs, check_together, load_kinds, load_layers, require_workload
+from jobspec import pipeline
+from jobspec.commands.files import find, reader, source_of
+from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, one_by_one, watched
-from jobspec.documents.files import find
-from jobspec.manifests import Checked, check
-from jobspec.targets import choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.documents.files import Found
-    from jobspec.documents.stored import Stored
-    from jobspec.judge import World
+    from collections.abc import Sequence
+
+    from jobspec.cluster import StoredObjects
+    from jobspec.commands.files import Found
+    from jobspec.commands.inputs import Inputs, Setting
+    from jobspec.pipeline import Checked
 
 _WORTH_SPREADING = 48  # files; starting processes costs about as much as checking these
 
@@ -25,32 +27,31 @@ def run(inputs: Inputs, *, stored: str | None = None, ref: str | None = None) ->
 
     What *stored* holds, a file or folder, or what the files were at *ref*, is what is updated.
     """
-    target = choose(inputs.targets)
-    kinds, wrong = load_kinds(inputs, target)
-    world = inputs.world(_before(inputs, stored, ref), kinds)
-    layers, reports = load_layers(inputs, target)
-    reports = wrong + reports
+    setting = load(inputs, stored=_stored(inputs, stored, ref))
     found = find(inputs.paths)
+    checked = [] if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown)
+    results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
+    deliver(results, setting.cluster.target, inputs, sys.stdout, read=reader(found))
+    return 0 if all(each.valid for each in results) else 1
 
-    def check_one(work: tuple[Found, World]) -> Checked:
-        checked = check(work[0], target, layers, work[1])
-        return Checked(checked.report, [], checked.offered, checked.wanted)  # between processes, documents would be a burden
 
-    def check_each(works: list[tuple[Found, World]]) -> list[Checked]:
-        if len(works) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
-            return watched(works, check_one, one_by_one)
+def check_files(found: Sequence[Found], setting: Setting, *, skip_unknown: bool) -> list[Checked]:
+    """What the cluster says to files; many of them are spread over processes."""
+
+    def check_one(each: Found) -> Checked:
+        source = source_of(each, skip_unknown=skip_unknown)
+        return pipeline.checked(source, setting.overlays, setting.cluster).without_documents()
+
+    if len(found) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
+        checked = watched(found, check_one, one_by_one)
+    else:
         from jobspec.commands.spread import spread
 
-        return watched(works, check_one, spread)
-
-    if not reports:
-        reports = [each.report for each in check_together(found, target, world, check_each)]
-    require_workload(layers, reports)
-    deliver(reports, target, inputs, sys.stdout)
-    return 0 if all(each.valid for each in reports) else 1
+        checked = watched(found, check_one, spread)
+    return pipeline.resolve(checked, setting.cluster)
 
 
-def _before(inputs: Inputs, stored: str | None, ref: str | None) -> Stored | None:
+def _stored(inputs: Inputs, stored: str | None, ref: str | None) -> StoredObjects | None:
     if stored is None and ref is None:
         return None
     from jobspec.commands.stored import from_files, from_ref

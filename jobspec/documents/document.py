@@ -48,6 +48,9 @@ class Marks:
             here = child
         return here
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Marks, (self.mark, self.key, self.children)
+
     def child(self, step: str | int) -> Marks | None:
         """The marks of the value at a key or an index, None where there is none."""
         children = self.children
@@ -63,15 +66,17 @@ class Marks:
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = ("_marks", "api_version", "data", "file", "index", "kind")
+    __slots__ = ("_marks", "api_version", "data", "file", "index", "is_item", "kind")
 
-    def __init__(self, data: Any, marks: Marks | Callable[[], Marks], *, file: str, index: int = 0) -> None:
+    def __init__(self, data: Any, marks: Marks | Callable[[], Marks], *, file: str, index: int = 0, is_item: bool = False) -> None:
         self.data = data
         """Mappings, lists and scalars as JSON has them; never changed once made."""
         self._marks = marks
         self.file = file
         self.index = index
         """Counts the documents of the file from 0, empty ones left out."""
+        self.is_item = is_item
+        """Whether it is an item of a `v1` List, so that no piece of the file is its text alone."""
         self.api_version = _text(data, "apiVersion")
         """`apiVersion`, empty where there is none."""
         self.kind = _text(data, "kind")
@@ -83,6 +88,9 @@ class Document:
         if not isinstance(self._marks, Marks):
             self._marks = self._marks()
         return self._marks
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _document, (self.data, self.marks, self.file, self.index, self.is_item)
 
     @property
     def name(self) -> str:
@@ -101,6 +109,19 @@ class Document:
         marks = self.marks.nearest(path)
         mark = marks.key if at_key and marks.key else marks.place()
         return Diagnostic(rule, message, mark, field=spell(path), document=self.index, hint=hint, severity=severity)
+
+
+def marks_at(data: Any, mark: Mark) -> Marks:
+    """Marks of the data's shape that all have one place."""
+    if isinstance(data, dict):
+        return Marks(mark, mark, {key: marks_at(value, mark) for key, value in data.items()})
+    if isinstance(data, list):
+        return Marks(mark, mark, [marks_at(value, mark) for value in data])
+    return Marks(mark, mark)
+
+
+def _document(data: Any, marks: Marks, file: str, index: int, is_item: bool) -> Document:  # noqa: FBT001 (by pickle alone)
+    return Document(data, marks, file=file, index=index, is_item=is_item)
 
 
 def _text(data: Any, key: str) -> str:

@@ -6,8 +6,8 @@ import os
 
 from jobspec import data, shapes
 from jobspec.diagnostics import Diagnostic, JobspecError
-from jobspec.documents.files import text_of
 from jobspec.documents.reader import read
+from jobspec.documents.text import decode
 from jobspec.overlays import statements
 from jobspec.overlays.parameters import values
 from jobspec.overlays.tree import Tree, grow
@@ -98,7 +98,11 @@ def locate(name: str) -> str:
 
 
 def _read(path: str, target: Target) -> tuple[Tree | None, list[Diagnostic]]:
-    text = text_of(path, layer=_stem(path))
+    try:
+        with open(path, "rb") as file:
+            text = decode(file.read(), path, layer=_stem(path))
+    except OSError as error:
+        raise JobspecError(f"{path}: {error.strerror}") from None
     if isinstance(text, Diagnostic):
         return None, [text]
     documents, problems = read(text, file=path, layer=_layer_name(text, path))

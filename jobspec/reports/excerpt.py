@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
-from jobspec.diagnostics import JobspecError
-from jobspec.documents.files import STDIN, text_of
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jobspec.diagnostics import Mark
+
+    #: The text of a file by its name; empty where it cannot be read again.
+    ReadText = Callable[[str], str]
 
 _TAB = "    "
 _UNSEEN = "\ufffd"
@@ -19,7 +19,8 @@ _OTHER_BREAKS = "\x85\u2028\u2029"  # lines to a parser of YAML 1.1, and to nobo
 class Sources:
     """The lines of files, each of which is read when first asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: ReadText) -> None:
+        self._read = read
         self._lines: dict[str, list[str]] = {}
 
     def line(self, mark: Mark) -> str:
@@ -27,19 +28,13 @@ class Sources:
         if not mark.line:
             return ""
         if mark.file not in self._lines:
-            self._lines[mark.file] = _lines(mark.file)
+            self._lines[mark.file] = _lines(self._read(mark.file))
         lines = self._lines[mark.file]
         return lines[mark.line - 1] if mark.line <= len(lines) else ""
 
 
-def _lines(file: str) -> list[str]:
-    if file != STDIN and not os.path.isfile(file):  # what came through a pipe is gone
-        return []
-    try:
-        text = text_of(file)
-    except JobspecError:
-        return []
-    if not isinstance(text, str) or any(other in text for other in _OTHER_BREAKS):
+def _lines(text: str) -> list[str]:
+    if any(other in text for other in _OTHER_BREAKS):
         return []
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from jobspec.reports import coverage
 from jobspec.reports.places import from_here
 from jobspec.reports.visible import visible
+from jobspec.results import coverage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.diagnostics import Diagnostic
-    from jobspec.reports import FileReport
+    from jobspec.results import FileResult
     from jobspec.targets import Target
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def report(files: Sequence[FileReport], target: Target) -> str:
+def report(files: Sequence[FileResult], target: Target) -> str:
     """A command for each diagnostic, and the coverage line."""
     commands = [_command(diagnostic) for each in files for diagnostic in each.diagnostics]
     return "\n".join([*commands, coverage(files, target), ""])

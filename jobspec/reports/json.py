@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 
-from jobspec.reports import count
+from jobspec.results import count
 from jobspec.targets import told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobspec.reports import FileReport
+    from jobspec.results import FileResult
     from jobspec.targets import Target
 
 
-def report(files: Sequence[FileReport], target: Target) -> str:
+def report(files: Sequence[FileResult], target: Target) -> str:
     """Every file with its documents and diagnostics, the releases, and the counts."""
     told_files = [
         {
             "path": each.path,
             "valid": each.valid,
-            "documents": each.documents,
+            "documents": [document.as_dict() for document in each.documents],
             "diagnostics": [diagnostic.as_dict() for diagnostic in each.diagnostics],
         }
         for each in files

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.diagnostics import Diagnostic
-    from jobspec.reports import FileReport
+    from jobspec.results import FileResult
     from jobspec.targets import Target
 
 _SKIPPED = "passed by: no manifest, or of a kind that jobspec does not know"
@@ -37,7 +37,7 @@ class _Case:
         return self.status == "invalid" or any(each.severity == "error" for each in self.diagnostics)
 
 
-def report(files: Sequence[FileReport], target: Target) -> str:
+def report(files: Sequence[FileResult], target: Target) -> str:
     """One XML document about everything that was checked, and what was not."""
     root = Element("testsuites", name="jobspec")
     suites = [_suite(root, each, target) for each in files]
@@ -47,7 +47,7 @@ def report(files: Sequence[FileReport], target: Target) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _suite(root: Element, file: FileReport, target: Target) -> Element:
+def _suite(root: Element, file: FileResult, target: Target) -> Element:
     cases = list(_cases(file))
     counts = {
         "tests": len(cases),
@@ -81,7 +81,7 @@ def _write(element: Element, case: _Case) -> None:
             SubElement(element, "system-out").text = "\n".join(lines)
 
 
-def _cases(file: FileReport) -> Iterator[_Case]:
+def _cases(file: FileResult) -> Iterator[_Case]:
     """A case for each document; and one for the file where something is said to it that no document can be blamed for."""
     rows = file.documents
     blamed = _blamed(file)
@@ -89,23 +89,23 @@ def _cases(file: FileReport) -> Iterator[_Case]:
     rest: list[Diagnostic] = []
     for diagnostic in file.diagnostics:
         (said[blamed[diagnostic.document]] if diagnostic.document in blamed else rest).append(diagnostic)
-    silent = [number for number, row in enumerate(rows) if row["status"] == "invalid" and not said[number]]
+    silent = [number for number, row in enumerate(rows) if row.status == "invalid" and not said[number]]
     if rest and silent:
         said[silent[0]] = rest
     elif rest:
         yield _Case("file", "valid", rest)
-    names = [f"{row['kind']} {row['name']}".strip() for row in rows]
+    names = [f"{row.kind} {row.name}".strip() for row in rows]
     times = Counter(names)
     for row, name, diagnostics in zip(rows, names, said, strict=True):
-        unique = clean(name) if name and times[name] == 1 else f"{clean(name)} (document {row['index']})".lstrip()
-        yield _Case(unique, row["status"], diagnostics)
+        unique = clean(name) if name and times[name] == 1 else f"{clean(name)} (document {row.index})".lstrip()
+        yield _Case(unique, row.status, diagnostics)
 
 
-def _blamed(file: FileReport) -> dict[int | None, int]:
+def _blamed(file: FileResult) -> dict[int | None, int]:
     """For each index, the row that what is said to it is told with: of the items of a List, which share one, an invalid item."""
     blamed: dict[int | None, int] = {}
     for number, row in enumerate(file.documents):
-        known = blamed.setdefault(row["index"], number)
-        if row["status"] == "invalid" and file.documents[known]["status"] != "invalid":
-            blamed[row["index"]] = number
+        known = blamed.setdefault(row.index, number)
+        if row.status == "invalid" and file.documents[known].status != "invalid":
+            blamed[row.index] = number
     return blamed

@@ -7,9 +7,9 @@ import os
 from urllib.parse import quote
 
 from jobspec import __version__, catalogue
-from jobspec.reports import count
 from jobspec.reports.places import from_here
 from jobspec.reports.visible import clean
+from jobspec.results import count
 from jobspec.targets import told
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Diagnostic, Mark
-    from jobspec.reports import FileReport
+    from jobspec.results import FileResult
     from jobspec.targets import Target
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -26,7 +26,7 @@ _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 _ROOT = "%SRCROOT%"  # what relative URIs begin at, by the name that code scanning has for it
 
 
-def report(files: Sequence[FileReport], target: Target) -> str:
+def report(files: Sequence[FileResult], target: Target) -> str:
     """One run with its results, the rules that they are about, and every file that was looked at."""
     results = [diagnostic for each in files for diagnostic in each.diagnostics]
     explained = catalogue.rules()

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jobspec.diagnostics import Diagnostic
-    from jobspec.reports import FileReport
+    from jobspec.reports.excerpt import ReadText
+    from jobspec.results import FileResult
 
 _INDENT = "    "
 _LEAST_WIDTH = 20  # columns for an excerpt, however narrow the terminal
@@ -19,9 +20,9 @@ _BOLD, _DIM = "1", "2"
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
 
 
-def problems(files: Iterable[FileReport], *, colour: bool, width: int) -> list[str]:
-    """The lines about every diagnostic, coloured or not, with excerpts that fit into a width."""
-    sources = Sources()
+def diagnostics(files: Iterable[FileResult], read: ReadText, *, colour: bool, width: int) -> list[str]:
+    """The lines about every diagnostic, coloured or not, with excerpts of files that fit into a width."""
+    sources = Sources(read)
     lines: list[str] = []
     for diagnostic in (diagnostic for each in files for diagnostic in each.diagnostics):
         lines += [_heading(diagnostic, colour=colour), *_excerpt(diagnostic, sources, colour=colour, width=width)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec import data
-from jobspec.documents.document import Document, Marks
+from jobspec.documents.document import Document, marks_at
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from jobspec.diagnostics import Mark, Path
+    from jobspec.diagnostics import Path
     from jobspec.targets import Target
 
 API_VERSION = "trainer.kubeflow.org/v1alpha1"
@@ -50,7 +50,7 @@ def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, giv
     data = shipped(target).get(ref.name) if ref.kind == "ClusterTrainingRuntime" else None
     if data is None:
         return None
-    return Document(data, lambda: _all_at(data, job.marks.nearest(("spec", "runtimeRef", "name")).place()), file=job.file)
+    return Document(data, lambda: marks_at(data, job.marks.nearest(("spec", "runtimeRef", "name")).place()), file=job.file)
 
 
 def is_meant(ref: Reference, job: Document, runtime: Document) -> bool:
@@ -68,15 +68,6 @@ def shipped(target: Target) -> dict[str, Any]:
     if release not in _shipped:
         _shipped[release] = data.load(data.beside("runtimes", f"trainer-{release}.json"))
     return _shipped[release]
-
-
-def _all_at(data: Any, mark: Mark) -> Marks:
-    """Marks that have one place for everything."""
-    if isinstance(data, dict):
-        return Marks(mark, mark, {key: _all_at(value, mark) for key, value in data.items()})
-    if isinstance(data, list):
-        return Marks(mark, mark, [_all_at(value, mark) for value in data])
-    return Marks(mark, mark)
 
 
 def training_jobs(runtime: Document | None) -> list[str]:

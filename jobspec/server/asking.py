@@ -57,8 +57,9 @@ def ask(
     for question, answer in answers.items():
         if answer.kind_is_missing:
             answer.diagnostics.append(_missing_kind(question, answers, target, server, crds))
-        for diagnostic in answer.diagnostics:
-            diagnostic.hint = diagnostic.hint or _how_to_get_it(diagnostic, question, answers, server)
+        answer.diagnostics = [
+            each if each.hint else each.with_hint(_how_to_get_it(each, question, answers, server)) for each in answer.diagnostics
+        ]
     return answers
 
 
@@ -129,11 +130,10 @@ def _store_shipped(names: Sequence[str], server: Server, target: Target) -> list
 def _missing_kind(question: Question, answers: Iterable[Question], target: Target, server: Server, crds: Sequence[Document]) -> Diagnostic:
     document = question.document
     message = f"{server.client.name} has no kind {document.kind} of {document.api_version}"
-    said = verdict(document, target).diagnostics
-    unknown = next((each for each in said if each.rule == "unknown-kind"), None)  # which tells a wrong version from a wrong kind
-    found = document.problem("missing-kind", message, (unknown.field if unknown else "kind",))
-    found.hint = _how_to_get_kind(_pair(question), answers, target, crds) or (unknown.hint if unknown else "") or _GIVE_CRD
-    return found
+    found = verdict(document, target)
+    unknown = found.diagnostics[0] if found.status == "unknown" else None  # which tells a wrong version from a wrong kind
+    hint = _how_to_get_kind(_pair(question), answers, target, crds) or (unknown.hint if unknown else "") or _GIVE_CRD
+    return document.problem("missing-kind", message, (unknown.field if unknown else "kind",), hint=hint)
 
 
 def _how_to_get_kind(pair: tuple[str, str], questions: Iterable[Question], target: Target, crds: Sequence[Document]) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
-from jobspec.documents.stored import Stored
-from jobspec.judge import World, judge
+from jobspec.judge import LOOKED_UP, judge
 from jobspec.runtimes.runtime import API_VERSION, Reference, is_meant
 from jobspec.targets import KINDS, OPERATORS
-from jobspec.validation.verdict import verdict
 from jobspec.workloads import TRAINJOB
 
 TYPE_CHECKING = False
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from jobspec.server.api_server import Answer, Resource, Server
     from jobspec.server.question import Question
     from jobspec.targets import Target
-
-#: The kinds of objects that webhooks look for on behalf of others.
-OFFERED = ("TrainingRuntime", "ClusterTrainingRuntime", "PriorityClass")
 
 #: What the names of an operator's own webhooks end in. Those of others look at the same kinds, for reasons of their own.
 _NAMES = {"training-operator": ".training-operator.kubeflow.org", "trainer": ".trainer.kubeflow.org", "jobset": "vjobset.kb.io"}
@@ -69,7 +65,7 @@ def apply_offline(
     mine = [question for question in answers if _pair(question) in kinds]
     for file in dict.fromkeys(question.document.file for question in mine):
         seen = {question.document: question for question in answers if question.document.file == file and _is_seen(question, kinds)}
-        for judged in judge(list(seen), target, _world(seen.values(), answers, server, closed=closed)):
+        for judged in judge(list(seen), _cluster(seen.values(), answers, server, target, closed=closed)):
             question = seen[judged.document]
             if _pair(question) in kinds and answers[question].accepts:
                 answers[question].diagnostics += _by_webhooks(question, judged, target, server)
@@ -81,12 +77,11 @@ def apply_offline(
 
 def _by_webhooks(question: Question, judged: Judged, target: Target, server: Server) -> list[Diagnostic]:
     """What the webhooks say; they know the types of their own release, and cannot be asked about what only the server's CRD takes."""
-    said = verdict(judged.seen, target, old=judged.old)
-    if said.status != "invalid":
-        return judged.diagnostics
+    if judged.by_server.status != "invalid":
+        return list(judged.by_webhooks)
     component = KINDS[_pair(question)]
     release = f"{component} {target[component]}"
-    first = next(each for each in said.diagnostics if each.severity == "error")
+    first = next(each for each in judged.by_server.diagnostics if each.severity == "error")
     return [
         Diagnostic(
             "offline-webhooks",
@@ -105,19 +100,19 @@ def _pair(question: Question) -> tuple[str, str]:
 
 
 def _is_seen(question: Question, kinds: Container[tuple[str, str]]) -> bool:
-    return _pair(question) in kinds or question.document.kind in OFFERED
+    return _pair(question) in kinds or question.document.kind in LOOKED_UP
 
 
-def _world(seen: Iterable[Question], answers: Mapping[Question, Answer], server: Server, *, closed: bool) -> World:
+def _cluster(seen: Iterable[Question], answers: Mapping[Question, Answer], server: Server, target: Target, *, closed: bool) -> Cluster:
     """What the documents of a file are judged in: the objects that they are updates of, and those that they can refer to."""
     seen = list(seen)
-    stored = Stored(_live(live, question) for question in seen if (live := answers[question].live))
-    others = [each for each in answers if each not in seen and each.document.kind in OFFERED and answers[each].accepts]
+    stored = StoredObjects(_live(live, question) for question in seen if (live := answers[question].live))
+    others = [each for each in answers if each not in seen and each.document.kind in LOOKED_UP and answers[each].accepts]
     given = [each.document for each in others]
     for job in seen:
         if _pair(job) == TRAINJOB:
             given += _live_runtime(job, [*given, *(each.document for each in seen)], server)
-    return World(closed=closed, given=given, stored=stored)
+    return Cluster(target, closed=closed, objects=given, stored=stored)
 
 
 def _live_runtime(job: Question, known: Iterable[Document], server: Server) -> list[Document]:

@@ -39,6 +39,10 @@ class Verdict:
         self.near_miss = near_miss
         """Of an unknown kind: it is a wrong spelling of one of our own kinds."""
 
+    def refused(self) -> Verdict:
+        """The same diagnostics about a document that is invalid whatever they say, since it could not be decoded without an error."""
+        return Verdict("invalid", self.diagnostics, near_miss=self.near_miss)
+
 
 def verdict(document: Document, target: Target, *, kinds: CustomKinds | None = None, old: Document | None = None) -> Verdict:
     """The verdict on a document; with *old*, as an update of that; *kinds* come before our own and the built-in ones."""

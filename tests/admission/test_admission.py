@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from jobspec.catalogue import ADMISSION
-from jobspec.documents.files import Found
-from jobspec.documents.stored import Stored
-from jobspec.judge import World
-from jobspec.manifests import check, load
+from jobspec.cluster import Cluster, StoredObjects
 from jobspec.targets import choose
 from tests.support.cases import assert_reported, expectations, target_of
+from tests.support.checking import documents, result
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
@@ -31,15 +29,15 @@ spec: {spec}
 """
 
 
-def _stored(path: Path) -> Stored | None:
+def _stored(path: Path) -> StoredObjects | None:
     old = path.with_suffix(".old.yaml")
-    return Stored(load(Found(str(old), named=True), choose([]))[0]) if old.exists() else None
+    return StoredObjects(documents(old, choose([]))) if old.exists() else None
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path) -> None:
     text = path.read_text()
-    assert_reported(expectations(text), _reported(path, World(stored=_stored(path))))
+    assert_reported(expectations(text), _reported(path, Cluster(target_of(text), stored=_stored(path))))
 
 
 def test_every_rule_has_a_case_that_trips_it() -> None:
@@ -48,17 +46,19 @@ def test_every_rule_has_a_case_that_trips_it() -> None:
 
 
 def test_without_webhooks_nothing_of_them_is_reported() -> None:
-    found = {each.rule for path in CASES for each in _reported(path, World(webhooks=False, stored=_stored(path)))}
+    found = {
+        each.rule for path in CASES for each in _reported(path, Cluster(target_of(path.read_text()), webhooks=False, stored=_stored(path)))
+    }
     assert not found & {"unresolved-reference", *(rule.name for each in ADMISSION for rule in each)}
 
 
-def _reported(path: Path, world: World) -> list[Any]:
-    return check(Found(str(path), named=True), target_of(path.read_text()), (), world).report.diagnostics
+def _reported(path: Path, cluster: Cluster) -> list[Any]:
+    return list(result(path, cluster).diagnostics)
 
 
 def test_fields_are_spelt_as_the_webhook_spells_them() -> None:
     path = ROOT / "tests" / "cases" / "admission" / "trainjob.yaml"
-    found = check(Found(str(path), named=True), choose([]), (), World(closed=True)).report.diagnostics
+    found = result(path, Cluster(choose([]), closed=True)).diagnostics
     assert {each.rule: each.field for each in found if each.document in (4, 5)} == {
         "unresolved-reference": "spec.RuntimeRef",
         "initializer-job": "spec.runtimeRef",

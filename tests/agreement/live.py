@@ -2,17 +2,17 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.documents.files import Found
-from jobspec.judge import World
-from jobspec.manifests import Checked, check
+from jobspec.pipeline import Checked
 from tests.agreement import known
 from tests.agreement.corpus import Case
+from tests.support.checking import checked
 from tests.support.server import Answer, Server
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -26,8 +26,7 @@ class Live:
     name: str
     """Its name in `known.yaml`."""
     server: Server
-    target: Mapping[str, str]
-    world: World
+    cluster: Cluster
 
     def disagreements(self, cases: Iterable[Case], place: Path) -> list[str]:
         """The cases, and both verdicts, where the two differ and are not known to; the server answers while we go on judging."""
@@ -40,7 +39,7 @@ class Live:
     def check(self, case: Case, file: Path) -> Checked:
         """What we say."""
         file.write_bytes(case.text.encode())
-        return check(Found(str(file), named=True), self.target, world=self.world)
+        return checked(file, self.cluster)
 
     def ask(self, case: Case, checked: Checked) -> Answer:
         """What the server says, in the namespace that the document is in."""
@@ -54,7 +53,7 @@ class Live:
         if answer.accepted and errors:
             refusals = known.refusals(self.name)
             return all(any(each.is_told_by(error) for each in refusals) for error in errors)
-        return answer.accepted == (not errors and bool(checked.report.documents))
+        return answer.accepted == (not errors and bool(checked.result.documents))
 
     def outdated(self, place: Path) -> list[str]:
         """What `known.yaml` says of this server and is not so: a witness that both refuse, or take, or that we refuse for other reasons."""
@@ -71,7 +70,7 @@ class Live:
 
 def errors_of(checked: Checked) -> list[Diagnostic]:
     """What stands against the first document, the only one that a server reads."""
-    return [each for each in checked.report.diagnostics if each.document in (0, None) and each.severity == "error"]
+    return [each for each in checked.result.diagnostics if each.document in (0, None) and each.severity == "error"]
 
 
 def _tell(case: Case, checked: Checked, answer: Answer) -> str:

@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jobspec.documents.files import Found
-from jobspec.judge import World
-from jobspec.manifests import Checked, check
+from jobspec.cluster import Cluster
+from jobspec.results import DocumentResult, FileResult
 from jobspec.targets import RELEASES, choose
 from tests.agreement import known
+from tests.support.checking import result
 
 _ERRORS = "Invalid value|Required value|Unsupported value|Forbidden|Duplicate value|Too many|Too long"
 _FIELD = re.compile(rf"(?:^|\[|, |: )\.?((?:metadata|spec|status)[^\s:]*): ({_ERRORS})")
@@ -65,24 +65,24 @@ def disagreements(record: Record) -> list[str]:
 
     A document of a kind that the server did not have tells nothing.
     """
-    checked = check(Found(str(record.manifest), named=True), target_of(record.release), (), World(closed=True))
-    rows = checked.report.documents
-    assert [row["index"] for row in rows] == [reply["index"] for reply in record.replies], record
+    ours = result(record.manifest, Cluster(target_of(record.release), closed=True))
+    rows = ours.documents
+    assert [row.index for row in rows] == [reply["index"] for reply in record.replies], record
     return [
         difference
         for row, reply in zip(rows, record.replies, strict=True)
         if reply["code"] is not None
-        for difference in _differences(row, reply, checked)
+        for difference in _differences(row, reply, ours)
     ]
 
 
-def _differences(row: dict[str, Any], reply: dict[str, Any], checked: Checked) -> Iterator[str]:
-    accepted = row["status"] in ("valid", "partly")
-    which = f"document {row['index']}, {row['kind']} {row['name']}"
-    said = [each for each in checked.report.diagnostics if each.document == row["index"]]
+def _differences(row: DocumentResult, reply: dict[str, Any], ours: FileResult) -> Iterator[str]:
+    accepted = row.status in ("valid", "partly")
+    which = f"document {row.index}, {row.kind} {row.name}"
+    said = [each for each in ours.diagnostics if each.document == row.index]
     if accepted != (reply["code"] == 201):
         why = "; ".join(each.message for each in said)
-        yield f"{which}: the server says {reply['code']} {reply.get('message', '')}, we say {row['status']} {why}"
+        yield f"{which}: the server says {reply['code']} {reply.get('message', '')}, we say {row.status} {why}"
         return
     if accepted:
         warned = {_flat(each.field) for each in said if each.severity == "warning"}

@@ -46,7 +46,7 @@ def _run_limited(*arguments: str | Path, cwd: Path, **options: Any) -> subproces
     return done
 
 
-FIELDS = {"rule", "severity", "message", "field", "file", "document", "line", "column", "endLine", "endColumn", "layer", "hint"}
+FIELDS = {"rule", "stage", "severity", "message", "field", "file", "document", "line", "column", "endLine", "endColumn", "layer", "hint"}
 
 
 def _errors(text: str) -> list[tuple[str, str, str]]:

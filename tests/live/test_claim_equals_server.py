@@ -9,11 +9,11 @@ from random import Random
 import pytest
 import yaml
 
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.documents.files import Found
-from jobspec.manifests import check
 from jobspec.targets import choose
 from tests.support import server as servers
+from tests.support.checking import result
 from tests.support.reference import ROOT
 from tests.support.seeds import settled_seed
 from tests.support.server import Server
@@ -49,7 +49,7 @@ def _filled(pool: list[str], random: Random) -> str:
 
 def _errors(text: str, file: Path) -> list[Diagnostic]:
     file.write_text(text)
-    return check(Found(str(file), named=True), choose([])).report.diagnostics
+    return result(file, Cluster(choose([]))).diagnostics
 
 
 def _disagreement(server: Server, text: str, file: Path) -> str:

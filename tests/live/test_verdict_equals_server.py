@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.judge import World
+from jobspec.cluster import Cluster
 from jobspec.targets import choose
 from tests.agreement import corpus
 from tests.agreement.corpus import VERSIONS, Case
@@ -22,7 +22,7 @@ _MUTANTS: dict[Change, int] = {at_one_place: 1000, at_two_places: 700, in_the_te
 def live() -> Iterator[Live]:
     for server in servers.find():
         server.needs(*VERSIONS)
-        yield Live("control-plane", server, _TARGET, World(webhooks=False))
+        yield Live("control-plane", server, Cluster(_TARGET, webhooks=False))
 
 
 def test_manifests_of_real_projects(live: Live, tmp_path: Path) -> None:

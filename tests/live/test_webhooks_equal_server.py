@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jobspec.judge import World
+from jobspec.cluster import Cluster
 from jobspec.runtimes.runtime import shipped
 from jobspec.targets import choose
 from tests.agreement import corpus
@@ -35,7 +35,7 @@ def live() -> Iterator[Live]:
     for name, runtime in shipped(_TARGET).items():
         answer = found.apply(_RUNTIMES.format(name), yaml.safe_dump(runtime))
         assert answer.accepted, answer.message
-    yield Live("operators", found, _TARGET, World(closed=True))
+    yield Live("operators", found, Cluster(_TARGET, closed=True))
     found.close()
 
 

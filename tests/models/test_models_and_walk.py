@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from jobspec import models, shapes
 from jobspec.documents.document import Document
-from jobspec.documents.files import text_of
 from jobspec.documents.reader import read
+from jobspec.documents.text import decode
 from jobspec.targets import KINDS, choose
 from jobspec.validation import structural
 from tests.support.mutants import mutant
@@ -48,7 +48,7 @@ _WIDER = {
 
 def _documents(paths: Iterable[Path]) -> Iterator[tuple[Document, str]]:
     for path in paths:
-        text = text_of(str(path))
+        text = decode(path.read_bytes(), str(path))
         if isinstance(text, str):
             for part in re.split(r"^---(?:\s.*)?\n", text, flags=re.MULTILINE):
                 documents, problems = read(part, file=path.name)

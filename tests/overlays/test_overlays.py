@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from jobspec.documents.files import Found
-from jobspec.judge import World
-from jobspec.manifests import check
+from jobspec.cluster import Cluster
 from jobspec.overlays.layer import load, shipped
 from jobspec.targets import choose
 from tests.support.cases import assert_reported, expectations
+from tests.support.checking import checked
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
@@ -75,9 +74,9 @@ def test_case(parts: dict[str, str], tmp_path: Path) -> None:
     layers, problems = load(list(map(str, overlays)), parts.get("set", "").split(), target)
     documents: list[Any] = []
     if not problems:
-        checked = check(Found(str(base), named=True), target, layers, World(webhooks=False))
-        problems = checked.report.diagnostics
-        documents = [document.data for document in checked.documents]
+        rendered = checked(base, Cluster(target, webhooks=False), layers)
+        problems = list(rendered.result.diagnostics)
+        documents = [document.data for document in rendered.documents]
     for path in (base, *overlays):
         text = path.read_text().replace("{a}", str(tmp_path / "a.yaml"))
         assert_reported(expectations(text), [each for each in problems if each.mark.file == str(path)])

@@ -24,9 +24,9 @@ import pytest
 
 from jobspec import catalogue
 from jobspec.diagnostics import RULES, Diagnostic, Mark
-from jobspec.reports import FileReport
 from jobspec.reports.excerpt import excerpt
 from jobspec.reports.formats import FORMATS, report
+from jobspec.results import FileResult
 from jobspec.targets import choose, told
 from tests.support.manifests import COMPOSE, CONFIG, JOB, write
 from tests.support.processes import RELEASES, command, environment, program, run, run_here
@@ -233,7 +233,7 @@ def test_an_annotation_in_full(tmp_path: Path) -> None:
 
 def test_a_place_of_several_lines_and_a_notice() -> None:
     info = Diagnostic("list-replaced", "a", Mark("a.yaml", 2, 3, 4, 5), severity="info")
-    first, _ = report([FileReport("a.yaml", [], [info])], choose([]), "github").splitlines()
+    first, _ = report([FileResult("a.yaml", [], [info])], choose([]), "github").splitlines()
     assert first == "::notice file=a.yaml,line=2,endLine=4,title=list-replaced::a%0Aa.yaml:2:3"  # with columns, GitHub takes none
 
 
@@ -594,7 +594,7 @@ def test_a_run_that_fails_leaves_the_file_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("output", FORMATS)
 def test_a_report_on_nothing_and_on_an_empty_file(output: str) -> None:
-    for files in ([], [FileReport("a", [], [])]):
+    for files in ([], [FileResult("a", [], [])]):
         assert report(files, choose([]), output).endswith("\n")
 
 

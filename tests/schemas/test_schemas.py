@@ -18,16 +18,15 @@ from jsonschema import Draft7Validator
 
 from jobspec import models, shapes
 from jobspec.cli import main
+from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
-from jobspec.documents.files import Found
 from jobspec.documents.reader import read
-from jobspec.judge import World
-from jobspec.manifests import check, load
 from jobspec.schemas.crd import crd
 from jobspec.schemas.json_schema import json_schema
 from jobspec.targets import KINDS, OPERATORS, RELEASES, choose, schema_path
 from jobspec.validation.verdict import verdict
 from tests.support import server as servers
+from tests.support.checking import documents, result
 from tests.support.mutants import mutant
 from tests.support.processes import environment, program, run, run_here
 from tests.support.reference import ROOT, folder
@@ -158,7 +157,7 @@ def _judged(documents: Iterable[Document]) -> tuple[list[str], set[str]]:
 
 
 def _documents(paths: Iterable[Path]) -> list[Document]:
-    return [document for path in sorted(paths) for document in load(Found(str(path), named=True), TARGET)[0]]
+    return [document for path in sorted(paths) for document in documents(path, TARGET)]
 
 
 def test_json_schemas_never_refuse_what_the_verdict_accepts() -> None:
@@ -258,7 +257,7 @@ def test_kubeconform_refuses_what_the_verdict_refuses(name: str, exported: Path,
     for number, document in enumerate(documents):
         path = tmp_path / f"{number}.yaml"
         path.write_text(json.dumps(document.data))
-        ours = check(Found(str(path), named=True), TARGET, (), World(webhooks=False)).report
+        ours = result(path, Cluster(TARGET, webhooks=False))
         expected[path.name] = "statusInvalid" if ours.diagnostics else "statusValid"
     assert "statusInvalid" in expected.values()
     told = _kubeconform(exported, *(tmp_path / each for each in expected))

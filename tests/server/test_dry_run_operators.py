@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from jobspec.documents.files import find
-from jobspec.manifests import load
+from jobspec.commands.files import find
 from jobspec.runtimes.runtime import shipped
 from jobspec.targets import choose
 from tests.support import manifests
+from tests.support.checking import documents
 from tests.support.cluster import KUSTOMIZE_PATCH, Run, Runner, refused, untouched
 from tests.support.manifests import placed
 from tests.support.reference import folder
@@ -198,8 +198,8 @@ def test_the_server_says_to_public_manifests_what_validate_says(dry_run: Runner,
 
 
 def _make_namespaces(server: Server, place: Path) -> None:
-    documents = (document for found in find([str(place)]) for document in load(found, _TARGET)[0])
-    for name in {document.namespace for document in documents if document.namespace}:
+    inside = (document for found in find([str(place)]) for document in documents(found.path, _TARGET))
+    for name in {document.namespace for document in inside if document.namespace}:
         server.has_namespace(name)
 
 
@@ -209,7 +209,7 @@ def _contradictions(server: Server, place: Path) -> set[str]:
     return {
         f"{Path(found.path).name}[{document.index}]"
         for found in find([str(place)])
-        for document in load(found, _TARGET)[0]
+        for document in documents(found.path, _TARGET)
         if document.kind == "ClusterTrainingRuntime" and _contradicts(document.data, live.get(document.name, {}))
     }
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import yaml
 
-from jobspec.documents.files import Found
 from jobspec.server import asking, preparation
 from jobspec.server.api_server import Server
 from jobspec.server.client import YAML, Client
 from jobspec.server.envtest import control_plane
-from jobspec.server.question import from_file
+from jobspec.server.question import questions_about
 from jobspec.targets import KINDS, choose
 from tests.support import manifests
+from tests.support.checking import read
 from tests.support.cluster import Runner, assets
 from tests.support.control_plane import kubeconfig
 
@@ -84,7 +84,7 @@ webhooks:
 def test_what_jobs_refer_to_is_there_while_they_are_asked_about(own: Client, tmp_path: Path) -> None:
     (tmp_path / "jobs.yaml").write_text(f"{RUNTIME}---\n{TRAINJOB}---\n{TRAINJOB.replace('ours', 'torch-distributed')}")
     target, server = choose([]), Server(own)
-    questions = from_file(Found(str(tmp_path / "jobs.yaml"), named=True), target, (), skip_unknown=False).questions
+    questions = questions_about(read(tmp_path / "jobs.yaml", target), target).questions
     assert own.call("POST", HOOKS, HOOK, kind=YAML).ok
     seen: list[list[int]] = []
 
@@ -125,7 +125,7 @@ CLASSES = ("/apis/scheduling.k8s.io/v1/priorityclasses/urgent", "/apis/node.k8s.
 
 def test_what_pods_need_is_there_while_they_are_asked_about(own: Client, tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
-    questions = from_file(Found(str(tmp_path / "pod.yaml"), named=True), choose([]), skip_unknown=False).questions
+    questions = questions_about(read(tmp_path / "pod.yaml", choose([])), choose([])).questions
     answers = asking.ask(questions, Server(own), choose([]), owned=True, done=lambda: None)
     assert [answers[question].accepts for question in questions] == [True, True, True]
     assert [own.get(place).status for place in CLASSES] == [404, 404]

@@ -11,18 +11,16 @@ from typing import Any
 import pytest
 
 from jobspec import cli, shapes
+from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.stored import from_files
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
-from jobspec.documents.files import Found
 from jobspec.documents.reader import read
-from jobspec.documents.stored import Stored
-from jobspec.judge import World
-from jobspec.manifests import check
 from jobspec.targets import choose
 from tests.agreement.corpus import ENDLESS
 from tests.support import server as servers
 from tests.support.cases import assert_reported, expectations, states, target_of
+from tests.support.checking import result
 from tests.support.mutants import mutant
 from tests.support.processes import program
 from tests.support.reference import ROOT, folder
@@ -39,8 +37,8 @@ def _judge(case: str, place: Path) -> list[Diagnostic]:
     before, after = states(case)
     (place / "before.yaml").write_text(before)
     (place / "after.yaml").write_text(after)
-    world = World(webhooks=False, stored=from_files(str(place / "before.yaml")))
-    return check(Found(str(place / "after.yaml"), named=True), target_of(case), world=world).report.diagnostics
+    cluster = Cluster(target_of(case), webhooks=False, stored=from_files(str(place / "before.yaml")))
+    return list(result(place / "after.yaml", cluster).diagnostics)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
@@ -295,8 +293,7 @@ def _differences(updates: list[tuple[str, _Stored]], place: Path) -> list[str]:
 def _difference(text: str, stored: _Stored, file: Path) -> str:
     (document,) = _documents(text, "new.yaml")
     file.write_text(text)
-    world = World(webhooks=False, stored=Stored([stored.document]))
-    ours = check(Found(str(file), named=True), _TARGET, world=world).report.diagnostics
+    ours = result(file, Cluster(_TARGET, webhooks=False, stored=StoredObjects([stored.document]))).diagnostics
     answer = stored.update(document.data)
     if answer.accepted == (not ours):
         return ""

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.documents.files import MAX_BYTES, Found
-from jobspec.judge import World
-from jobspec.manifests import check
+from jobspec.documents.text import MAX_BYTES
 from tests.support.cases import assert_reported, expectations, target_of
+from tests.support.checking import result
 from tests.support.reference import ROOT, folder
 
 CASES = sorted((ROOT / "tests" / "cases" / "validate").glob("*.yaml"))
@@ -20,7 +20,7 @@ _GOOD = _HEAD + "spec: {pytorchReplicaSpecs: {}}\n"
 def _diagnostics(path: Path) -> list[Diagnostic]:
     """What the schema says to a file, at the releases that a first line `# target: OPERATOR=RELEASE ...` names."""
     target = target_of(path.read_text(errors="replace"))
-    return check(Found(str(path), named=True), target, (), World(webhooks=False)).report.diagnostics
+    return result(path, Cluster(target, webhooks=False)).diagnostics
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)

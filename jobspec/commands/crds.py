@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from jobspec.commands.files import content_of, find
 from jobspec.diagnostics import JobspecError
-from jobspec.documents.files import find, text_of
+from jobspec.documents.text import decode
 from jobspec.validation.custom_kinds import CRD, UnreadFile, definitions_in
 from jobspec.validation.verdict import verdict
 
@@ -24,7 +25,7 @@ def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | Unr
     crds: list[Document | UnreadFile] = []
     wrong: dict[str, list[Diagnostic]] = {}
     for path in paths:
-        texts = [(found.path, text_of(found.path)) for found in find([path]) if not found.named]
+        texts = [(found.path, decode(content_of(found), found.path)) for found in find([path]) if not found.named]
         unread = [UnreadFile(file, text) for file, text in texts if isinstance(text, str) and CRD[1] in text]
         read_now, errors = ([], {}) if unread else read_crds([path], target)
         crds += [*unread, *read_now]
@@ -39,7 +40,7 @@ def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dic
     for path in paths:
         before = len(crds)
         for found in find([path]):
-            text = text_of(found.path)
+            text = decode(content_of(found), found.path)
             defining, errors = (
                 definitions_in(found.path, text, lambda crd: verdict(crd, target).diagnostics) if isinstance(text, str) else ([], [text])
             )

@@ -1,0 +1,119 @@
+"""Paths of a command line to files, and files to their content."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.text import MAX_BYTES, decode
+from jobspec.pipeline import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+STDIN = "<stdin>"
+ENDINGS = (".yaml", ".yml", ".json")
+_PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
+
+
+class Found:
+    """A file to read, and whether the user named it or it was met in a folder."""
+
+    __slots__ = ("content", "named", "path")
+
+    def __init__(self, path: str, *, named: bool, content: bytes | None = None) -> None:
+        self.path = path
+        self.named = named
+        self.content = content
+        """What it holds, where that can be read only once."""
+
+
+def find(paths: Iterable[str]) -> list[Found]:
+    """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
+
+    Raises JobspecError naming every path that does not exist and every folder without a manifest.
+    """
+    paths = list(paths)
+    stdin = _stdin() if "-" in paths else b""
+    found = []
+    wrong = []
+    for path in paths:
+        if path == "-":
+            found.append(Found(STDIN, named=True, content=stdin))
+        elif os.path.isdir(path):
+            inside = list(_walk(path))
+            found += inside
+            if not inside:
+                wrong.append(f"{path}: no *.yaml, *.yml or *.json file in this folder")
+        elif os.path.exists(path):
+            found.append(Found(path, named=True))
+        else:
+            wrong.append(f"{path}: no such file or folder")
+    if wrong:
+        raise JobspecError("\n".join(wrong))
+    return found
+
+
+def _walk(folder: str) -> Iterator[Found]:
+    for here, folders, names in os.walk(folder, onerror=_unreadable):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if name.endswith(ENDINGS) and not name.startswith("."):
+                yield Found(os.path.join(here, name), named=False)
+
+
+def _unreadable(error: OSError) -> None:
+    raise JobspecError(f"{error.filename}: {error.strerror}")
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        raise JobspecError("standard input is closed")
+    return sys.stdin.buffer.read(MAX_BYTES + 1)
+
+
+def content_of(found: Found) -> bytes:
+    """What a file holds, as far as it can matter: one byte more than a manifest can have. Raises JobspecError where it cannot be read."""
+    if found.content is not None:
+        return found.content
+    try:
+        return _read(found.path)
+    except OSError as error:
+        raise JobspecError(f"{found.path}: {error.strerror}") from None
+
+
+def source_of(found: Found, *, skip_unknown: bool) -> Source:
+    """A file ready to be checked; what is unknown in it is skipped where the user did not name the file, or wants it so."""
+    return Source(found.path, content_of(found), skip_unknown=skip_unknown or not found.named)
+
+
+def _read(path: str) -> bytes:
+    """The first bytes of a file, by fewer calls of the system than a file object needs."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        parts = []
+        left = MAX_BYTES + 1
+        while left and (part := os.read(file, min(left, _PART))):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(file)
+
+
+def reader(files: Iterable[Found]) -> Callable[[str], str]:
+    """What gives the text of a file by its name once more; empty where it cannot be read again, as what came through a pipe."""
+    kept = {each.path: each.content for each in files if each.content is not None}
+
+    def text(name: str) -> str:
+        if name not in kept and not os.path.isfile(name):
+            return ""
+        try:
+            decoded = decode(kept[name] if name in kept else _read(name), name)
+        except OSError:
+            return ""
+        return decoded if isinstance(decoded, str) else ""
+
+    return text

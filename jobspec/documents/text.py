@@ -1,0 +1,19 @@
+"""A file's bytes to its text."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic, Mark
+
+MAX_BYTES = 3 * 1024 * 1024  # the API server's limit for the body of a request
+
+
+def decode(raw: bytes, name: str, *, layer: str = "") -> str | Diagnostic:
+    """The text of a file called *name*, or why it cannot be a manifest: it is over 3 MiB, or not UTF-8."""
+    if len(raw) > MAX_BYTES:
+        return Diagnostic("too-large", "the file is over 3 MiB, the most that an API server takes", Mark(name, layer=layer))
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode()
+        mark = Mark(name, before.count("\n") + 1, len(before) - before.rfind("\n"), layer=layer)
+        return Diagnostic("not-utf8", f"the byte 0x{raw[error.start]:02x} is not UTF-8", mark, hint="save the file as UTF-8")

@@ -1,0 +1,228 @@
+"""The journey of a file: read, apply overlays, check in a cluster.
+
+Each step takes values and gives values; files, streams and processes belong to `commands/`.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic, each_once
+from jobspec.documents.document import Document
+from jobspec.documents.reader import read as read_documents
+from jobspec.documents.text import decode
+from jobspec.judge import by_webhooks, judge, name_of, objects_beside
+from jobspec.results import DocumentResult, FileResult, result_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from jobspec.admission.webhooks import Name, Objects
+    from jobspec.cluster import Cluster
+    from jobspec.judge import Judged
+    from jobspec.overlays.layer import Layer
+    from jobspec.results import Status
+    from jobspec.targets import Target
+
+
+class Source:
+    """A file's content under its name."""
+
+    __slots__ = ("content", "name", "skip_unknown")
+
+    def __init__(self, name: str, content: str | bytes, *, skip_unknown: bool = False) -> None:
+        self.name = name
+        self.content = content
+        self.skip_unknown = skip_unknown
+        """Whether a document that is no manifest or of an unknown kind is skipped and counted, instead of an error."""
+
+
+class Manifests:
+    """The documents of a file as they are read, or with overlays applied."""
+
+    __slots__ = ("diagnostics", "documents", "name", "settled", "skip_unknown", "text")
+
+    def __init__(
+        self,
+        name: str,
+        documents: Sequence[Document],
+        diagnostics: Sequence[Diagnostic] = (),
+        *,
+        text: str = "",
+        skip_unknown: bool = False,
+        settled: Sequence[DocumentResult] | None = None,
+    ) -> None:
+        self.name = name
+        self.documents = documents
+        self.diagnostics = diagnostics
+        self.text = text
+        """The text that the documents were read from; empty where overlays were applied."""
+        self.skip_unknown = skip_unknown
+        self.settled = settled
+        """The results of the documents, where no verdict is to be asked for: the file is skipped, or overlays cannot be applied."""
+
+
+class Checked:
+    """A file's result, and its documents."""
+
+    __slots__ = ("documents", "objects", "pending", "result")
+
+    def __init__(
+        self, result: FileResult, documents: Sequence[Document], objects: Sequence[Document] = (), pending: Sequence[Pending] = ()
+    ) -> None:
+        self.result = result
+        self.documents = documents
+        """What can be rendered: all documents but those that are skipped and are no objects with a kind and a name."""
+        self.objects = objects
+        """The accepted objects that documents of other files can refer to."""
+        self.pending = pending
+
+    def without_documents(self) -> Checked:
+        """What other processes need to know of it."""
+        return Checked(self.result, (), self.objects, self.pending)
+
+
+class Pending:
+    """A document that refers to objects which do not stand in its own file, and may stand in others."""
+
+    __slots__ = ("judged", "objects", "row")
+
+    def __init__(self, judged: Judged, row: DocumentResult, objects: Objects) -> None:
+        self.judged = judged
+        self.row = row
+        """Its row of the file's result."""
+        self.objects = objects
+        """What stands in its own file."""
+
+
+def checked(source: Source, overlays: Sequence[Layer], cluster: Cluster) -> Checked:
+    """The whole journey of one file."""
+    return check(apply(read(source, cluster.target), overlays, cluster), cluster)
+
+
+def read(source: Source, target: Target) -> Manifests:
+    """The documents of a file, a `v1` List's items in its place, and what is wrong with its YAML."""
+    raw = source.content if isinstance(source.content, bytes) else source.content.encode(errors="surrogatepass")
+    text = decode(raw, source.name)
+    documents: list[Document] = []
+    if isinstance(text, Diagnostic):
+        problems, text = [text], ""
+    else:
+        documents, problems = read_documents(text, file=source.name)
+        lost = _lost(text, problems, target) if problems else {}
+        problems = [problem for problem in problems if problem.document not in lost] + list(lost.values())
+        documents = [document for document in documents if document.index not in lost]
+    if source.skip_unknown and problems and b"apiVersion" not in raw:  # never meant as a manifest, such as JSON with comments
+        indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
+        return Manifests(source.name, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)])
+    documents = [item for document in documents for item in items_of(document)]
+    return Manifests(source.name, documents, problems, text=text, skip_unknown=source.skip_unknown)
+
+
+def _lost(text: str, problems: list[Diagnostic], target: Target) -> dict[int | None, Diagnostic]:
+    """For each document whose problems come from lost indentation, that as its only problem."""
+    from jobspec.validation.indentation import lost_indentation
+
+    found = {problem.document: lost_indentation(text, problem, target) for problem in reversed(problems)}
+    return {document: lost for document, lost in found.items() if lost}
+
+
+def items_of(document: Document) -> list[Document]:
+    """The items of a `v1` List as documents of their own; any other document is itself."""
+    items = document.data.get("items") if isinstance(document.data, dict) else None
+    if document.kind != "List" or document.api_version != "v1" or not isinstance(items, list):
+        return [document]
+
+    def marks(number: int) -> Any:
+        return lambda: document.marks.nearest(("items", number))
+
+    return [Document(item, marks(number), file=document.file, index=document.index, is_item=True) for number, item in enumerate(items)]
+
+
+def apply(manifests: Manifests, overlays: Sequence[Layer], cluster: Cluster) -> Manifests:
+    """The manifests with overlays applied to their jobs.
+
+    Overlays are applied only to a file that is valid by itself, whatever webhooks say; its own mistakes are reported first.
+    """
+    if not overlays or manifests.settled is not None:
+        return manifests
+    from jobspec.overlays import lay
+    from jobspec.workloads import is_workload
+
+    base = check(manifests, cluster.for_bases())
+    if not base.result.valid:
+        return Manifests(manifests.name, base.documents, base.result.diagnostics, settled=base.result.documents)
+    variant, problems = lay.lay(lay.start(base.documents), overlays, cluster.target)
+    if any(each.severity == "error" for each in problems):
+        settled = [result_of(row, "invalid") if is_workload(row) else row for row in base.result.documents]
+        return Manifests(manifests.name, base.documents, problems, settled=settled)
+    return Manifests(manifests.name, variant.documents(), problems, skip_unknown=manifests.skip_unknown)
+
+
+def check(manifests: Manifests, cluster: Cluster) -> Checked:
+    """What a cluster says to the manifests of a file."""
+    if manifests.settled is not None:
+        return Checked(FileResult(manifests.name, manifests.settled, manifests.diagnostics), manifests.documents)
+    diagnostics = list(manifests.diagnostics)
+    broken = {problem.document for problem in diagnostics if problem.severity == "error" and not problem.mark.layer}
+    judged = judge(manifests.documents, cluster, broken=broken)
+    documents = []
+    rows: dict[int, list[DocumentResult]] = {}
+    pending = []
+    objects = objects_beside(judged, cluster) if any(each.wanted for each in judged) else None
+    for each in judged:
+        document = each.document
+        row = _row(each, skip_unknown=manifests.skip_unknown)
+        rows.setdefault(document.index, []).append(row)
+        if row.status == "skipped":
+            diagnostics = [known for known in diagnostics if known.document != document.index]
+        else:
+            diagnostics += each.diagnostics
+        if row.status != "skipped" or (document.kind and document.name):
+            documents.append(document)
+        if objects and each.wanted:
+            pending.append(Pending(each, row, objects))
+    for index in broken - rows.keys():
+        if index is not None:
+            rows[index] = [DocumentResult(index, "invalid")]
+    result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], each_once(diagnostics))
+    return Checked(result, documents, [each.document for each in judged if each.can_be_looked_up], pending)
+
+
+def _row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
+    if judged.status != "unknown":
+        return result_of(judged.document, judged.status)
+    return result_of(judged.document, "skipped" if skip_unknown and not judged.by_server.near_miss else "invalid")
+
+
+def resolve(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
+    """The files' results once documents can refer to accepted objects of the other files, too.
+
+    Only the documents that refer to such an object are reviewed once more.
+    """
+    holders: dict[Name, list[tuple[int, Document]]] = {}
+    for number, file in enumerate(files):
+        for document in file.objects:
+            holders.setdefault(name_of(document), []).append((number, document))
+    return [_resolved(file, number, holders, cluster) for number, file in enumerate(files)] if holders else list(files)
+
+
+def _resolved(file: Checked, number: int, holders: Mapping[Name, list[tuple[int, Document]]], cluster: Cluster) -> Checked:
+    result = file.result
+    for each in file.pending:
+        answer, found = each.judged, []
+        while new := [holder for name in answer.wanted for at, holder in holders.get(name, ()) if at != number and holder not in found]:
+            found += new  # what is found may refer to further objects
+            answer = by_webhooks(each.judged, each.objects.with_others(found), cluster)
+        if found:
+            result = _replaced(result, each, answer)
+    return Checked(result, file.documents, file.objects, file.pending)
+
+
+def _replaced(result: FileResult, pending: Pending, answer: Judged) -> FileResult:
+    """A file's result with another answer of the webhooks to one document."""
+    before = set(map(id, pending.judged.by_webhooks))
+    kept = [each for each in result.diagnostics if id(each) not in before]
+    status: Status = "valid" if answer.status == "valid" else "invalid"
+    rows = [result_of(row, status) if row is pending.row else row for row in result.documents]
+    return FileResult(result.path, rows, each_once([*kept, *answer.by_webhooks]))

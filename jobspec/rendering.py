@@ -1,0 +1,64 @@
+"""Checked files to the objects that they render to, and these to text."""
+
+from __future__ import annotations
+
+from jobspec import shapes
+from jobspec.arrange import arrange
+from jobspec.documents.writer import write
+from jobspec.targets import KINDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.pipeline import Checked
+    from jobspec.results import FileResult
+    from jobspec.targets import Target
+
+
+class Rendered:
+    """The documents that files render to, each object once, and the files' results."""
+
+    __slots__ = ("documents", "results")
+
+    def __init__(self, documents: list[Document], results: list[FileResult]) -> None:
+        self.documents = documents
+        self.results = results
+
+
+def rendered(files: Sequence[Checked], *, companions_once: bool = False) -> Rendered:
+    """What checked files render to: every object of a cluster. An object that stands twice is an error in its file's result.
+
+    *companions_once*: overlays were applied, and jobs of several files may share a companion, such as a volume claim.
+    """
+    documents = [document for each in files for document in each.documents]
+    documents = _companions_once(documents) if companions_once else documents
+    repeated = list(_repeated(documents))
+    results = [each.result.with_diagnostics(problem for file, problem in repeated if file == each.result.path) for each in files]
+    return Rendered([each for each in documents if KINDS.get((each.api_version, each.kind)) != "jobspec"], results)
+
+
+def text_of(documents: Iterable[Document], target: Target) -> str:
+    """The text of documents, each with its fields in the order in which people write them."""
+    return write(arrange(each.data, shapes.load(each.api_version, each.kind, target)) for each in documents)
+
+
+def _companions_once(documents: Iterable[Document]) -> list[Document]:
+    once: list[Document] = []
+    for document in documents:
+        if not (document.marks.mark.layer and any(document.data == other.data for other in once)):
+            once.append(document)
+    return once
+
+
+def _repeated(documents: Iterable[Document]) -> Iterator[tuple[str, Diagnostic]]:
+    """By file, a diagnostic about each document that is the same object as an earlier one, and would overwrite it on a server."""
+    seen: dict[tuple[str, ...], Document] = {}
+    for document in documents:
+        group = document.api_version.rpartition("/")[0]
+        first = seen.setdefault((group, document.kind, document.namespace, document.name), document)
+        if first is not document and document.name:
+            message = f"{document.kind} `{document.name}` stands twice; first in {first.marks.nearest(('metadata', 'name')).place()}"
+            yield document.file, document.problem("duplicate-resource", message, ("metadata", "name"), hint="give one of them another name")

@@ -1,0 +1,86 @@
+"""What was found in files: the status of each document, the diagnostics, and the counts of both."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import in_order
+from jobspec.targets import told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, Literal
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.targets import Target
+
+    #: `partly`: the kind's structure or metadata alone was checked; `skipped`: no verdict was asked for, or none could be had.
+    Status = Literal["valid", "invalid", "partly", "skipped"]
+
+_STATUSES: tuple[Status, ...] = ("valid", "invalid", "partly", "skipped")
+
+
+class DocumentResult:
+    """One document of a file: what it is, and its status."""
+
+    __slots__ = ("api_version", "diff", "index", "kind", "name", "status")
+
+    def __init__(
+        self, index: int, status: Status, *, api_version: str = "", kind: str = "", name: str = "", diff: str | None = None
+    ) -> None:
+        self.index = index
+        """Counts the documents of the file from 0, empty ones left out; the items of a `v1` List share theirs."""
+        self.api_version = api_version
+        """Empty, as `kind` and `name` are, where the document does not say or cannot be decoded."""
+        self.kind = kind
+        self.name = name
+        self.status = status
+        self.diff = diff
+        """What an apply would change in the live object; None where nobody asked."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The document as the JSON report has it."""
+        said = {"index": self.index, "apiVersion": self.api_version, "kind": self.kind, "name": self.name, "status": self.status}
+        return said if self.diff is None else {**said, "diff": self.diff}
+
+
+def result_of(document: Document | DocumentResult, status: Status, *, diff: str | None = None) -> DocumentResult:
+    """The result of a document that could be decoded, or another one of the same document."""
+    return DocumentResult(document.index, status, api_version=document.api_version, kind=document.kind, name=document.name, diff=diff)
+
+
+class FileResult:
+    """One file: the results of its documents, and every diagnostic, sorted by place."""
+
+    __slots__ = ("diagnostics", "documents", "path")
+
+    def __init__(self, path: str, documents: Iterable[DocumentResult], diagnostics: Iterable[Diagnostic]) -> None:
+        self.path = path
+        self.documents = tuple(documents)
+        self.diagnostics = tuple(in_order(diagnostics))
+
+    @property
+    def valid(self) -> bool:
+        """Whether no diagnostic of severity error stands in the file."""
+        return not any(each.severity == "error" for each in self.diagnostics)
+
+    def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
+        """The same result with further diagnostics."""
+        return FileResult(self.path, self.documents, [*self.diagnostics, *diagnostics])
+
+
+def count(files: Sequence[FileResult]) -> dict[str, int]:
+    """The number of documents, and of those with each status."""
+    statuses = [document.status for each in files for document in each.documents]
+    return {"documents": len(statuses), **{status: statuses.count(status) for status in _STATUSES}}
+
+
+def coverage(files: Sequence[FileResult], target: Target) -> str:
+    """One line that counts every document by its status, and names the releases that they were checked against."""
+    counts = count(files)
+    parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
+    for severity in ("error", "warning"):
+        number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
+        parts += [f"{number} {severity}{'s' if number > 1 else ''}"] if number else []
+    documents = f"{counts['documents']} document{'' if counts['documents'] == 1 else 's'}"
+    return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in told(target).items())})"

@@ -1,0 +1,35 @@
+"""Check files in the tests' own process."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.documents.document import Document
+from jobspec.overlays.layer import Layer
+from jobspec.pipeline import Checked, Manifests, Source
+from jobspec.results import FileResult
+
+
+def checked(path: Path | str, cluster: Cluster, overlays: Sequence[Layer] = ()) -> Checked:
+    """The whole journey of a file that the user names."""
+    return pipeline.checked(_source(path), overlays, cluster)
+
+
+def result(path: Path | str, cluster: Cluster) -> FileResult:
+    """What a cluster says to a file that the user names."""
+    return checked(path, cluster).result
+
+
+def documents(path: Path | str, target: Mapping[str, str]) -> Sequence[Document]:
+    """The documents of a file, a `v1` List's items in its place."""
+    return read(path, target).documents
+
+
+def read(path: Path | str, target: Mapping[str, str]) -> Manifests:
+    """A file as it is read."""
+    return pipeline.read(_source(path), target)
+
+
+def _source(path: Path | str) -> Source:
+    return Source(str(path), Path(path).read_bytes())
