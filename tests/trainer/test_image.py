@@ -102,8 +102,14 @@ def test_the_program_gets_the_signals() -> None:
 
 
 def test_the_base_is_pinned_by_digest() -> None:
-    assert _all("FROM") == ["python:${PYTHON}"]
-    assert re.fullmatch(r"PYTHON=3\.\d+\.\d+-[a-z-]+@sha256:[0-9a-f]{64}", _all("ARG")[0])
+    assert _all("FROM") == ["${BASE}"]
+    assert re.fullmatch(r"BASE=docker\.io/library/python:3\.\d+\.\d+-[a-z-]+@sha256:[0-9a-f]{64}", _all("ARG")[0])
+
+
+def test_torch_comes_from_its_own_index_unless_another_is_named() -> None:
+    assert _all("ARG")[1:3] == ["VARIANT=cpu", "TORCH_INDEX=https://download.pytorch.org/whl/${VARIANT}"]
+    (install,) = [step for step in _all("RUN") if "torch==" in step]
+    assert "--index-url ${TORCH_INDEX}" in install
 
 
 def test_the_packages_are_those_of_the_extra() -> None:
