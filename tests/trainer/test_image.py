@@ -1,13 +1,16 @@
-"""The image, as far as it can be checked without Docker: its recipe, and its own checks on the files that it copies."""
+"""The image: its recipe, the recipe's own checks on the files that it copies, and, with `-m image`, the image itself, built and run."""
 
 import ast
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +18,13 @@ from packaging.requirements import Requirement
 
 from tests.support.processes import program
 from tests.support.reference import ROOT
+from tests.trainer import containers, idx
 
 FOLDER = ROOT / "trainer"
+CONTRACT = (ROOT / "schemas" / "trainer.json").read_text().rstrip("\n")
+
+#: The README's command that builds the image.
+(BUILD,) = re.findall(r"^    (docker build .* --tag trainer \.)$", (FOLDER / "README.md").read_text(), re.MULTILINE)
 
 
 def _instructions() -> list[tuple[str, str]]:
@@ -70,8 +78,7 @@ def _steps() -> list[str]:
 
 
 def test_the_build_checks_itself(image: Path) -> None:
-    committed = (ROOT / "schemas" / "trainer.json").read_text().rstrip("\n")
-    done = [_run(image, step, CONTRACT=committed) for step in _steps()]
+    done = [_run(image, step, CONTRACT=CONTRACT) for step in _steps()]
     assert [(each.returncode, each.stderr) for each in done] == [(0, "")] * 3
     assert "--batch-size" in done[1].stdout
 
@@ -126,3 +133,47 @@ def test_every_module_that_the_program_imports_is_in_the_image() -> None:
     modules += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
     packages = {module.partition(".")[0] for module in modules} - sys.stdlib_module_names - {"trainer"}
     assert {"torch", "pydantic"} <= packages <= _pinned().keys()
+
+
+def test_the_recipe_and_the_readme_build_by_the_same_command() -> None:
+    assert f"#     {BUILD}\n" in (FOLDER / "Dockerfile").read_text()
+
+
+@pytest.fixture(scope="module")
+def built() -> Iterator[containers.Image]:
+    """The image as the README's command builds it, on the base and with the index for torch that the environment names."""
+    program = containers.program()
+    if not program:
+        pytest.skip(f"none of {', '.join(containers.PROGRAMS)} works here")
+    name = f"trainer-test-{uuid.uuid4().hex}"
+    named = {argument: os.environ.get(f"JOBSPEC_TEST_IMAGE_{argument}") for argument in ("BASE", "TORCH_INDEX")}
+    arguments = "".join(f"--build-arg {argument}={shlex.quote(value)} " for argument, value in named.items() if value)
+    command = BUILD.replace("docker", program, 1).replace("--tag trainer ", f"--tag {name} {arguments}")
+    done = subprocess.run(command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout}"
+    made = containers.Image(program, name)
+    yield made
+    made.remove()
+
+
+@pytest.mark.image
+@pytest.mark.slow
+def test_the_built_image_says_what_it_runs_and_carries_the_contract(built: containers.Image) -> None:
+    config = built.config()
+    assert (config["User"], config["WorkingDir"], config["Entrypoint"]) == ("1000", "/opt/pytorch", ["python", "-m", "trainer"])
+    assert config["Labels"]["dev.jobspec.contract"] == CONTRACT
+
+
+@pytest.mark.image
+@pytest.mark.slow
+def test_the_built_image_runs_as_a_user_who_can_write_the_output_folder(built: containers.Image, tmp_path: Path) -> None:
+    assert built.run(["sh", "-c", "id --user && touch output/some && ls /opt/pytorch/output"], tmp_path) == "1000\nsome\n"
+
+
+@pytest.mark.image
+@pytest.mark.slow
+def test_the_built_image_trains(built: containers.Image, tmp_path: Path) -> None:
+    folder = idx.write(tmp_path / "data", train=640, test=100)
+    log = built.run([*built.config()["Entrypoint"], "--data-dir", "/data", "--no-download", "--epochs", "1"], folder)
+    assert "Train Epoch: 1 [" in log
+    assert re.search(r"^accuracy=0\.\d{4}$", log, re.MULTILINE)
