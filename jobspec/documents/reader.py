@@ -16,13 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Path
-    from jobspec.documents.alike import Alike, Content
     from jobspec.documents.document import Children
 
 _OTHER_BREAKS = "\x85\u2028\u2029"  # lines to a parser of YAML 1.1, and to nobody else
 _READ_OTHERWISE = ("?", "!", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # where `go_scanner` has to look
-_WORTH_REMEMBERING = 64  # texts; what looks for likeness takes as long to load as these to parse
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
 
 
@@ -53,60 +50,8 @@ def read(text: str, *, file: str, layer: str = "") -> tuple[list[Document], list
     index = 0
     for chunk, first_line in chunks(text.removeprefix("\ufeff")):
         places = _Places(file, layer, first_line, chunk)
-        data = _data_alike(chunk)
-        if data is not None:
-            documents.append(Document(data, _marks_later(chunk, places), file=file, index=index))
-            index += 1
-        else:
-            index = _read_chunk(chunk, places, index, documents, problems)
+        index = _read_chunk(chunk, places, index, documents, problems)
     return documents, problems
-
-
-_alike: list[Alike | int] = [0]  # the number of texts read so far, and after some the memory of them
-
-
-def _data_alike(chunk: str) -> Any:
-    """The data of a text that is written like others before; None where it has to be parsed."""
-    known = _alike[0]
-    if isinstance(known, int):
-        _alike[0] = known + 1
-        if known >= _WORTH_REMEMBERING:
-            from jobspec.documents.alike import Alike
-
-            _alike[0] = Alike(_content)
-        return None
-    return known.data(chunk)
-
-
-def _content(chunk: str) -> Content | None:
-    """The one document of a text, as `alike` asks for it."""
-    builder = _builder(chunk, _Places("", "", 0, chunk))
-    try:
-        found = list(builder.documents())
-    except (_Failure, YAMLError):
-        return None
-    if len(found) != 1 or builder.problems or not isinstance(found[0][1], _Node):
-        return None
-    return found[0][0], dict(_texts(found[0][1], ()))
-
-
-def _texts(node: _Node, path: Path) -> Iterator[tuple[Path, tuple[str, bool]]]:
-    """The scalars without anchor or tag, each with whether it stands without quotes in flow style."""
-    children = node.children
-    inner = [(name, child) for name, (_, child) in children.items()] if isinstance(children, dict) else enumerate(children)
-    for step, child in inner:
-        if isinstance(child, _Node):
-            yield from _texts(child, (*path, step))
-        elif not child.anchor and child.tag is None:
-            yield (*path, step), (child.value, bool(node.event.flow_style and child.implicit[0]))
-
-
-def _marks_later(chunk: str, places: _Places) -> Callable[[], Marks]:
-    def marks() -> Marks:
-        _, node = next(_builder(chunk, places).documents())
-        return places.marks(node, None)
-
-    return marks
 
 
 def _builder(chunk: str, places: _Places) -> _Builder:
