@@ -13,6 +13,31 @@ if TYPE_CHECKING:
 
     Children = dict[str, "Marks"] | list["Marks"] | None
 
+    #: For each key its own event, or the `MergedKey` that stands for it, and the node of its value.
+    Nodes = dict[str, tuple[Any, Any]]
+
+
+class Piece:
+    """A part of a file that the parser reads by itself, and the number of lines before it."""
+
+    __slots__ = ("file", "first_line", "layer", "text")
+
+    def __init__(self, text: str, first_line: int, file: str, layer: str) -> None:
+        self.text = text
+        self.first_line = first_line
+        self.file = file
+        self.layer = layer
+
+
+class Node:
+    """A mapping or list as it is written: the event that begins it, and the nodes inside. The node of a scalar is its event."""
+
+    __slots__ = ("children", "event")
+
+    def __init__(self, event: Any, children: Nodes | list[Any]) -> None:
+        self.event = event
+        self.children = children
+
 
 class Marks:
     """The place of a value and, in a tree of the data's shape, of all values inside it."""
@@ -66,9 +91,18 @@ class Marks:
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = ("_marks", "api_version", "data", "file", "index", "is_item", "kind")
+    __slots__ = ("_marks", "api_version", "data", "file", "has_merges", "index", "is_item", "kind")
 
-    def __init__(self, data: Any, marks: Marks | Callable[[], Marks], *, file: str, index: int = 0, is_item: bool = False) -> None:
+    def __init__(
+        self,
+        data: Any,
+        marks: Marks | Callable[[], Marks],
+        *,
+        file: str,
+        index: int = 0,
+        is_item: bool = False,
+        has_merges: bool = False,
+    ) -> None:
         self.data = data
         """Mappings, lists and scalars as JSON has them; never changed once made."""
         self._marks = marks
@@ -77,6 +111,8 @@ class Document:
         """Counts the documents of the file from 0, empty ones left out."""
         self.is_item = is_item
         """Whether it is an item of a `v1` List, so that no piece of the file is its text alone."""
+        self.has_merges = has_merges
+        """Whether its text has merge keys (`<<`), which clients resolve before they send it, and servers do not in all cases."""
         self.api_version = _text(data, "apiVersion")
         """`apiVersion`, empty where there is none."""
         self.kind = _text(data, "kind")

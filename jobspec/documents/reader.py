@@ -1,14 +1,14 @@
-"""YAML text to documents, decoded as a Kubernetes API server decodes it.
+"""YAML text to documents, decoded as Kubernetes' clients and servers decode it.
 
-The rules are those of sigs.k8s.io/yaml (strict) over go.yaml.in/yaml v2.4.4, `decode.go`; libyaml, which both they and
-PyYAML's parser descend from, does the parsing.
+Follows `decoder.unmarshal`, go.yaml.in/yaml/v2 decode.go, v2.4.4, in strict mode but for merge keys (see `repeated_keys`), and
+`yamlToJSONTarget`, sigs.k8s.io/yaml v1.6. libyaml, which go-yaml and PyYAML's parser descend from, does the parsing.
 """
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.diagnostics import Diagnostic
 from jobspec.documents import scalars
-from jobspec.documents.document import Document, Marks
+from jobspec.documents.document import Document, Node, Piece
 from jobspec.documents.libyaml import CParser, YAMLError, events
 
 TYPE_CHECKING = False
@@ -16,21 +16,80 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.documents.document import Children
+    from jobspec.diagnostics import Mark
+    from jobspec.documents.document import Marks, Nodes
+    from jobspec.documents.repeated_keys import Problem
 
-_OTHER_BREAKS = "\x85\u2028\u2029"  # lines to a parser of YAML 1.1, and to nobody else
 _READ_OTHERWISE = ("?", "!", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # where `go_scanner` has to look
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
 
 
-class _Node:
-    """A mapping or list with the events of its children: what marks are made of when somebody asks."""
+def read(text: str, *, file: str, layer: str = "") -> tuple[list[Document], list[Diagnostic]]:
+    """The documents of a file's *text* and the problems of its YAML; a document that cannot be decoded is left out."""
+    documents: list[Document] = []
+    problems: list[Diagnostic] = []
+    index = 0
+    for piece in _pieces(text.removeprefix("\ufeff"), file, layer):
+        index = _read_piece(piece, index, documents, problems)
+    return documents, problems
 
-    __slots__ = ("children", "event")
 
-    def __init__(self, event: Any, children: dict[str, tuple[Any, Any]] | list[Any]) -> None:
-        self.event = event
-        self.children = children
+def _pieces(text: str, file: str, layer: str) -> Iterator[Piece]:
+    if "\n---" not in text:
+        yield Piece(text, 0, file, layer)
+        return
+    from jobspec.documents.pieces import cut
+
+    for part, first_line in cut(text):
+        yield Piece(part, first_line, file, layer)
+
+
+def _read_piece(piece: Piece, index: int, documents: list[Document], problems: list[Diagnostic]) -> int:
+    """Add the documents and problems of a piece, numbered from *index* on; gives the index of what comes after it."""
+    decoder = _Decoder(piece)
+    try:
+        for data, node in decoder.documents():
+            problems += decoder.take_problems(index)
+            if data is not None:
+                documents.append(Document(data, _later(piece, node), file=piece.file, index=index, has_merges=decoder.has_merges))
+                index += 1
+        return index
+    except _Failure as failure:
+        problem = Diagnostic(failure.rule, failure.message, _mark(piece, failure.mark), document=index, hint=failure.hint)
+    except YAMLError as error:
+        from jobspec.documents.syntax import complaint
+
+        start, message, hint = complaint(error, piece.text)
+        problem = Diagnostic("yaml-syntax", message, _mark(piece, start), document=index, hint=hint)
+    problems.append(problem)
+    return index + 1
+
+
+def _events(piece: Piece) -> Callable[[], Any]:
+    """A function that gives the parser's next event."""
+    if any(each in piece.text for each in _READ_OTHERWISE):
+        from jobspec.documents.go_scanner import Source
+
+        return Source(piece.text, is_later=piece.first_line > 0).next
+    next_event: Callable[[], Any] = CParser(piece.text).get_event
+    return next_event
+
+
+def _mark(piece: Piece, start: Any) -> Mark:
+    from jobspec.documents.places import mark
+
+    return mark(piece, start)
+
+
+def _later(piece: Piece, node: Any) -> Callable[[], Marks]:
+    """A function that makes the marks of a node."""
+
+    def made() -> Marks:
+        from jobspec.documents.places import marks
+
+        return marks(piece, node)
+
+    return made
 
 
 class _Failure(Exception):
@@ -43,130 +102,20 @@ class _Failure(Exception):
         self.hint = hint
 
 
-def read(text: str, *, file: str, layer: str = "") -> tuple[list[Document], list[Diagnostic]]:
-    """The documents of a file's *text* and the problems of its YAML; a document that cannot be decoded is left out."""
-    documents: list[Document] = []
-    problems: list[Diagnostic] = []
-    index = 0
-    for chunk, first_line in chunks(text.removeprefix("\ufeff")):
-        places = _Places(file, layer, first_line, chunk)
-        index = _read_chunk(chunk, places, index, documents, problems)
-    return documents, problems
+class _Decoder:
+    """Makes the data and the node of each document of a piece from the parser's events."""
 
-
-def _builder(chunk: str, places: _Places) -> _Builder:
-    if any(each in chunk for each in _READ_OTHERWISE):
-        from jobspec.documents.go_scanner import Source
-
-        return _Builder(Source(chunk, is_later=places.first_line > 0).next, places)
-    return _Builder(CParser(chunk).get_event, places)
-
-
-def _read_chunk(chunk: str, places: _Places, index: int, documents: list[Document], problems: list[Diagnostic]) -> int:
-    """Add what a piece of text holds from an *index* on; gives the index of what comes after it."""
-    try:
-        builder = _builder(chunk, places)
-        for data, node in builder.documents():
-            problems += builder.take_problems(index)
-            if data is not None:
-                documents.append(Document(data, places.later(node), file=places.file, index=index))
-                index += 1
-        return index
-    except _Failure as failure:
-        problem = Diagnostic(failure.rule, failure.message, places.mark(failure.mark), document=index, hint=failure.hint)
-    except YAMLError as error:
-        from jobspec.documents.syntax import complaint
-
-        start, message, hint = complaint(error, chunk)
-        problem = Diagnostic("yaml-syntax", message, places.mark(start), document=index, hint=hint)
-    problems.append(problem)
-    return index + 1
-
-
-def chunks(text: str) -> Iterator[tuple[str, int]]:
-    """The text cut before each `---`, so that a broken document leaves the others readable; with the first line of each piece."""
-    if "\n---" not in text:
-        yield text, 0
-        return
-    start = line = 0
-    while (end := _next_document(text, start)) >= 0:
-        yield text[start:end], line
-        line += text.count("\n", start, end)
-        start = end
-    yield text[start:], line
-
-
-def _next_document(text: str, start: int) -> int:
-    at = start
-    while (at := text.find("\n---", at)) >= 0:
-        at += 1
-        if (len(text) == at + 3 or text[at + 3] in " \t\r\n") and not _only_directives(text[start:at]):
-            return at
-    return -1
-
-
-def _only_directives(piece: str) -> bool:
-    """Whether what stands before a `---` are directives (`%YAML 1.1`), which belong to the document after it."""
-    if "%" not in piece:
-        return False
-    lines = [line for line in piece.rpartition("\n...")[2].splitlines() if line.strip() and not line.startswith("#")]
-    return bool(lines) and all(line.startswith("%") for line in lines)
-
-
-class _Places:
-    """Turns the parser's marks into ours."""
-
-    def __init__(self, file: str, layer: str, first_line: int, text: str) -> None:
-        self.file = file
-        self.layer = layer
-        self.first_line = first_line
-        self.broken_text = "" if text.isascii() or not any(each in text for each in _OTHER_BREAKS) else text
-        """The text where the parser counts more lines than there are."""
-
-    def mark(self, start: Any, end: Any = None) -> Mark:
-        end = end or start
-        first = self.first_line + 1
-        if self.broken_text:
-            start, end = self._counted(start), self._counted(end)
-        return Mark(self.file, start.line + first, start.column + 1, end.line + first, end.column + 1, self.layer)
-
-    def _counted(self, mark: Any) -> Any:
-        """A mark in the lines that everybody else counts."""
-        from jobspec.documents.syntax import Start
-
-        index = getattr(mark, "index", None)
-        if index is None:
-            return mark
-        return Start(self.broken_text.count("\n", 0, index), index - self.broken_text.rfind("\n", 0, index) - 1)
-
-    def later(self, node: Any) -> Any:
-        return lambda: self.marks(node, None)
-
-    def marks(self, node: Any, key: Any) -> Marks:
-        key_mark = key and self.mark(key.start_mark, key.end_mark)
-        if not isinstance(node, _Node):
-            return Marks(self.mark(node.start_mark, node.end_mark), key_mark)
-        mark = self.mark(node.event.start_mark)
-        return Marks(mark, key_mark, lambda: self._inside(node))
-
-    def _inside(self, node: _Node) -> Children:
-        if isinstance(node.children, dict):
-            return {name: self.marks(child, key) for name, (key, child) in node.children.items()}
-        return [self.marks(child, None) for child in node.children]
-
-
-class _Builder:
-    """Builds the data of each document of a stream from the parser's events."""
-
-    def __init__(self, source: Callable[[], Any], places: _Places) -> None:
-        self.next = source
-        self.places = places
-        self.problems: list[tuple[str, str, Any]] = []
+    def __init__(self, piece: Piece) -> None:
+        self.next = _events(piece)
+        self.piece = piece
+        self.has_merges = False
+        """Whether the document made last has a merge key."""
+        self.problems: list[Problem] = []
 
     def take_problems(self, index: int) -> list[Diagnostic]:
-        taken = [Diagnostic(rule, message, self.places.mark(mark), document=index) for rule, message, mark in self.problems]
-        self.problems = []
-        return taken
+        """The problems found since the last call, of the document at *index*."""
+        taken, self.problems = self.problems, []
+        return [Diagnostic(rule, message, _mark(self.piece, mark), document=index, hint=hint) for rule, message, mark, hint in taken]
 
     def documents(self) -> Iterator[tuple[Any, Any]]:
         while type(event := self.next()) is not events.StreamEndEvent:
@@ -175,6 +124,7 @@ class _Builder:
                 self.anchors: dict[str, tuple[Any, Any, int] | None] = {}
                 self.decoded = 1
                 self.aliased = 0
+                self.has_merges = False
                 value = self.value(self.next(), 0)
                 self.next()  # the document's end, without which it is none
                 yield value
@@ -200,14 +150,14 @@ class _Builder:
             self.anchors[event.anchor] = value, node, self.decoded - before + 1
         return value, node
 
-    def sequence(self, start: Any, depth: int) -> tuple[list[Any], _Node]:
+    def sequence(self, start: Any, depth: int) -> tuple[list[Any], Node]:
         values = []
         nodes = []
         while type(event := self.next()) is not events.SequenceEndEvent:
             value, node = self.inner(event, depth)
             values.append(value)
             nodes.append(node)
-        return values, _Node(start, nodes)
+        return values, Node(start, nodes)
 
     def inner(self, event: Any, depth: int) -> tuple[Any, Any]:
         """The value inside a mapping or list; most are text, and need no further look."""
@@ -217,9 +167,9 @@ class _Builder:
         self.decoded += 1
         return text, event
 
-    def mapping(self, start: Any, depth: int) -> tuple[dict[str, Any], _Node]:
+    def mapping(self, start: Any, depth: int) -> tuple[dict[str, Any], Node]:
         data: dict[str, Any] = {}
-        nodes: dict[str, tuple[Any, Any]] = {}
+        nodes: Nodes = {}
         while type(event := self.next()) is not events.MappingEndEvent:
             key = _surely_text(event)
             if key is not None:
@@ -231,17 +181,26 @@ class _Builder:
                 key = self.key(event, depth)
             value, node = self.inner(self.next(), depth)
             self.put(key, event, value, node, data, nodes)
-        return data, _Node(start, nodes)
+        return data, Node(start, nodes)
 
-    def put(self, key: str, event: Any, value: Any, node: Any, data: dict[str, Any], nodes: dict[str, tuple[Any, Any]]) -> None:
-        if key in data:
-            first = self.places.mark(nodes[key][0].start_mark)
-            written = getattr(event, "value", key)  # an alias has none
-            what = f"`{key}`" if written in (key, "<<") else f"`{written}`, which is the key `{key}`,"
-            self.problems.append(("duplicate-key", f"{what} stands twice in this mapping, first in line {first.line}", event.start_mark))
-        else:
-            data[key] = value
-            nodes[key] = event, node
+    def put(self, key: str, event: Any, value: Any, node: Any, data: dict[str, Any], nodes: Nodes) -> None:
+        if key in data and not self.overrides(key, event, nodes[key][0]):
+            return
+        data[key] = value
+        nodes[key] = event, node
+
+    def overrides(self, key: str, event: Any, first: Any) -> bool:
+        """Whether a key that is there already is replaced; else it is a problem."""
+        from jobspec.documents.repeated_keys import duplicate, overrides
+
+        if overrides(key, event, first):
+            return True
+        self.problems.append(duplicate(key, event, self.line(first)))
+        return False
+
+    def line(self, event: Any) -> int:
+        """The line in the file where an event begins."""
+        return _mark(self.piece, event.start_mark).line
 
     def key(self, event: Any, depth: int) -> str:
         if type(event) is not events.ScalarEvent:
@@ -258,17 +217,19 @@ class _Builder:
             self.anchors[event.anchor] = _scalar(event), event, 1
         return key
 
-    def merge(self, key: Any, depth: int, data: dict[str, Any], nodes: dict[str, tuple[Any, Any]]) -> None:
-        """`<<`: the entries of other mappings. In strict decoding they, too, may set a key only once."""
+    def merge(self, key: Any, depth: int, data: dict[str, Any], nodes: Nodes) -> None:
+        """Add the entries that a `<<` brings."""
+        from jobspec.documents.repeated_keys import add
+
+        self.has_merges = True
         event = self.next()
         value, node = self.value(event, depth + 1)
         listed = type(event) is events.SequenceStartEvent  # an alias of a list will not do
         values, parts = (value, node.children) if listed else ([value], [node])
         if not all(isinstance(value, dict) for value in values):
             raise _Failure("yaml-syntax", "the merge key `<<` takes a mapping or a list of mappings", key.start_mark)
-        for value, part in zip(reversed(values), reversed(parts), strict=True):
-            for name, (_, child) in part.children.items():
-                self.put(name, key, value[name], child, data, nodes)
+        merged = zip(values, (part.children for part in parts), strict=True)
+        self.problems += add(key, merged, data, nodes, self.line)
 
     def alias(self, event: Any) -> tuple[Any, Any]:
         if event.anchor not in self.anchors:

@@ -47,7 +47,7 @@ _MIN_INT64: Final = -(2**63)
 
 def resolve(text: str) -> Scalar:
     """The value of a plain scalar without a tag, as it arrives in the server's JSON: `1.0` and `1e3` are integers there."""
-    return _through_json(_native(text))
+    return _through_json(native(text))
 
 
 def resolve_tagged(text: str, tag: str) -> Scalar:
@@ -56,7 +56,7 @@ def resolve_tagged(text: str, tag: str) -> Scalar:
         return _binary(text)
     if tag not in _TYPES:
         return text
-    value = _native(text)
+    value = native(text)
     fits = is_timestamp(text) if tag == _TIMESTAMP else type(value) in _TYPES[tag]
     if tag == _FLOAT and isinstance(value, int) and fits:
         fits, value = value <= _MAX_INT64, float(value)
@@ -67,7 +67,7 @@ def resolve_tagged(text: str, tag: str) -> Scalar:
 
 def key_text(text: str) -> str | None:
     """The JSON key that a plain scalar becomes as a key, None where the server refuses it."""
-    value = _native(text)
+    value = native(text)
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -94,7 +94,7 @@ def is_timestamp(text: str) -> bool:
     return True
 
 
-def _native(text: str) -> Scalar:
+def native(text: str) -> Scalar:
     """The value that go-yaml itself gives a plain scalar: an integer may take 64 bits without a sign, `1.0` is a float."""
     if text in WORDS:
         return WORDS[text]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from jobspec.documents.reader import chunks
+from jobspec.documents.pieces import cut
 from jobspec.documents.writer import write
 from jobspec.rendering import text_of
 from jobspec.results import DocumentResult, result_of
@@ -73,12 +73,12 @@ def questions_about(manifests: Manifests, target: Target) -> Questions:
 
 def _as_written(file: Questions, manifests: Manifests, target: Target) -> None:
     problems = manifests.diagnostics
-    pieces = list(chunks(manifests.text.removeprefix("\ufeff")))
+    pieces = list(cut(manifests.text.removeprefix("\ufeff")))
     for document in manifests.documents:
         own = [each for each in problems if each.document == document.index]
         if not _is_for_server(document):
             _settle(file, document, own, target)
-        elif document.is_item:
+        elif document.is_item or document.has_merges:
             file.questions.append(Question(document, write([document.data])))
             file.diagnostics += own  # what is lost in what is sent
         else:

@@ -1,13 +1,18 @@
 """Decoding: YAML text to data and places, as sigs.k8s.io/yaml and go-yaml do it for an API server."""
 
+import json
 from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents import scalars
 from jobspec.documents.document import Document
 from jobspec.documents.reader import MAX_DEPTH, read
+from tests.support import kubectl
 from tests.support.processes import python
 
 _INF = float("inf")
@@ -212,32 +217,100 @@ def test_keys_that_json_has_no_text_for(key: str) -> None:
 MERGES: dict[str, Any] = {
     "{<<: {a: 1}, b: 2}": {"a": 1, "b": 2},
     "{b: 2, <<: {a: 1}}": {"b": 2, "a": 1},
+    "{<<: {a: 1, b: 1}, a: 2}": {"a": 2, "b": 1},
+    "{<<: {a: {b: 1}}, a: {c: 2}}": {"a": {"c": 2}},
+    "{<<: {a: 1}, a: null}": {"a": None},
+    "{a: 1, <<: {a: 1}}": {"a": 1},
     "{<<: [{a: 1}, {b: 2}]}": {"a": 1, "b": 2},
+    "{<<: [{a: 1}, {a: 2, b: 2}]}": {"a": 1, "b": 2},
+    "{<<: [{a: 1}, {a: 2}], a: 3}": {"a": 3},
+    "{<<: {<<: {a: 1, b: 1}, a: 2}, b: 2}": {"a": 2, "b": 2},
+    "{<<: {a: 1}, <<: {b: 2}}": {"a": 1, "b": 2},
+    "{<<: {1: a, on: a}, 0x1: b, yes: b}": {"1": "b", "true": "b"},
     "{x: &x {a: 1}, z: {<<: *x}}": {"x": {"a": 1}, "z": {"a": 1}},
+    "{x: &x {a: 1}, z: {<<: [*x, *x], a: 2}}": {"x": {"a": 1}, "z": {"a": 2}},
+    "{x: &x a, <<: {a: 1}, *x : 2}": {"x": "a", "a": 2},
     "{<<: []}": {},
     "{'<<': {a: 1}}": {"<<": {"a": 1}},
+    "{'<<': {a: 1}, <<: {a: 1}}": {"<<": {"a": 1}, "a": 1},
+    "{!!str <<: {a: 1}}": {"<<": {"a": 1}},
+    "{!!merge <<: {a: 1}, !!str a: 2}": {"a": 2},
 }
 
 
 @pytest.mark.parametrize(("text", "data"), MERGES.items())
 def test_merge_keys(text: str, data: Any) -> None:
-    assert _one(text).data == data
+    document = _one(text)
+    assert (document.data, document.has_merges) == (data, "<<: " in text and "!!str <<" not in text)
+    (known,) = kubectl.decoded(_manifest(text))
+    assert known["data"] == data
+
+
+def _manifest(data: str) -> str:
+    return f"apiVersion: example.dev/v1\nkind: Probe\nmetadata: {{name: probe}}\ndata: {data}\n"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "{<<: {a: 1}, a: 2}",
-        "{a: 2, <<: {a: 1}}",
-        "{<<: [{a: 1}, {a: 2}]}",
+        "{<<: {a: 1}, a: 2, a: 3}",
+        "{<<: {1: a}, '1': b}",
+        "{<<: {1: a}, 1.0: b}",
+        "{<<: [{1: a}, {'1': b}]}",
+        "{'1': a, <<: {1: a}}",
         "{a: 1, a: 2}",
         "{1: a, 0x1: b}",
         "{y: a, on: b}",
         "{b: 1, c: &x b, *x : 2}",
     ],
 )
-def test_strict_decoding_lets_a_key_be_set_once_even_by_a_merge(text: str) -> None:
+def test_a_key_can_be_set_once(text: str) -> None:
     assert [rule for _, _, rule in _read(text)[1]] == ["duplicate-key"]
+
+
+AMBIGUOUS = {
+    "{a: 2, <<: {a: 1}}": "this `<<` sets `a` after line 1 did: kubectl takes `1` from the merge, kustomize and Flux take `2` from line 1",
+    "{a: {b: 1},\n <<: {a: {b: true}}}": (
+        "this `<<` sets `a` after line 1 did: kubectl takes the value from the merge, kustomize and Flux take the value from line 1"
+    ),
+    "{<<: {a: 1}, <<: {a: x}}": 'this second `<<` sets `a` again: kubectl takes `"x"` from it, kustomize and Flux take no second `<<`',
+    "{a: 1, <<: [{a: 2}, {a: 3}]}": (
+        "this `<<` sets `a` after line 1 did: kubectl takes `2` from the merge, kustomize and Flux take `1` from line 1"
+    ),
+    "{x: {a: 1, <<: {a: 2}}, <<: {b: 1}, b: 2}": (
+        "this `<<` sets `a` after line 1 did: kubectl takes `2` from the merge, kustomize and Flux take `1` from line 1"
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), AMBIGUOUS.items())
+def test_a_merge_that_overrides_a_key_before_it_is_an_error_that_says_who_takes_what(text: str, message: str) -> None:
+    problem = _problem(text)
+    assert (problem.rule, problem.message) == ("ambiguous-merge", message)
+
+
+KEYS_AND_VALUES = st.tuples(st.sampled_from("abc"), st.sampled_from(["1", "2", "true", "null", "{a: 1}", "{b: 2}", "[1]"])).map(": ".join)
+MAPPINGS = st.recursive(
+    st.lists(KEYS_AND_VALUES, max_size=3).map(lambda entries: f"{{{', '.join(entries)}}}") | st.sampled_from(["*x", "*y"]),
+    lambda inner: st.lists(
+        KEYS_AND_VALUES | inner.map("<<: {}".format) | st.lists(inner, max_size=3).map(lambda each: f"<<: [{', '.join(each)}]"),
+        min_size=1,
+        max_size=4,
+    ).map(lambda entries: f"{{{', '.join(entries)}}}"),
+    max_leaves=6,
+)
+
+
+@given(st.lists(MAPPINGS, min_size=20, max_size=20))
+@settings(max_examples=25, deadline=None)
+def test_merges_that_we_accept_mean_the_same_to_kubectl_and_to_readers_for_which_written_keys_win(mappings: list[str]) -> None:
+    texts = [_manifest(f"[&x {{a: 3, b: 3}}, &y {{b: 4, c: {{a: 4}}}}, {mapping}]") for mapping in mappings]
+    accepted = [text for text in texts if not read(text, file="x.yaml")[1]]
+    found = kubectl.decoded("---\n".join(accepted)) if accepted else []
+    for text, known in zip(accepted, found, strict=True):
+        ours = _one(text).data["data"]
+        assert json.dumps(ours, sort_keys=True) == json.dumps(known["data"], sort_keys=True), text
+        assert json.dumps(ours, sort_keys=True) == json.dumps(yaml.safe_load(text)["data"], sort_keys=True), text
 
 
 def test_a_duplicate_key_is_pointed_at_and_says_where_the_first_is() -> None:

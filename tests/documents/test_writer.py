@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from io import StringIO
 from typing import Any
@@ -15,7 +14,7 @@ from ruamel.yaml import YAML
 
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
-from tests.support import processes
+from tests.support import kubectl, processes
 from tests.support.server import kubeconfig
 
 WORDS = """
@@ -69,20 +68,9 @@ READERS: dict[str, Callable[[str], Any]] = {
 
 
 def _kubectl(*documents: Any) -> list[Any]:
-    """What kubectl, and so the decoder of every Go program of Kubernetes, makes of what we write for each of *documents*."""
-    program = shutil.which("kubectl")
-    if not program:
-        pytest.skip("kubectl is not installed")
+    """What kubectl makes of what we write for each of *documents*."""
     manifests = [{"apiVersion": "example.dev/v1", "kind": "Probe", "metadata": {"name": "probe"}, "data": data} for data in documents]
-    command = [program, "--kubeconfig=/dev/null", "label", "--local", "--filename=-", "--output=json", "read=back"]
-    done = processes.program(*command, stdin=write(manifests), timeout=60)
-    assert done.returncode == 0, done.stderr
-    decoder, text, found = json.JSONDecoder(), done.stdout, []
-    while text:
-        value, end = decoder.raw_decode(text)
-        found.append(value["data"])
-        text = text[end:].lstrip()
-    return found
+    return [manifest["data"] for manifest in kubectl.decoded(write(manifests))]
 
 
 def _same(one: Any, other: Any) -> bool:

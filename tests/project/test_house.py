@@ -49,7 +49,21 @@ ORDER = [
 ]
 WITHIN = {
     "jobspec.schemas": ["", "structure", "compiled", "crd", "json_schema", "openapi", "places", "explain", "files"],
-    "jobspec.documents": ["", "scalars", "text", "libyaml", "document", "syntax", "go_scanner", "reader", "writer", "manifest"],
+    "jobspec.documents": [
+        "",
+        "scalars",
+        "text",
+        "libyaml",
+        "document",
+        "syntax",
+        "go_scanner",
+        "pieces",
+        "places",
+        "repeated_keys",
+        "reader",
+        "writer",
+        "manifest",
+    ],
     "jobspec.validation": [
         "",
         "text_formats",

@@ -121,6 +121,20 @@ def test_items_of_a_list_and_what_is_no_object(dry_run: Runner, tmp_path: Path) 
     assert dry_run.ask(tmp_path / "other.yaml").told == [("other.yaml:1:1", "not-a-manifest", "")]
 
 
+def test_a_document_with_merge_keys_is_sent_as_kubectl_sends_it(dry_run: Runner, tmp_path: Path) -> None:
+    job = JOB + "    Worker:\n      <<: *master\n      replicas: 2\n"
+    good = job.replace("Master:", "Master: &master")
+    wrong = good.replace("replicas: 2", "replicas: two")
+    behind = JOB.replace("Master:", "Master: &master") + "    Worker:\n      replicas: 2\n      <<: *master\n"
+    (tmp_path / "jobs.yaml").write_text("---\n".join((good, wrong, behind)))
+    done = dry_run.ask(tmp_path)
+    assert done.told == [
+        ("jobs.yaml:35:17", "wrong-type", "spec.pytorchReplicaSpecs.Worker.replicas"),
+        ("jobs.yaml:53:7", "ambiguous-merge", ""),
+    ]
+    assert done.statuses == ["valid", "invalid", "invalid"]
+
+
 @pytest.mark.usefixtures("live")
 def test_an_update_tells_immutable_fields_and_other_managers(dry_run: Runner, tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB.replace("name: train", "name: live").replace("train:v1", "train:v2"))

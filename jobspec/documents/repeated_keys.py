@@ -1,0 +1,107 @@
+"""Keys that a mapping sets more than once: by merge keys (`<<: *base`), or by mistake.
+
+Follows `decoder.merge`, go.yaml.in/yaml/v2 decode.go, v2.4.4, without strictness, as kubectl and Argo CD decode before they send: a key
+behind the merge overrides what was merged, and in a list of mappings the first that has a key wins. A merge that overrides a key before
+it is an error, since kustomize and Flux (yaml.v3), like YAML 1.2, keep the key's own value there.
+"""
+
+from __future__ import annotations
+
+import json
+
+from jobspec.documents import scalars
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from jobspec.documents.document import Nodes
+
+    #: The data of a merged mapping, and its nodes.
+    Part = tuple[dict[str, Any], Nodes]
+    #: Rule, message, the parser's mark, and hint.
+    Problem = tuple[str, str, Any, str]
+
+
+class MergedKey:
+    """The key of an entry that a merge brought: it is marked where the `<<` stands."""
+
+    __slots__ = ("end_mark", "start_mark", "written")
+
+    def __init__(self, merge: Any, written: Any) -> None:
+        self.written = _written(written)
+        """The event of the key in the mapping that was merged."""
+        self.start_mark = merge.start_mark
+        self.end_mark = merge.end_mark
+
+
+def add(merge: Any, parts: Iterable[Part], data: dict[str, Any], nodes: Nodes, line: Callable[[Any], int]) -> Iterator[Problem]:
+    """Add the entries of merged mappings to the *data* and *nodes* of the mapping around; yields what is wrong with that.
+
+    *merge* is the event of the `<<`; *line* gives an event's line in the file.
+    """
+    brought = set()
+    for values, children in parts:
+        for name, (written, child) in children.items():
+            key = MergedKey(merge, written)
+            first = nodes[name][0] if name in nodes else None
+            if first is None:
+                data[name] = values[name]
+                nodes[name] = key, child
+            elif not _is_same(name, key, first):
+                yield duplicate(name, key, line(first))
+            elif name not in brought and _json(data[name]) != _json(values[name]):
+                yield _ambiguous(name, key, first, (data[name], values[name]), line(first))
+            brought.add(name)
+
+
+def overrides(name: str, key: Any, first: Any) -> bool:
+    """Whether the entry of the event *key* replaces the one of *first*: a merge brought the first."""
+    return type(first) is MergedKey and _is_same(name, key, first)
+
+
+def duplicate(name: str, key: Any, first_line: int) -> Problem:
+    """The problem of a second key *name*."""
+    written = getattr(key, "value", name)  # an alias has none
+    what = f"`{name}`" if written == name else f"`{written}`, which is the key `{name}`,"
+    return "duplicate-key", f"{what} stands twice in this mapping, first in line {first_line}", key.start_mark, ""
+
+
+def _ambiguous(name: str, key: MergedKey, first: Any, values: tuple[Any, Any], first_line: int) -> Problem:
+    before, merged = map(_told, values)
+    if type(first) is MergedKey:
+        message = f"this second `<<` sets `{name}` again: kubectl takes {merged} from it, kustomize and Flux take no second `<<`"
+        hint = "write one `<<` with a list of mappings, of which the first that has a key wins"
+    else:
+        message = (
+            f"this `<<` sets `{name}` after line {first_line} did: "
+            f"kubectl takes {merged} from the merge, kustomize and Flux take {before} from line {first_line}"
+        )
+        hint = "write `<<` first: the keys behind it override it"
+    return "ambiguous-merge", message, key.start_mark, hint
+
+
+def _told(value: Any) -> str:
+    return "the value" if isinstance(value, (dict, list)) else f"`{_json(value)}`"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _written(key: Any) -> Any:
+    return key.written if type(key) is MergedKey else key
+
+
+def _is_same(name: str, key: Any, other: Any) -> bool:
+    """Whether two keys that JSON calls *name* are one to go-yaml, too: `1` and `"1"` are two."""
+    return _in_go(name, _written(key)) == _in_go(name, _written(other))
+
+
+def _in_go(name: str, key: Any) -> tuple[type, object]:
+    if not hasattr(key, "value"):  # an alias
+        return str, name
+    is_plain = key.tag is None and key.implicit[0]
+    value = scalars.native(key.value) if is_plain else scalars.resolve_tagged(key.value, key.tag or scalars.STR)
+    return type(value), value
