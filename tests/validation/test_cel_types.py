@@ -2,6 +2,8 @@
 
 import pytest
 
+from jobspec.validation.cel.library import Program
+from jobspec.validation.cel.signatures import FUNCTIONS, Overload, Type
 from jobspec.validation.cel.types import Types
 from tests.support import cel_growth
 
@@ -49,3 +51,52 @@ def test_what_is_too_deep_for_the_library_is_not_said_to_be_wrong(text: str) -> 
     schema = cel_growth.schema()
     found = Types(schema).expression(text, schema, gives="bool", optional=False)
     assert (found.complaint, found.is_too_deep) == ("", True)
+
+
+_SAMPLES = {
+    "A": "'1'",
+    "B": "2",
+    "bool": "true",
+    "bytes": "b'a'",
+    "double": "1.5",
+    "dyn": "1",
+    "int": "1",
+    "uint": "1u",
+    "string": "'1.2.3'",
+    "duration": "duration('1h')",
+    "timestamp": "timestamp('2026-01-31T00:00:00Z')",
+    "type": "int",
+    "format": "format.uuid()",
+    "quantity": "quantity('1')",
+    "semver": "semver('1.2.3')",
+    "url": "url('http://a/')",
+    "ip": "ip('::1')",
+    "cidr": "cidr('::1/8')",
+}
+_NEITHER_HAS = ["duration(1)"]  # a server cannot evaluate it either
+
+
+def _sample(kind: Type) -> str:
+    inside = [_sample(each) for each in kind.inside]
+    forms = {"list": "[{}]", "map": "{{{}: {}}}", "optional": "optional.of({})"}
+    return forms[kind.name].format(*inside) if kind.name in forms else _SAMPLES[kind.name]
+
+
+def _call(function: str, overload: Overload) -> str:
+    takes = [_sample(each) for each in overload.takes]
+    operators = {"_?_:_": "{} ? {} : {}", "@in": "{} in {}", "_[_]": "{}[{}]", "_[?_]": "{}[?{}]", "!_": "!{}", "-_": "-{}"}
+    if function in operators or function.startswith("_"):
+        return operators.get(function, function.replace("_", " {} ")).format(*takes)
+    return f"{takes[0]}.{function}({', '.join(takes[1:])})" if overload.is_member else f"{function}({', '.join(takes)})"
+
+
+def test_every_function_whose_type_is_known_can_be_evaluated() -> None:
+    calls = [_call(name, each) for name, overloads in FUNCTIONS.items() for each in overloads if "@" not in name or name == "@in"]
+    without = []
+    for call in calls:
+        try:
+            Program(f"[{call}].size() == 1").run({})
+        except (RuntimeError, ValueError) as error:
+            if any(words in str(error) for words in ("overload", "undeclared", "Non-CEL", "there is no")):
+                without.append(call)
+    assert without == _NEITHER_HAS

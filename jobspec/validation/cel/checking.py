@@ -64,9 +64,9 @@ class Checked:
         self._fresh = count()
         self.gives = self._settled(self._check(tree.root), to_dyn=True)
 
-    def type_of(self, node: Any) -> Type:
-        """The type of a part."""
-        return self._settled(self._types[node.at], to_dyn=True)
+    def type_at(self, at: int) -> Type:
+        """The type of a node, given by its number in the tree."""
+        return self._settled(self._types[at], to_dyn=True)
 
     def _check(self, node: Any) -> Type:
         found = _CHECKS[type(node)](self, node)

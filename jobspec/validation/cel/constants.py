@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobspec.validation import formats, regex, text_formats
 from jobspec.validation.cel.checking import Mistake
-from jobspec.validation.cel.syntax import Call, ListOf, Literal, MapOf, parts
+from jobspec.validation.cel.syntax import Call, ListOf, Literal, MapOf, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,10 +33,10 @@ _CLAUSES = {
 }
 
 
-def look(checked: Checked) -> None:
+def check_constants(checked: Checked) -> None:
     """Look at every constant of an expression. Raises Mistake for one that a server does not take."""
     mixed = _formatted(checked)
-    for node in parts(checked.tree.root):
+    for node in walk(checked.tree.root):
         if isinstance(node, Literal):
             _literal(node)
         elif isinstance(node, Call):
@@ -203,7 +203,7 @@ _CONVERSIONS: dict[str, Callable[[Literal], tuple[str, Any]]] = {
 
 def _alike(items: Sequence[tuple[Any, bool]], checked: Checked) -> None:
     """Whether the items of a list, or the keys or values of a map, are of one type."""
-    kinds = [_present(item, checked.type_of(item)) if optional else checked.type_of(item) for item, optional in items]
+    kinds = [_present(item, checked.type_at(item.at)) if optional else checked.type_at(item.at) for item, optional in items]
     for (item, _), kind in zip(items, kinds, strict=True):
         if kind != kinds[0]:
             raise Mistake(item.at, f"it is {kind}, and what stands before it {kinds[0]}: a list or a map is of one type")
@@ -217,8 +217,8 @@ def _present(item: Any, kind: Type) -> Type:
 
 def _formatted(checked: Checked) -> set[int]:
     """The parts of what is given to `format`, which need not be of one type."""
-    calls = (node for node in parts(checked.tree.root) if isinstance(node, Call) and node.function == "format")
-    return {part.at for call in calls for inner in (call.target, *call.arguments) if inner is not None for part in parts(inner)}
+    calls = (node for node in walk(checked.tree.root) if isinstance(node, Call) and node.function == "format")
+    return {part.at for call in calls for inner in (call.target, *call.arguments) if inner is not None for part in walk(inner)}
 
 
 def _format(text: Literal, items: Sequence[Any], checked: Checked) -> None:
@@ -245,7 +245,7 @@ def _clauses(text: Literal) -> Iterator[str]:
 
 
 def _clause(letter: str, item: Any, checked: Checked) -> None:
-    kind = checked.type_of(item)
+    kind = checked.type_at(item.at)
     if kind.name not in _CLAUSES[letter]:
         raise Mistake(item.at, f"`%{letter}` does not take {kind}")
     if letter == "s" and isinstance(item, (ListOf, MapOf)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation.cel.paths import RESOURCE, spellings, steps_of
-from jobspec.validation.cel.rewriting import without_texts
+from jobspec.validation.cel.text import uses_old_self
 from jobspec.validation.given.complete import child_of
 from jobspec.validation.given.correlation import aligned, counterpart
 from jobspec.validation.structural import Problem, name_of
@@ -114,7 +114,7 @@ def _is_seen(schema: Schema) -> bool:
 
 
 def _judge(rule: Rule, value: Any, old: Any, path: Path, touched: Correlated | None) -> Iterator[Problem]:
-    compares = uses_old(rule["rule"])
+    compares = uses_old_self(rule["rule"])
     if compares and old is None and not rule.get("optionalOldSelf"):
         return
     try:
@@ -153,7 +153,7 @@ def _message(rule: Rule, value: Any, old: Any) -> str:
     if not expression.strip():
         return plain
     try:
-        said = _run(expression, value, old, optional=uses_old(expression) and bool(rule.get("optionalOldSelf")))
+        said = _run(expression, value, old, optional=uses_old_self(expression) and bool(rule.get("optionalOldSelf")))
     except (NotEvaluated, ValueError):
         return plain
     text = said.strip() if isinstance(said, str) else ""
@@ -189,13 +189,6 @@ def _program(text: str) -> Program:
 def _complaint(text: str) -> str:
     """The first line of the library's words, without what frames it."""
     return text.splitlines()[0].rpartition("ERROR: ")[2].rpartition("<input>:")[2]
-
-
-def uses_old(text: str) -> bool:
-    """Whether an expression speaks of the stored object."""
-    import re
-
-    return re.search(r"(?<![\w.])oldSelf\b", without_texts(text)) is not None
 
 
 def as_cel(value: Any, schema: Schema, *, is_resource: bool = False) -> Any:

@@ -5,15 +5,20 @@ A quantity, URL, address, network, version or named format is a map to CEL here.
 
 from __future__ import annotations
 
-from functools import cache
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from cel_expr_python import cel
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from jobspec.validation import regex, text_formats
 from jobspec.validation.cel import addresses, named_formats, quantities, versions
-from jobspec.validation.cel.rewriting import rewritten
-from jobspec.validation.cel.syntax import EXTENSIONS
+from jobspec.validation.cel.adapting import adapted
+from jobspec.validation.cel.checking import DYN, Checked, Mistake
+from jobspec.validation.cel.syntax import EXTENSIONS, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,42 +63,48 @@ def _is_sorted(items: list[Any]) -> bool:
 
 
 def _sum(items: list[Any]) -> Any:
-    import datetime
-
-    return sum(items, start=datetime.timedelta()) if items and isinstance(items[0], datetime.timedelta) else sum(items)
+    return sum(items, start=timedelta()) if items and isinstance(items[0], timedelta) else sum(items)
 
 
-def _place_in(items: list[Any] | str, wanted: Any) -> int:
-    """Where something stands in a list or text for the first time, -1 where it does not."""
-    return items.find(wanted) if isinstance(items, str) else next(_places(items, wanted), -1)
+def _nanoseconds(text: str) -> int:
+    """The length of a duration, which is given as a string, since Python's own type holds no nanoseconds."""
+    return int(Decimal(text.removesuffix("s")).scaleb(9))
 
 
-def _last_place_in(items: list[Any] | str, wanted: Any) -> int:
-    return items.rfind(wanted) if isinstance(items, str) else max(_places(items, wanted), default=-1)
+def _index_in(items: list[Any], wanted: Any) -> int:
+    """The first index of *wanted* in a list, -1 where it is not in it."""
+    return next(_indices(items, wanted), -1)
 
 
-def _places(items: list[Any], wanted: Any) -> Iterator[int]:
+def _last_index_in(items: list[Any], wanted: Any) -> int:
+    return max(_indices(items, wanted), default=-1)
+
+
+def _indices(items: list[Any], wanted: Any) -> Iterator[int]:
     return (index for index, item in enumerate(items) if isinstance(item, bool) == isinstance(wanted, bool) and item == wanted)
 
 
-def _named(name: str) -> Callable[[], Opaque]:
-    return lambda: {"format": name}
+def _insert_all(entries: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, Any]:
+    """A map with further entries. Raises ValueError where one is there already."""
+    if any(key in entries for key in more):
+        raise ValueError("a key of the map would be set twice")
+    return {**entries, **more}
 
 
-#: The types of signatures; the last are Kubernetes' own.
+def _insert(entries: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
+    return _insert_all(entries, {key: value})
+
+
+#: The types that a value may have when a rule is evaluated: the library does not take an overload on `dyn` for them.
+_KINDS = ("bool", "bytes", "double", "duration", "int", "list", "map", "null", "string", "timestamp", "uint")
+_KEYS = ("bool", "int", "string", "uint")
+#: The types in signatures; the last are Kubernetes' own.
 _TYPES = {
-    "string": cel.Type.STRING,
-    "int": cel.Type.INT,
-    "double": cel.Type.DOUBLE,
-    "bool": cel.Type.BOOL,
-    "list": cel.Type.LIST,
-    "map": cel.Type.MAP,
+    **{kind: getattr(cel.Type, kind.upper()) for kind in _KINDS},
     "dyn": cel.Type.DYN,
     "strings": cel.Type.List(cel.Type.STRING),
     **dict.fromkeys(("Quantity", "URL", "IP", "CIDR", "Semver", "NamedFormat"), cel.Type.MAP),
 }
-
-_PLACED = ("bool", "double", "int", "list", "map", "string")
 
 #: Each function that Kubernetes adds, and what does it.
 _FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
@@ -154,13 +165,38 @@ _FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
     ("list.sum() dyn", _sum),
     ("list.min() dyn", lambda items: min(items)),
     ("list.max() dyn", lambda items: max(items)),
-    ("string.placeOf(string) int", _place_in),
-    ("string.lastPlaceOf(string) int", _last_place_in),
-    *((f"list.placeOf({name}) int", _place_in) for name in _PLACED),
-    *((f"list.lastPlaceOf({name}) int", _last_place_in) for name in _PLACED),
+    ("string.indexIn(string) int", str.find),
+    ("string.lastIndexIn(string) int", str.rfind),
+    *((f"list.indexIn({kind}) int", _index_in) for kind in _KINDS),
+    *((f"list.lastIndexIn({kind}) int", _last_index_in) for kind in _KINDS),
+    ("nanosecondsIn(string) int", _nanoseconds),
+    ("mapInsert(map, map) map", _insert_all),
+    *((f"mapInsert(map, {key}, {value}) map", _insert) for key in _KEYS for value in _KINDS),
     ("NamedFormat.validate(string) dyn", named_formats.validate),
-    *((f"format.{name}() NamedFormat", _named(name)) for name in named_formats.FORMATS),
+    ("format.named(string) map", named_formats.named),
+    *((f"format.{name}() NamedFormat", partial(named_formats.named, name)) for name in named_formats.FORMATS),
 ]
+
+
+def _returning(does: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with durations and times as the library takes them back: as messages of protobuf, also inside lists and maps."""
+    return lambda *arguments: _as_returned(does(*arguments))
+
+
+def _as_returned(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_as_returned(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _as_returned(each) for key, each in value.items()}
+    if isinstance(value, timedelta):
+        made = Duration()
+        made.FromTimedelta(value)
+        return made
+    if isinstance(value, datetime):
+        moment = Timestamp()
+        moment.FromDatetime(value)
+        return moment
+    return value
 
 
 def _declared() -> list[cel.FunctionDecl]:
@@ -177,7 +213,7 @@ def _declared() -> list[cel.FunctionDecl]:
         takes = ([receiver] if is_member else []) + (found[2].split(", ") if found[2] else [])
         key = ", ".join(_TYPES[each].name() for each in takes)
         overloads = made.setdefault(name if is_member else found[1], {})
-        overloads.setdefault(key, cel.Overload(call, _TYPES[result], [_TYPES[each] for each in takes], is_member, does))
+        overloads.setdefault(key, cel.Overload(call, _TYPES[result], [_TYPES[each] for each in takes], is_member, _returning(does)))
     return [cel.FunctionDecl(name, list(overloads.values())) for name, overloads in made.items()]
 
 
@@ -190,32 +226,24 @@ def environment() -> cel.Env:
 
 
 class Program:
-    """A rule or an expression, ready to run."""
+    """A CEL expression, ready to be evaluated."""
 
     def __init__(self, text: str) -> None:
-        """Raises RuntimeError with the library's words for a text that it cannot compile."""
-        text = rewritten(text)
+        """Raises RuntimeError, with the reason, for an expression that cannot be compiled."""
+        tree = parse(text, environment())
         try:
-            self._expression = environment().compile(text)
-        except RuntimeError as error:
-            if not _is_about_numbers(str(error)):
-                raise
-            self._expression = environment().compile(text, disable_check=True)
+            checked = Checked(tree, {"self": DYN, "oldSelf": DYN}, {})
+        except Mistake as mistake:
+            raise RuntimeError(f"{tree.position(mistake.at)}: {mistake}") from None
+        self._expression = environment().deserialize(adapted(tree, checked))
 
     def run(self, variables: dict[str, Any]) -> Any:
-        """The value for *variables*. Raises ValueError with CEL's words where there is none."""
-        answer = self._expression.eval(data=variables)
+        """The value of the expression for *variables*. Raises ValueError with the library's message where the evaluation fails."""
+        try:
+            answer = self._expression.eval(data=variables)
+            value = answer.value() if answer.type() == cel.Type.ERROR else answer.plain_value()
+        except (RuntimeError, TypeError) as error:  # the library cannot evaluate it, or its value is none that Python has
+            raise ValueError(str(error)) from None
         if answer.type() == cel.Type.ERROR:
-            raise ValueError(str(answer.value()))
-        return answer.plain_value()
-
-
-def _is_about_numbers(complaint: str) -> bool:
-    """Whether the library misses nothing but a comparison of an integer with a fraction, which Kubernetes has."""
-    import re
-
-    missing = re.findall(r"no matching overload for '(\S+)' applied to '\((\w+), (\w+)\)'", complaint)
-    numbers = {"int", "uint", "double"}
-    return len(missing) == complaint.count("ERROR:") and all(
-        operator in ("_<_", "_<=_", "_>_", "_>=_") and {one, other} <= numbers for operator, one, other in missing
-    )
+            raise ValueError(str(value))
+        return value

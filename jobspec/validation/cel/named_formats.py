@@ -37,6 +37,11 @@ FORMATS: dict[str, Check] = {
 }
 
 
+def named(name: str) -> dict[str, str]:
+    """The format of that name as a value of CEL, empty where there is none."""
+    return {"format": name} if name in FORMATS else {}
+
+
 def validate(format_: dict[str, str], text: str) -> list[str]:
     """What a format has against a text."""
     why = FORMATS[format_["format"]](text)

@@ -1,4 +1,7 @@
-"""CEL expressions as trees: a library parses them, and gives its trees serialized (`cel.expr.ParsedExpr`, in protobuf's wire format)."""
+"""CEL expressions as syntax trees; the CEL library parses them.
+
+Follows the node kinds of `Expr`, cel/expr/syntax.proto of github.com/google/cel-spec.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,17 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from cel_expr_python import cel
+from google.protobuf.any_pb2 import Any as Packed
+from google.protobuf.message import DecodeError
 
-from jobspec.validation.cel.rewriting import without_texts
+from jobspec.validation.cel.messages import ParsedExpr
+from jobspec.validation.cel.text import without_literals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    Fields = dict[int, list[Any]]
-
-#: What Kubernetes' CEL has besides the language itself.
+#: The extensions of CEL that Kubernetes has (`baseOpts`, k8s.io/apiserver pkg/cel/environment/base.go).
 EXTENSIONS = """\
 extensions:
 - name: sets
@@ -25,7 +29,7 @@ extensions:
 - name: strings
   version: 2
 """
-_CONSTANTS = {1: "null", 2: "bool", 3: "int", 4: "uint", 5: "double", 6: "string", 7: "bytes"}
+_TOO_DEEP = "recursion limit exceeded"
 
 
 class Literal(NamedTuple):
@@ -98,40 +102,45 @@ class Comprehension(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """An expression, and the offsets in its text of its parts."""
+    """A parsed expression: its syntax tree, its text, the offset in the text of each node, and the message that the library made."""
 
     root: Any
     text: str
     offsets: dict[int, int]
+    message: Any
 
-    def place(self, at: int) -> str:
-        """Line and column of a part."""
+    def position(self, at: int) -> str:
+        """Line and column of a node."""
         before = self.text[: self.offsets.get(at, 0)]
         return f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}"
 
 
-def parse(text: str) -> Tree:
-    """The tree of an expression. Raises RuntimeError with the library's words for what is none, or is too deep for it."""
-    if "`" in without_texts(text):
+def parse(text: str, within: cel.Env | None = None) -> Tree:
+    """Parse an expression with the macros of Kubernetes, or with those of another environment.
+
+    Raises RuntimeError with the library's message for a syntax error, or an expression too deep for the library.
+    """
+    if "`" in without_literals(text):
         raise RuntimeError("a backtick is not supported")
-    whole = _fields(_environment().compile(text, disable_check=True).serialize())
-    parsed = _fields(whole[2][0])
-    source = _fields(parsed[3][0]) if 3 in parsed else {}
-    offsets = {_number(_fields(each), 1): _number(_fields(each), 2) for each in source.get(4, ())}
-    return Tree(_expression(parsed[2][0]), text, offsets)
+    packed = Packed.FromString((within or _environment()).compile(text, disable_check=True).serialize())
+    try:
+        message = ParsedExpr.FromString(packed.value)
+    except DecodeError:
+        raise RuntimeError(_TOO_DEEP) from None
+    return Tree(_node(message.expr), text, {each.key: each.value for each in message.source_info.positions}, message)
 
 
 def is_too_deep(error: RuntimeError) -> bool:
-    """Whether it is for the library's sake that an expression cannot be parsed."""
+    """Whether parsing failed at a limit of the library, not at a mistake in the expression."""
     return "recursion" in str(error)
 
 
-def parts(node: Any) -> Iterator[Any]:
-    """A node and all those inside of it."""
+def walk(node: Any) -> Iterator[Any]:
+    """Give a node and all nodes below it."""
     yield node
     for child in _CHILDREN[type(node)](node):
         if child is not None:
-            yield from parts(child)
+            yield from walk(child)
 
 
 _CHILDREN: dict[type, Callable[[Any], tuple[Any, ...]]] = {
@@ -151,108 +160,43 @@ def _environment() -> cel.Env:
     return cel.NewEnv(config=cel.NewEnvConfigFromYaml(EXTENSIONS))
 
 
-def _fields(data: bytes) -> Fields:
-    """The values of a message by the numbers of their fields: integers, eight bytes, or bytes of some length."""
-    found: Fields = {}
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        kind = key & 7
-        value: int | bytes
-        if kind == 0:
-            value, at = _varint(data, at)
-        else:
-            size, at = _varint(data, at) if kind == 2 else (8, at)
-            value, at = data[at : at + size], at + size
-        found.setdefault(key >> 3, []).append(value)
-    return found
+def _node(expr: Any) -> Any:
+    """The node that a message `Expr` stands for."""
+    kind = next(field.name for field, _ in expr.ListFields() if field.name != "id")
+    return _NODES[kind](expr.id, getattr(expr, kind))
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
+def _literal(at: int, constant: Any) -> Literal:
+    ((field, value),) = constant.ListFields()
+    kind = field.name.removesuffix("_value").removesuffix("64")
+    if kind == "string":
+        value = value.decode(errors="surrogatepass")
+    return Literal(at, kind, None if kind == "null" else value)
 
 
-def _number(fields: Fields, number: int) -> int:
-    value: int = fields.get(number, [0])[0]
-    return value
+def _call(at: int, call: Any) -> Call:
+    target = _node(call.target) if call.HasField("target") else None
+    return Call(at, call.function.lstrip("."), target, tuple(map(_node, call.args)))
 
 
-def _text(fields: Fields, number: int) -> str:
-    value: bytes = fields.get(number, [b""])[0]
-    return value.decode()
+def _struct(at: int, struct: Any) -> MapOf | Message:
+    if struct.message_name:
+        return Message(at, struct.message_name, tuple(_node(each.value) for each in struct.entries))
+    return MapOf(at, tuple((_node(each.map_key), _node(each.value), each.optional_entry) for each in struct.entries))
 
 
-def _inside(fields: Fields, number: int) -> Any:
-    return _expression(fields[number][0]) if number in fields else None
+def _comprehension(at: int, loop: Any) -> Comprehension:
+    variables = tuple(name for name in (loop.iter_var, loop.iter_var2) if name)
+    parts = map(_node, (loop.accu_init, loop.loop_condition, loop.loop_step, loop.result))
+    return Comprehension(at, variables, _node(loop.iter_range), loop.accu_var, *parts)
 
 
-def _expression(data: bytes) -> Any:
-    fields = _fields(data)
-    number = next(number for number in _MAKERS if number in fields)
-    return _MAKERS[number](_number(fields, 2), _fields(fields[number][0]))
-
-
-def _literal(at: int, fields: Fields) -> Literal:
-    number = next(number for number in _CONSTANTS if number in fields)
-    return Literal(at, _CONSTANTS[number], _constant(_CONSTANTS[number], fields[number][0]))
-
-
-def _constant(kind: str, value: Any) -> Any:
-    import struct
-
-    if kind == "double":
-        return struct.unpack("<d", value)[0]
-    if kind == "int":
-        return value - (1 << 64) if value >> 63 else value
-    return {"null": None, "bool": bool(value), "uint": value}[kind] if isinstance(value, int) else _plain(kind, value)
-
-
-def _plain(kind: str, value: bytes) -> str | bytes:
-    return value.decode(errors="surrogatepass") if kind == "string" else value
-
-
-def _select(at: int, fields: Fields) -> Select:
-    return Select(at, _inside(fields, 1), _text(fields, 2), bool(_number(fields, 3)))
-
-
-def _call(at: int, fields: Fields) -> Call:
-    return Call(at, _text(fields, 2).lstrip("."), _inside(fields, 1), tuple(map(_expression, fields.get(3, ()))))
-
-
-def _list(at: int, fields: Fields) -> ListOf:
-    optional, data, start = [], fields.get(2, [b""])[0], 0
-    while start < len(data):
-        number, start = _varint(data, start)
-        optional.append(number)
-    return ListOf(at, tuple(map(_expression, fields.get(1, ()))), tuple(optional))
-
-
-def _struct(at: int, fields: Fields) -> MapOf | Message:
-    entries = [_fields(each) for each in fields.get(2, ())]
-    if _text(fields, 1):
-        return Message(at, _text(fields, 1), tuple(_inside(each, 4) for each in entries))
-    return MapOf(at, tuple((_inside(each, 3), _inside(each, 4), bool(_number(each, 5))) for each in entries))
-
-
-def _comprehension(at: int, fields: Fields) -> Comprehension:
-    variables = tuple(_text(fields, number) for number in (1, 8) if number in fields)
-    source, start, condition, step, result = (_inside(fields, number) for number in (2, 4, 5, 6, 7))
-    return Comprehension(at, variables, source, _text(fields, 3), start, condition, step, result)
-
-
-_MAKERS: dict[int, Callable[[int, Fields], Any]] = {
-    3: _literal,
-    4: lambda at, fields: Name(at, _text(fields, 1).lstrip(".")),
-    5: _select,
-    6: _call,
-    7: _list,
-    8: _struct,
-    9: _comprehension,
+_NODES: dict[str, Callable[[int, Any], Any]] = {
+    "const_expr": _literal,
+    "ident_expr": lambda at, ident: Name(at, ident.name.lstrip(".")),
+    "select_expr": lambda at, select: Select(at, _node(select.operand), select.field, select.test_only),
+    "call_expr": _call,
+    "list_expr": lambda at, listed: ListOf(at, tuple(map(_node, listed.elements)), tuple(listed.optional_indices)),
+    "struct_expr": _struct,
+    "comprehension_expr": _comprehension,
 }

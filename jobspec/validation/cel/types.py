@@ -52,9 +52,9 @@ class Types:
             return Expression(is_too_deep=True) if syntax.is_too_deep(error) else Expression(_first(str(error)))
         try:
             checked = Checked(tree, {"self": kind, "oldSelf": optional_of(kind) if optional else kind}, self._fields)
-            constants.look(checked)
+            constants.check_constants(checked)
         except Mistake as mistake:
-            return Expression(f"{tree.place(mistake.at)}: {mistake}")
+            return Expression(f"{tree.position(mistake.at)}: {mistake}")
         wrong = "" if checked.gives == Type(gives) else f"it gives {checked.gives}, not {gives}"
         return Expression(wrong, compares="oldSelf" in checked.uses)
 
