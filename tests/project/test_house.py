@@ -2,6 +2,9 @@
 
 import ast
 import os
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -402,3 +405,37 @@ def test_public_names_are_there_when_asked_for() -> None:
     assert set(jobspec.__all__) <= set(dir(jobspec))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = jobspec.nothing
+
+
+#: What each folder may import: what the package itself declares, and what these extras declare. The first that fits counts.
+_EXTRAS = {"jobspec/cluster": ("dry-run",), "jobspec": (), "trainer": ("trainer",), "tests": ("dev", "dry-run", "trainer")}
+_DISTRIBUTIONS = {"google": "protobuf", "ruamel": "ruamel.yaml", "sklearn": "scikit-learn", "yaml": "pyyaml"}
+
+
+def _declared() -> dict[str, set[str]]:
+    """The names of the distributions that each extra asks for; those of the package itself under an empty name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = {"": project["dependencies"], **project["optional-dependencies"]}
+    return {extra: {re.split(r"[^\w.-]", each)[0] for each in asked} for extra, asked in extras.items()}
+
+
+def _distributions(path: Path) -> Iterator[str]:
+    """The distributions that a module imports from, besides Python's own."""
+    for node in _nodes(path):
+        names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        for name in (each.partition(".")[0] for each in names):
+            if name not in sys.stdlib_module_names and not (ROOT / name).is_dir():
+                yield _DISTRIBUTIONS.get(name, name.replace("_", "-"))
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
+    declared = _declared()
+    imported: dict[str, set[str]] = {folder: set() for folder in _EXTRAS}
+    for path in sorted(each for folder in ("jobspec", "trainer", "tests") for each in (ROOT / folder).rglob("*.py")):
+        folder = next(each for each in _EXTRAS if path.is_relative_to(ROOT / each))
+        imported[folder] |= set(_distributions(path))
+    allowed = {folder: declared[""].union(*(declared[extra] for extra in extras)) for folder, extras in _EXTRAS.items()}
+    assert {folder: names - allowed[folder] for folder, names in imported.items() if names - allowed[folder]} == {}
+    assert declared[""] - imported["jobspec"] == set()
+    assert declared["dry-run"] - imported["jobspec/cluster"] == set()
