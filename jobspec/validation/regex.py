@@ -1,31 +1,40 @@
-"""Patterns by RE2's meaning, which is what the API server's Go code takes them for.
+"""Regular expressions as RE2 reads them, which is what Go's `regexp` package is: match, find all, check the syntax.
 
-The CEL library brings RE2 along; it is loaded when the first pattern is to be matched.
+RE2 comes with the CEL library, which is loaded when the first pattern is used.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_programs: dict[str, Any] = {}
+    from cel_expr_python import cel
+
+
+def is_available() -> bool:
+    """Whether the CEL library is installed; without it, every other function here raises ImportError."""
+    from importlib.util import find_spec
+
+    return find_spec("cel_expr_python") is not None
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether *pattern* matches somewhere in *text*. Raises ValueError for what is no pattern, ImportError without the library."""
-    return bool(_run("text.matches(pattern)", pattern, text))
+    """Whether *pattern* matches somewhere in *text*. Raises ValueError for an invalid pattern."""
+    return bool(_evaluated("text.matches(pattern)", pattern, text))
 
 
 def find_all(pattern: str, text: str, most: int = -1) -> list[str]:
-    """The pieces of *text* that match, from the left, no two overlapping, at most as many as asked for, all for a negative number."""
-    found: list[str] = _run("regex.extractAll(text, pattern)", f"({_without_groups(pattern)})", text)
+    """The non-overlapping matches of *pattern* in *text*, from the left, at most *most* of them; all where *most* is negative."""
+    found: list[str] = _evaluated("regex.extractAll(text, pattern)", f"({_without_captures(pattern)})", text)
     return found if most < 0 else found[:most]
 
 
 def complaint(pattern: str) -> str:
-    """Why RE2, as Go has it, does not take a pattern, empty where it does."""
-    if "\\C" in _pieces(pattern):
+    """Why Go does not compile the pattern, empty where it does."""
+    if "\\C" in _tokens(pattern):
         return "invalid escape sequence: \\C"
     try:
         matches(pattern, "")
@@ -34,26 +43,31 @@ def complaint(pattern: str) -> str:
     return ""
 
 
-def _run(program: str, pattern: str, text: str) -> Any:
+def _evaluated(expression: str, pattern: str, text: str) -> Any:
     from cel_expr_python import cel
 
-    if program not in _programs:
-        variables = {"text": cel.Type.STRING, "pattern": cel.Type.STRING}
-        environment = cel.NewEnv(config=cel.NewEnvConfigFromYaml("extensions: [{name: optional}, {name: regex}]"), variables=variables)
-        _programs[program] = environment.compile(program)
-    answer = _programs[program].eval(data={"text": text, "pattern": pattern})
+    answer = _compiled(expression).eval(data={"text": text, "pattern": pattern})
     if answer.type() == cel.Type.ERROR:
         raise ValueError(str(answer.value()).rpartition("expression: ")[2])
     return answer.plain_value()
 
 
-def _without_groups(pattern: str) -> str:
-    """The pattern with groups that only group, so that the whole of a match is what is found."""
-    return "".join("(?:" if each == "(" or (each[:1] == "(" and each.endswith(">")) else each for each in _pieces(pattern))
+@cache  # of the two expressions above
+def _compiled(expression: str) -> cel.Expression:
+    from cel_expr_python import cel
+
+    variables = {"text": cel.Type.STRING, "pattern": cel.Type.STRING}
+    config = cel.NewEnvConfigFromYaml("extensions: [{name: optional}, {name: regex}]")
+    return cel.NewEnv(config=config, variables=variables).compile(expression)
 
 
-def _pieces(pattern: str) -> list[str]:
-    """The pattern in pieces: what is quoted, an escape, a class of characters, the start of a group, or one character."""
+def _without_captures(pattern: str) -> str:
+    """The pattern with non-capturing groups only, so that a match is found as a whole."""
+    return "".join("(?:" if each == "(" or (each[:1] == "(" and each.endswith(">")) else each for each in _tokens(pattern))
+
+
+def _tokens(pattern: str) -> list[str]:
+    """The pattern split into quoted text, escapes, character classes, starts of capturing groups, and single characters."""
     import re
 
     return re.findall(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?P?<\w+>|\((?!\?)|.", pattern, re.DOTALL)

@@ -1,6 +1,8 @@
 """`--crd` and `--schema-location`: the kinds that users bring along."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -144,3 +146,30 @@ def test_the_server_drops_the_namespace_of_a_kind_that_has_none(tmp_path: Path, 
     for scope, status in (("Namespaced", "invalid"), ("Cluster", "valid")):
         (tmp_path / "crd.yaml").write_text(crd.replace("scope: Namespaced", f"scope: {scope}"))
         assert _statuses(_report(capsys, str(tmp_path / "thing.yaml"), "--crd", str(tmp_path / "crd.yaml"))) == [status]
+
+
+_WITHOUT_CEL = "import sys; sys.modules['cel_expr_python'] = None; from jobspec.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+def _run_without_cel(*arguments: str) -> tuple[int, list[tuple[str, str, str]]]:
+    """The exit code, and severity, rule and field of each diagnostic, where the CEL library is not installed."""
+    command = [sys.executable, "-c", _WITHOUT_CEL, "validate", *arguments, "-o", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    report = json.loads(done.stdout)
+    return done.returncode, [(each["severity"], each["rule"], each["field"]) for file in report["files"] for each in file["diagnostics"]]
+
+
+def test_rules_and_patterns_of_a_crd_are_warnings_without_the_cel_library(tmp_path: Path) -> None:
+    fields = {"name": {"type": "string", "pattern": "^[a-z]+$", "x-kubernetes-validations": [{"rule": "self != 'a'"}]}}
+    schema = {"type": "object", "properties": {**fields, "size": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 1"}]}}}
+    names = {"kind": "Thing", "plural": "things"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": "things.example.com", "names": names, "scope": "Namespaced", "versions": [version]}
+    crd, thing = tmp_path / "crd.json", tmp_path / "thing.yaml"
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    crd.write_text(json.dumps({**head, "metadata": {"name": "things.things.example.com"}, "spec": spec}))
+    thing.write_text("apiVersion: things.example.com/v1\nkind: Thing\nmetadata: {name: a}\nsize: 1\n")
+    at = "spec.versions[0].schema.openAPIV3Schema.properties[name]"
+    not_checked = [("warning", "rule-not-evaluated", f"{at}.{keyword}") for keyword in ("pattern", "x-kubernetes-validations")]
+    assert _run_without_cel(str(crd)) == (0, not_checked)
+    assert _run_without_cel(str(thing), "--crd", str(crd)) == (0, [("warning", "rule-not-evaluated", "size")])

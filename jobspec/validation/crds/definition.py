@@ -8,7 +8,7 @@ from jobspec.validation.crds import schema as schemas
 from jobspec.validation.crds.conversion import bundle_problems, conversion_problems
 from jobspec.validation.crds.decode import are_alike, decode_problems, decoded, keywords_of, plain
 from jobspec.validation.crds.places import Place, branches, children, nodes, wrong
-from jobspec.validation.crds.structure import structural_problems
+from jobspec.validation.crds.structure import patterns_not_checked, structural_problems
 from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain
 from jobspec.validation.structural import Problem
 from jobspec.validation.text_formats import is_uri
@@ -218,6 +218,7 @@ def schema_problems(schema: Schema, meta: Shape) -> Iterator[Problem]:
     found = list(_everywhere(schema, (), Place(is_root=True)))
     readable = all(schemas.is_readable(node) for node, _ in nodes(schema))
     yield from found or schemas.draft_problems(schema)
+    yield from patterns_not_checked(schema)
     structure = list(structural_problems(schema)) if readable else []
     told = {(problem.path, problem.message) for problem in found}
     yield from (problem for problem in structure if (problem.path, problem.message) not in told)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key, spell
 from jobspec.validation import regex
 from jobspec.validation.crds.decode import BRANCHES, COUNTED
-from jobspec.validation.crds.places import branches, wrong
+from jobspec.validation.crds.places import branches, nodes, wrong
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
@@ -131,8 +131,16 @@ def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str] = ()) -> It
             yield from _branch(branch, (*path, keyword, index), typed=inside)
     if "not" in schema:
         yield from _branch(schema["not"], (*path, "not"))
-    if schema.get("pattern") and (why := regex.complaint(schema["pattern"])):
+    if schema.get("pattern") and regex.is_available() and (why := regex.complaint(schema["pattern"])):
         yield wrong((*path, "pattern"), f"`{schema['pattern']}` is no regular expression of RE2: {why}")
+
+
+def patterns_not_checked(schema: Schema) -> Iterator[Problem]:
+    """A warning at the first pattern of a schema where the CEL library, which checks patterns, is not installed."""
+    path = next((path for node, path in nodes(schema) if node.get("pattern")), None)
+    if path is not None and not regex.is_available():
+        message = "the patterns of the schema are not checked: the CEL library is not installed (cel-expr-python)"
+        yield Problem("rule-not-evaluated", (*path, "pattern"), message)
 
 
 def _branch(branch: Schema, path: Path, *, typed: Sequence[str] = ()) -> Iterator[Problem]:
