@@ -93,6 +93,7 @@ WITHIN = {
         "cel.messages",
         "cel.syntax",
         "cel.signatures",
+        "cel.assignability",
         "cel.checking",
         "cel.constants",
         "cel.adapting",

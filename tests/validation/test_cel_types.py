@@ -4,7 +4,7 @@ import pytest
 
 from jobspec.validation.cel.library import Program
 from jobspec.validation.cel.signatures import FUNCTIONS, Overload, Type
-from jobspec.validation.cel.types import Types
+from jobspec.validation.cel.types import SchemaTypes
 from tests.support import cel_growth
 
 _FILES = {
@@ -18,13 +18,13 @@ _FILES = {
 def test_expressions_are_refused_where_they_are_expected_to_be(name: str) -> None:
     gives, optional = _FILES[name]
     schema = cel_growth.schema()
-    types = Types(schema)
+    types = SchemaTypes(schema)
     found = {}
     for text, expected in cel_growth.expressions(name):
         said = types.expression(text, schema, gives=gives, optional=optional)
-        refused = bool(said.complaint) or (optional and not said.compares)
+        refused = bool(said.error) or (optional and not said.uses_old_self)
         if refused != expected:
-            found[text] = said.complaint or "taken"
+            found[text] = said.error or "taken"
     assert found == {}
 
 
@@ -43,14 +43,14 @@ def test_expressions_are_refused_where_they_are_expected_to_be(name: str) -> Non
 )
 def test_a_complaint_says_what_does_not_fit_and_where(text: str, complaint: str) -> None:
     schema = cel_growth.schema()
-    assert Types(schema).expression(text, schema, gives="bool", optional=False).complaint == complaint
+    assert SchemaTypes(schema).expression(text, schema, gives="bool", optional=False).error == complaint
 
 
 @pytest.mark.parametrize("text", ["+".join(["1"] * 60) + " == 1", "(" * 150 + "true" + ")" * 150])
 def test_what_is_too_deep_for_the_library_is_not_said_to_be_wrong(text: str) -> None:
     schema = cel_growth.schema()
-    found = Types(schema).expression(text, schema, gives="bool", optional=False)
-    assert (found.complaint, found.is_too_deep) == ("", True)
+    found = SchemaTypes(schema).expression(text, schema, gives="bool", optional=False)
+    assert (found.error, found.is_too_deep) == ("", True)
 
 
 _SAMPLES = {

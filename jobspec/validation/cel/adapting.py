@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.validation.cel.checking import Checked
+    from jobspec.validation.cel.checking import CheckedExpression
     from jobspec.validation.cel.signatures import Type
     from jobspec.validation.cel.syntax import Tree
 
@@ -30,7 +30,7 @@ _RENAMED = {
 _RETURNS_OPTIONAL = (("validate", 1), ("named", 1))
 
 
-def adapted(tree: Tree, checked: Checked) -> bytes:
+def adapted(tree: Tree, checked: CheckedExpression) -> bytes:
     """The expression, serialized, with the functions that the library has. Raises RuntimeError where it has no counterpart."""
     message = ParsedExpr()
     message.CopyFrom(tree.message)
@@ -53,7 +53,7 @@ def _expressions(message: Any) -> Iterator[Any]:
         yield message
 
 
-def _adapt_call(expr: Any, checked: Checked) -> None:
+def _adapt_call(expr: Any, checked: CheckedExpression) -> None:
     call = expr.call_expr
     form = (call.function, len(call.args))
     if form in _RETURNS_OPTIONAL and call.HasField("target"):

@@ -1,15 +1,18 @@
-"""The types of CEL expressions, found out as Kubernetes' server does: what does not fit is told by the first of it."""
+"""The type checker for CEL expressions.
+
+Follows cel-go checker/checker.go (`Check`). It stops at the first error.
+"""
 
 from __future__ import annotations
 
-from itertools import count
 from typing import TYPE_CHECKING
 
-from jobspec.validation.cel.signatures import FUNCTIONS, Type, list_of, map_of, optional_of
+from jobspec.validation.cel.assignability import Substitutions, is_type_variable
+from jobspec.validation.cel.signatures import BOOL, DYN, FUNCTIONS, INT, NULL, STRING, Type, list_of, map_of, optional_of
 from jobspec.validation.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from jobspec.validation.cel.signatures import Overload
@@ -17,8 +20,8 @@ if TYPE_CHECKING:
 
     Fields = Mapping[str, Mapping[str, Type]]
 
-BOOL, DYN, INT, NULL, STRING = (Type(name) for name in ("bool", "dyn", "int", "null", "string"))
-_NAMED = {
+#: The types that an expression can name.
+_TYPE_NAMES = {
     **{name: Type(name) for name in ("bool", "bytes", "double", "int", "string", "uint")},
     "list": list_of(DYN),
     "map": map_of(DYN, DYN),
@@ -31,42 +34,44 @@ _NAMED = {
     "net.CIDR": Type("cidr"),
 }
 _WRAPPERS = ("Bool", "Bytes", "Double", "Float", "Int32", "Int64", "String", "UInt32", "UInt64")
+#: The protobuf messages that an expression can construct.
 _MESSAGES = {
-    **{name: kind for name, kind in _NAMED.items() if name.startswith("google.")},
+    **{name: kind for name, kind in _TYPE_NAMES.items() if name.startswith("google.")},
     **{f"google.protobuf.{name}Value": DYN for name in _WRAPPERS},
     **{f"google.protobuf.{name}": DYN for name in ("Any", "Value")},
     "google.protobuf.ListValue": list_of(DYN),
     "google.protobuf.Struct": map_of(STRING, DYN),
 }
-_NEVER_NULL = ("bool", "bytes", "double", "int", "string", "uint", "list", "map", "type")
 
 
-class Mistake(Exception):
-    """An expression does not fit together; *at* is the part of it."""
+class CompileError(Exception):
+    """An error in an expression; *at* is the number of the node."""
 
     def __init__(self, at: int, message: str) -> None:
         super().__init__(message)
         self.at = at
 
 
-class Checked:
-    """What is known of an expression that fits together."""
+class CheckedExpression:
+    """An expression whose types fit together: the type of its result, of each node, and the variables that it uses."""
 
     def __init__(self, tree: Tree, variables: Mapping[str, Type], fields: Fields) -> None:
-        """Raises Mistake for one that does not; *fields* are those of the objects, by the names of their types."""
+        """Check *tree*; *fields* are those of each object type, by its name. Raises CompileError for types that do not fit together."""
         self.tree = tree
-        self.uses: set[str] = set()
-        """The names of the variables that it speaks of, its own among them."""
-        self._variables = [dict(variables)]
+        self.variables: set[str] = set()
+        """The names of the variables that the expression uses, those of its loops among them."""
+        self._scopes = [dict(variables)]
         self._fields = fields
         self._types: dict[int, Type] = {}
-        self._known: dict[str, Type] = {}
-        self._fresh = count()
-        self.gives = self._settled(self._check(tree.root), to_dyn=True)
+        self._substitutions = Substitutions()
+        self.result = self._substitutions.substitute(self._check(tree.root), unknown_as_dyn=True)
 
     def type_at(self, at: int) -> Type:
-        """The type of a node, given by its number in the tree."""
-        return self._settled(self._types[at], to_dyn=True)
+        """The type of a node, by its number in the tree."""
+        return self._known(self._types[at])
+
+    def _known(self, kind: Type) -> Type:
+        return self._substitutions.substitute(kind, unknown_as_dyn=True)
 
     def _check(self, node: Any) -> Type:
         found = _CHECKS[type(node)](self, node)
@@ -77,258 +82,162 @@ class Checked:
         return Type(node.kind)
 
     def _name(self, node: Name) -> Type:
-        found = self._named(node.name)
+        found = self._lookup(node.name)
         if found is None:
-            raise Mistake(node.at, f"there is no `{node.name}`")
+            raise CompileError(node.at, f"there is no `{node.name}`")
         return found
 
-    def _named(self, name: str) -> Type | None:
-        for variables in reversed(self._variables):
+    def _lookup(self, name: str) -> Type | None:
+        """The type of a variable, or of the name of a type; None where there is neither."""
+        for variables in reversed(self._scopes):
             if name in variables:
-                self.uses.add(name)
+                self.variables.add(name)
                 return variables[name]
-        return Type("type", (_NAMED[name],)) if name in _NAMED else None
+        return Type("type", (_TYPE_NAMES[name],)) if name in _TYPE_NAMES else None
 
     def _select(self, node: Select) -> Type:
-        named = self._named(_qualified(node))
+        named = self._lookup(_qualified_name(node))
         if named is not None:
             return named
         field = self._field(node.at, self._check(node.operand), node.field)
-        return BOOL if node.is_test else self._settled(field)
+        return BOOL if node.is_test else self._substitutions.substitute(field)
 
     def _field(self, at: int, operand: Type, name: str, *, optional: bool = False) -> Type:
-        target = self._settled(operand)
+        """The type of a field; that of an optional object's field, or with *optional*, is an optional value."""
+        target = self._substitutions.substitute(operand)
         optional = optional or target.name == "optional"
         if target.name == "optional":
             target = target.inside[0]
-        found = self._plain_field(at, target, name)
+        found = self._field_of(at, target, name)
         return optional_of(found) if optional else found
 
-    def _plain_field(self, at: int, target: Type, name: str) -> Type:
+    def _field_of(self, at: int, target: Type, name: str) -> Type:
         if target.name == "map":
             return target.inside[1]
         if target.name in self._fields:
             if name not in self._fields[target.name]:
-                raise Mistake(at, f"there is no field `{name}`")
+                raise CompileError(at, f"there is no field `{name}`")
             return self._fields[target.name][name]
-        if _is_variable(target):
-            self._assign(DYN, target)
+        if is_type_variable(target):
+            self._is_assignable(DYN, target)
         elif target != DYN:
-            raise Mistake(at, f"`.{name}` needs an object or a map, not {target}")
+            raise CompileError(at, f"`.{name}` needs an object or a map, not {target}")
         return DYN
 
     def _call(self, node: Call) -> Type:
         if node.function == "_?._":
             operand, field = node.arguments
             if not isinstance(field, Literal) or field.kind != "string":
-                raise Mistake(node.at, "`.?` needs the name of a field")
-            return self._settled(self._field(node.at, self._check(operand), field.value, optional=True))
-        takes = [self._check(each) for each in node.arguments]
+                raise CompileError(node.at, "`.?` needs the name of a field")
+            return self._substitutions.substitute(self._field(node.at, self._check(operand), field.value, optional=True))
+        arguments = [self._check(each) for each in node.arguments]
         if node.target is None:
-            return self._resolved(node, node.function, takes, is_member=False)
-        qualified = f"{_qualified(node.target)}.{node.function}"
+            return self._resolve_overload(node, node.function, arguments, is_member=False)
+        qualified = f"{_qualified_name(node.target)}.{node.function}"
         if qualified in FUNCTIONS:
-            return self._resolved(node, qualified, takes, is_member=False)
-        return self._resolved(node, node.function, [self._check(node.target), *takes], is_member=True)
+            return self._resolve_overload(node, qualified, arguments, is_member=False)
+        return self._resolve_overload(node, node.function, [self._check(node.target), *arguments], is_member=True)
 
-    def _resolved(self, node: Call, function: str, takes: list[Type], *, is_member: bool) -> Type:
+    def _resolve_overload(self, node: Call, function: str, arguments: list[Type], *, is_member: bool) -> Type:
+        """The type of a call's result: `dyn` where overloads with different results take the arguments."""
         if function in ("_&&_", "_||_"):
-            for argument, kind in zip(node.arguments, takes, strict=True):
-                self._needs(argument, kind, BOOL)
+            for argument, kind in zip(node.arguments, arguments, strict=True):
+                self._require(argument, kind, BOOL)
             return BOOL
         if function not in FUNCTIONS:
-            raise Mistake(node.at, f"there is no function `{function}`")
-        gives: Type | None = None
-        for overload in FUNCTIONS[function]:
-            found = self._fits(overload, takes) if overload.is_member == is_member else None
-            if found is not None:
-                gives = found if gives is None or gives == found else DYN
-        if gives is None:
-            listed = ", ".join(str(self._settled(each, to_dyn=True)) for each in takes)
-            raise Mistake(node.at, f"`{_spelt(function)}` does not take ({listed})")
-        return gives
+            raise CompileError(node.at, f"there is no function `{function}`")
+        results = [self._overload_result(each, arguments) for each in FUNCTIONS[function] if each.is_member == is_member]
+        found = [result for result in results if result is not None]
+        if not found:
+            listed = ", ".join(str(self._known(each)) for each in arguments)
+            raise CompileError(node.at, f"`{_source_form(function)}` does not take ({listed})")
+        return found[0] if all(result == found[0] for result in found) else DYN
 
-    def _fits(self, overload: Overload, takes: list[Type]) -> Type | None:
-        """What an overload gives for arguments of these types, None where it does not take them."""
-        own: dict[str, Type] = {}
-        wanted = [self._instance(each, own) for each in overload.takes]
-        gives = self._instance(overload.gives, own)
-        return self._settled(gives) if self._assign_all(takes, wanted) else None
-
-    def _instance(self, kind: Type, own: dict[str, Type]) -> Type:
-        if len(kind.name) == 1:
-            return own.setdefault(kind.name, self._variable())
-        return Type(kind.name, tuple(self._instance(each, own) for each in kind.inside))
-
-    def _variable(self) -> Type:
-        return Type(f"?{next(self._fresh)}")
+    def _overload_result(self, overload: Overload, arguments: list[Type]) -> Type | None:
+        """The type of an overload's result for arguments of these types, None where it does not take them."""
+        *parameters, result = self._substitutions.instantiate((*overload.takes, overload.result))
+        return self._substitutions.substitute(result) if self._substitutions.are_assignable(arguments, parameters) else None
 
     def _list(self, node: ListOf) -> Type:
         kind: Type | None = None
         for index, item in enumerate(node.items):
             found = self._check(item)
-            kind = self._joined(kind, self._present(item, found) if index in node.optional else found)
-        return list_of(kind or self._variable())
+            kind = self._substitutions.join(kind, self._value_type(item, found) if index in node.optional else found)
+        return list_of(kind or self._substitutions.new_variable())
 
     def _map(self, node: MapOf) -> Type:
         keys: Type | None = None
         values: Type | None = None
         for key, value, optional in node.entries:
-            keys = self._joined(keys, self._check(key))
+            keys = self._substitutions.join(keys, self._check(key))
             found = self._check(value)
-            values = self._joined(values, self._present(value, found) if optional else found)
-        return map_of(keys or self._variable(), values or self._variable())
+            values = self._substitutions.join(values, self._value_type(value, found) if optional else found)
+        return map_of(keys or self._substitutions.new_variable(), values or self._substitutions.new_variable())
 
-    def _present(self, node: Any, kind: Type) -> Type:
-        """The type of what an optional value is, where it is there."""
-        settled = self._settled(kind)
-        if settled.name not in ("optional", "dyn"):
-            raise Mistake(node.at, f"an item with `?` is an optional value, not {settled}")
-        return settled.inside[0] if settled.inside else settled
-
-    def _joined(self, one: Type | None, other: Type) -> Type:
-        if one is None:
-            return other
-        return _more_general(one, other) if self._assign(one, other) else DYN
+    def _value_type(self, node: Any, kind: Type) -> Type:
+        """The type of the value inside an optional value."""
+        found = self._substitutions.substitute(kind)
+        if found.name not in ("optional", "dyn"):
+            raise CompileError(node.at, f"an item with `?` is an optional value, not {found}")
+        return found.inside[0] if found.inside else found
 
     def _message(self, node: Message) -> Type:
         for value in node.values:
             self._check(value)
         if node.name not in _MESSAGES:
-            raise Mistake(node.at, f"there is no `{node.name}`")
+            raise CompileError(node.at, f"there is no `{node.name}`")
         return _MESSAGES[node.name]
 
     def _comprehension(self, node: Comprehension) -> Type:
-        source, start = self._settled(self._check(node.source)), self._check(node.start)
-        self._variables.append({node.result_name: start})
-        self._variables.append(dict(zip(node.variables, self._looped(node, source), strict=True)))
-        self._needs(node.condition, self._check(node.condition), BOOL)
-        self._needs(node.step, self._check(node.step), start)
-        self._variables.pop()
-        result = self._settled(self._check(node.result))
-        self._variables.pop()
+        source, start = self._substitutions.substitute(self._check(node.source)), self._check(node.start)
+        self._scopes.append({node.result_name: start})
+        self._scopes.append(dict(zip(node.variables, self._loop_variable_types(node, source), strict=True)))
+        self._require(node.condition, self._check(node.condition), BOOL)
+        self._require(node.step, self._check(node.step), start)
+        self._scopes.pop()
+        result = self._substitutions.substitute(self._check(node.result))
+        self._scopes.pop()
         return result
 
-    def _looped(self, node: Comprehension, source: Type) -> list[Type]:
-        """The types of the variables of a loop."""
+    def _loop_variable_types(self, node: Comprehension, source: Type) -> list[Type]:
         pair = len(node.variables) == 2
         if source.name == "list":
             return [INT, source.inside[0]] if pair else [source.inside[0]]
         if source.name == "map":
             return list(source.inside[: len(node.variables)])
-        if not _is_variable(source) and source != DYN:
-            raise Mistake(node.source.at, f"only lists and maps can be gone through, not {source}")
-        self._assign(DYN, source)
+        if not is_type_variable(source) and source != DYN:
+            raise CompileError(node.source.at, f"only lists and maps can be gone through, not {source}")
+        self._is_assignable(DYN, source)
         return [DYN] * len(node.variables)
 
-    def _needs(self, node: Any, found: Type, wanted: Type) -> None:
-        if not self._assign(found, wanted):
-            message = f"it has to be {self._settled(wanted, to_dyn=True)}, and is {self._settled(found, to_dyn=True)}"
-            raise Mistake(node.at, message)
+    def _require(self, node: Any, found: Type, wanted: Type) -> None:
+        if not self._is_assignable(found, wanted):
+            raise CompileError(node.at, f"it has to be {self._known(wanted)}, and is {self._known(found)}")
 
-    def _assign(self, one: Type, other: Type) -> bool:
-        return self._assign_all([one], [other])
-
-    def _assign_all(self, some: Sequence[Type], others: Sequence[Type]) -> bool:
-        """Whether types can stand for others, one by one; what is found out on the way is kept only where they can."""
-        before = dict(self._known)
-        fits = self._agree_all(some, others)
-        if not fits:
-            self._known = before
-        return fits
-
-    def _agree_all(self, some: Sequence[Type], others: Sequence[Type]) -> bool:
-        return len(some) == len(others) and all(self._agree(one, other) for one, other in zip(some, others, strict=True))
-
-    def _agree(self, one: Type, other: Type) -> bool:
-        if _is_variable(other):
-            fits, known = self._substituted(one, other)
-            if fits or known:
-                return fits
-        if _is_variable(one):
-            return self._substituted(other, one)[0]
-        if DYN in (one, other):
-            return True
-        if NULL in (one, other):
-            return one == other or (other if one == NULL else one).name not in _NEVER_NULL
-        if one.name == "type":
-            return other.name == "type"
-        return one.name == other.name and self._agree_all(one.inside, other.inside)
-
-    def _substituted(self, one: Type, variable: Type) -> tuple[bool, bool]:
-        """Whether a variable can be a type, and whether something was known of it."""
-        if one == variable:
-            return True, True
-        known = self._known.get(variable.name)
-        if known is not None:
-            if one == known:
-                return True, True
-            if not self._agree(one, known):
-                return False, True
-            wider = _more_general(one, known)
-            if not self._occurs(variable, wider):
-                self._known[variable.name] = wider
-            return True, True
-        if self._occurs(variable, one):
-            return False, False
-        self._known[variable.name] = one
-        return True, False
-
-    def _occurs(self, variable: Type, within: Type) -> bool:
-        if variable == within:
-            return True
-        if _is_variable(within):
-            known = self._known.get(within.name)
-            return known is not None and self._occurs(variable, known)
-        return any(self._occurs(variable, each) for each in within.inside)
-
-    def _settled(self, kind: Type, *, to_dyn: bool = False) -> Type:
-        """A type with what is known of the variables in it."""
-        if _is_variable(kind):
-            known = self._known.get(kind.name)
-            return self._settled(known, to_dyn=to_dyn) if known is not None else DYN if to_dyn else kind
-        return Type(kind.name, tuple(self._settled(each, to_dyn=to_dyn) for each in kind.inside)) if kind.inside else kind
+    def _is_assignable(self, one: Type, other: Type) -> bool:
+        return self._substitutions.are_assignable([one], [other])
 
 
-_CHECKS: dict[type, Callable[[Checked, Any], Type]] = {
-    Literal: Checked._literal,
-    Name: Checked._name,
-    Select: Checked._select,
-    Call: Checked._call,
-    ListOf: Checked._list,
-    MapOf: Checked._map,
-    Message: Checked._message,
-    Comprehension: Checked._comprehension,
+_CHECKS: dict[type, Callable[[CheckedExpression, Any], Type]] = {
+    Literal: CheckedExpression._literal,
+    Name: CheckedExpression._name,
+    Select: CheckedExpression._select,
+    Call: CheckedExpression._call,
+    ListOf: CheckedExpression._list,
+    MapOf: CheckedExpression._map,
+    Message: CheckedExpression._message,
+    Comprehension: CheckedExpression._comprehension,
 }
 
 
-def _qualified(node: Any) -> str:
-    """A chain of names as one with dots, empty where it is no such chain."""
+def _qualified_name(node: Any) -> str:
+    """`a.b.c` for a chain of selects on a name, empty for any other node."""
     if isinstance(node, Name):
         return node.name
-    inner = _qualified(node.operand) if isinstance(node, Select) and not node.is_test else ""
+    inner = _qualified_name(node.operand) if isinstance(node, Select) and not node.is_test else ""
     return f"{inner}.{node.field}" if inner else ""
 
 
-def _spelt(function: str) -> str:
+def _source_form(function: str) -> str:
     """A function as it is written in an expression: `==` for `_==_`."""
     return function if function[0].isalpha() else function.lstrip("@").replace("_", "")
-
-
-def _is_variable(kind: Type) -> bool:
-    return kind.name.startswith("?")
-
-
-def _more_general(one: Type, other: Type) -> Type:
-    return one if _is_general(one, other) else other
-
-
-def _is_general(one: Type, other: Type) -> bool:
-    """Whether a type says no more than another one that agrees with it."""
-    if one == DYN or _is_variable(one):
-        return True
-    if other == DYN or _is_variable(other) or one.name != other.name:
-        return False
-    if one.name == "type":
-        return True
-    return len(one.inside) == len(other.inside) and all(map(_is_general, one.inside, other.inside))

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from jobspec.validation import formats, regex, text_formats
-from jobspec.validation.cel.checking import Mistake
+from jobspec.validation.cel.checking import CompileError
 from jobspec.validation.cel.syntax import Call, ListOf, Literal, MapOf, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.validation.cel.checking import Checked
+    from jobspec.validation.cel.checking import CheckedExpression
     from jobspec.validation.cel.signatures import Type
 
 _INT64 = 1 << 63
@@ -33,8 +33,8 @@ _CLAUSES = {
 }
 
 
-def check_constants(checked: Checked) -> None:
-    """Look at every constant of an expression. Raises Mistake for one that a server does not take."""
+def check_constants(checked: CheckedExpression) -> None:
+    """Look at every constant of an expression. Raises CompileError for one that a server does not take."""
     mixed = _formatted(checked)
     for node in walk(checked.tree.root):
         if isinstance(node, Literal):
@@ -50,10 +50,10 @@ def check_constants(checked: Checked) -> None:
 
 def _literal(node: Literal) -> None:
     if node.kind == "double" and abs(node.value) == float("inf"):
-        raise Mistake(node.at, "the number is too large")
+        raise CompileError(node.at, "the number is too large")
 
 
-def _call(node: Call, checked: Checked) -> None:
+def _call(node: Call, checked: CheckedExpression) -> None:
     if node.function in _HAS_CONSTANT_PATTERN:
         _pattern(node)
     elif node.target is None and node.function in _CONVERSIONS:
@@ -67,11 +67,11 @@ def _pattern(node: Call) -> None:
     patterns = [node.arguments[0]] if node.target is not None else node.arguments
     for each in map(constant, patterns):
         if each is not None and each.kind == "string" and (why := regex.complaint(each.value)):
-            raise Mistake(each.at, f"`{each.value}` is no regular expression of RE2: {why}")
+            raise CompileError(each.at, f"`{each.value}` is no regular expression of RE2: {why}")
 
 
 def constant(node: Any) -> Literal | None:
-    """The constant that a node is, or that conversions of one make; None for what is none. Raises Mistake where they cannot."""
+    """The constant that a node is, or that conversions of one make; None for what is none. Raises CompileError where they cannot."""
     if isinstance(node, Literal):
         return node
     if isinstance(node, (ListOf, MapOf)):
@@ -86,7 +86,7 @@ def constant(node: Any) -> Literal | None:
             raise ValueError
         return Literal(node.at, *_CONVERSIONS[node.function](inner))
     except (ValueError, OverflowError):
-        raise Mistake(inner.at, f"{_shown(inner)} cannot be made a value of type {node.function}") from None
+        raise CompileError(inner.at, f"{_shown(inner)} cannot be made a value of type {node.function}") from None
 
 
 def _shown(one: Literal) -> str:
@@ -201,35 +201,35 @@ _CONVERSIONS: dict[str, Callable[[Literal], tuple[str, Any]]] = {
 }
 
 
-def _alike(items: Sequence[tuple[Any, bool]], checked: Checked) -> None:
+def _alike(items: Sequence[tuple[Any, bool]], checked: CheckedExpression) -> None:
     """Whether the items of a list, or the keys or values of a map, are of one type."""
-    kinds = [_present(item, checked.type_at(item.at)) if optional else checked.type_at(item.at) for item, optional in items]
+    kinds = [_optional_value_type(item, checked.type_at(item.at)) if optional else checked.type_at(item.at) for item, optional in items]
     for (item, _), kind in zip(items, kinds, strict=True):
         if kind != kinds[0]:
-            raise Mistake(item.at, f"it is {kind}, and what stands before it {kinds[0]}: a list or a map is of one type")
+            raise CompileError(item.at, f"it is {kind}, and what stands before it {kinds[0]}: a list or a map is of one type")
 
 
-def _present(item: Any, kind: Type) -> Type:
+def _optional_value_type(item: Any, kind: Type) -> Type:
     if not kind.inside:
-        raise Mistake(item.at, "an item with `?` is an optional value; the server falls over another one")
+        raise CompileError(item.at, "an item with `?` is an optional value; the server falls over another one")
     return kind.inside[0]
 
 
-def _formatted(checked: Checked) -> set[int]:
+def _formatted(checked: CheckedExpression) -> set[int]:
     """The parts of what is given to `format`, which need not be of one type."""
     calls = (node for node in walk(checked.tree.root) if isinstance(node, Call) and node.function == "format")
     return {part.at for call in calls for inner in (call.target, *call.arguments) if inner is not None for part in walk(inner)}
 
 
-def _format(text: Literal, items: Sequence[Any], checked: Checked) -> None:
+def _format(text: Literal, items: Sequence[Any], checked: CheckedExpression) -> None:
     used = 0
     for clause in _clauses(text):
         if used >= len(items):
-            raise Mistake(text.at, f"the format has more than {len(items)} clauses, and so many values are given")
+            raise CompileError(text.at, f"the format has more than {len(items)} clauses, and so many values are given")
         _clause(clause, items[used], checked)
         used += 1
     if used < len(items):
-        raise Mistake(text.at, f"the format has {used} clauses, and {len(items)} values are given")
+        raise CompileError(text.at, f"the format has {used} clauses, and {len(items)} values are given")
 
 
 def _clauses(text: Literal) -> Iterator[str]:
@@ -238,16 +238,16 @@ def _clauses(text: Literal) -> Iterator[str]:
     while (at := text.value.find("%", at)) >= 0:
         found = re.match(r"%(?:%|(?:\.[0-9]+)?([sdfebxXo]))", text.value[at:])
         if found is None:
-            raise Mistake(text.at, f"`{text.value[at : at + 4]}` is no clause of a format")
+            raise CompileError(text.at, f"`{text.value[at : at + 4]}` is no clause of a format")
         if found[1]:
             yield found[1]
         at += found.end()
 
 
-def _clause(letter: str, item: Any, checked: Checked) -> None:
+def _clause(letter: str, item: Any, checked: CheckedExpression) -> None:
     kind = checked.type_at(item.at)
     if kind.name not in _CLAUSES[letter]:
-        raise Mistake(item.at, f"`%{letter}` does not take {kind}")
+        raise CompileError(item.at, f"`%{letter}` does not take {kind}")
     if letter == "s" and isinstance(item, (ListOf, MapOf)):
         inner = item.items if isinstance(item, ListOf) else [part for key, value, _ in item.entries for part in (key, value)]
         for each in inner:

@@ -17,7 +17,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from jobspec.validation import regex, text_formats
 from jobspec.validation.cel import addresses, named_formats, quantities, versions
 from jobspec.validation.cel.adapting import adapted
-from jobspec.validation.cel.checking import DYN, Checked, Mistake
+from jobspec.validation.cel.checking import CheckedExpression, CompileError
+from jobspec.validation.cel.signatures import DYN
 from jobspec.validation.cel.syntax import EXTENSIONS, parse
 
 if TYPE_CHECKING:
@@ -232,9 +233,9 @@ class Program:
         """Raises RuntimeError, with the reason, for an expression that cannot be compiled."""
         tree = parse(text, environment())
         try:
-            checked = Checked(tree, {"self": DYN, "oldSelf": DYN}, {})
-        except Mistake as mistake:
-            raise RuntimeError(f"{tree.position(mistake.at)}: {mistake}") from None
+            checked = CheckedExpression(tree, {"self": DYN, "oldSelf": DYN}, {})
+        except CompileError as error:
+            raise RuntimeError(f"{tree.position(error.at)}: {error}") from None
         self._expression = environment().deserialize(adapted(tree, checked))
 
     def run(self, variables: dict[str, Any]) -> Any:

@@ -1,4 +1,7 @@
-"""The functions of Kubernetes' CEL: what they take, and what they give."""
+"""The types of CEL, and the signatures of the functions that Kubernetes' CEL has.
+
+Follows cel-go common/stdlib and ext, k8s.io/apiserver pkg/cel/environment/base.go (`baseOpts`) and pkg/cel/library, 1.36.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ from typing import NamedTuple
 
 
 class Type(NamedTuple):
-    """A type of CEL; a letter as name is a parameter of a signature, a name with `?` in front one that is to be found out.
+    """A type of CEL, and the types inside it.
 
-    What stands behind a blank in the name tells objects apart.
+    Further kinds of names: one letter is a type parameter of a signature, `?1` a type variable, `object 1` the type of one object.
     """
 
     name: str
@@ -18,26 +21,29 @@ class Type(NamedTuple):
         return f"{self.name}({', '.join(map(str, self.inside))})" if self.inside else self.name.partition(" ")[0]
 
 
+BOOL, DYN, INT, NULL, STRING = (Type(name) for name in ("bool", "dyn", "int", "null", "string"))
+
+
 class Overload(NamedTuple):
-    """One form of a function; the first that a member takes is its target."""
+    """One signature of a function; the first type that a member function takes is that of its target."""
 
     is_member: bool
     takes: tuple[Type, ...]
-    gives: Type
+    result: Type
 
 
 def list_of(inside: Type) -> Type:
-    """The type of a list."""
+    """The type of lists with items of a type."""
     return Type("list", (inside,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """The type of a map."""
+    """The type of maps with keys and values of two types."""
     return Type("map", (key, value))
 
 
 def optional_of(inside: Type) -> Type:
-    """The type of a value that may be absent."""
+    """The type of optional values."""
     return Type("optional", (inside,))
 
 
@@ -64,7 +70,7 @@ _OF_TIMES = (
 )
 _SIZED = ("string", "bytes", "list<A>", "map<A, B>")
 
-#: A function on a target begins with the target's type and a dot.
+#: Name, parameters and result of each overload; a member function has the type of its target before the name.
 _SIGNATURES = [
     *(f"{name}({taken}) {name}" for name, types in _CONVERSIONS.items() for taken in types),
     "type(A) type<A>",
@@ -165,7 +171,7 @@ _SIGNATURES = [
     "format.named(string) optional<format>",
     "format.validate(string) optional<list<string>>",
 ]
-#: Functions whose names have a dot in them, and no target before it.
+#: Functions with a dot in their names that are no members.
 _QUALIFIED = ("strings.quote", "lists.range", "ip.isCanonical", "format.named")
 _NAMESPACES = ("sets", "cel")
 
@@ -181,7 +187,7 @@ def _type(text: str) -> Type:
 
 
 def _split(text: str) -> list[str]:
-    """What stands between the commas outside of angle brackets."""
+    """The types of a list of types: the text split at its commas, those in angle brackets left out."""
     found, depth = [""], 0
     for character in text:
         depth += {"<": 1, ">": -1}.get(character, 0)
@@ -196,10 +202,10 @@ def _table() -> dict[str, list[Overload]]:
     table: dict[str, list[Overload]] = {}
     for signature in _SIGNATURES:
         call, _, taken = signature.partition("(")
-        arguments, _, gives = taken.rpartition(") ")
+        arguments, _, result = taken.rpartition(") ")
         target, _, name = ("", "", call) if _is_qualified(call) else call.rpartition(".")
         takes = tuple(map(_type, ([target] if target else []) + _split(arguments)))
-        table.setdefault(name, []).append(Overload(bool(target), takes, _type(gives)))
+        table.setdefault(name, []).append(Overload(bool(target), takes, _type(result)))
     return table
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobspec.validation.cel import constants, syntax
-from jobspec.validation.cel.checking import DYN, STRING, Checked, Mistake
+from jobspec.validation.cel.checking import CheckedExpression, CompileError
 from jobspec.validation.cel.paths import RESOURCE, spellings
-from jobspec.validation.cel.signatures import Type, list_of, map_of, optional_of
+from jobspec.validation.cel.signatures import DYN, STRING, Type, list_of, map_of, optional_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -18,18 +18,18 @@ _TEXTS = {"byte": "bytes", "duration": "duration", "date": "timestamp", "date-ti
 _SCALARS = {"boolean": "bool", "integer": "int", "number": "double"}
 
 
-class Expression(NamedTuple):
+class Compilation(NamedTuple):
     """What is known of an expression on a value."""
 
-    complaint: str = ""
+    error: str = ""
     """Why a server does not take it; empty where it does."""
-    compares: bool = False
+    uses_old_self: bool = False
     """It uses `oldSelf`."""
     is_too_deep: bool = False
     """Nobody looked at it, since the library does not go so deep."""
 
 
-class Types:
+class SchemaTypes:
     """The types of the values of a schema, and of those inside of it."""
 
     def __init__(self, schema: Schema, *, is_resource: bool = True) -> None:
@@ -37,26 +37,26 @@ class Types:
         self._kinds: dict[int, Type | None] = {}
         self._kind(schema, is_resource=is_resource)
 
-    def of(self, schema: Schema) -> Types | None:
+    def of(self, schema: Schema) -> SchemaTypes | None:
         """The types of a schema inside: these, or types of its own where these do not name it; None where it is nothing to CEL."""
-        types = self if id(schema) in self._kinds else Types(schema, is_resource=False)
+        types = self if id(schema) in self._kinds else SchemaTypes(schema, is_resource=False)
         return types if types._kinds[id(schema)] is not None else None
 
-    def expression(self, text: str, schema: Schema, *, gives: str, optional: bool) -> Expression:
+    def expression(self, text: str, schema: Schema, *, gives: str, optional: bool) -> Compilation:
         """What a server has against an expression on a value of *schema*; with *optional*, `oldSelf` is an optional value."""
         kind = self._kinds[id(schema)]
         assert kind is not None
         try:
             tree = syntax.parse(text)
         except RuntimeError as error:
-            return Expression(is_too_deep=True) if syntax.is_too_deep(error) else Expression(_first(str(error)))
+            return Compilation(is_too_deep=True) if syntax.is_too_deep(error) else Compilation(_first(str(error)))
         try:
-            checked = Checked(tree, {"self": kind, "oldSelf": optional_of(kind) if optional else kind}, self._fields)
+            checked = CheckedExpression(tree, {"self": kind, "oldSelf": optional_of(kind) if optional else kind}, self._fields)
             constants.check_constants(checked)
-        except Mistake as mistake:
-            return Expression(f"{tree.position(mistake.at)}: {mistake}")
-        wrong = "" if checked.gives == Type(gives) else f"it gives {checked.gives}, not {gives}"
-        return Expression(wrong, compares="oldSelf" in checked.uses)
+        except CompileError as mistake:
+            return Compilation(f"{tree.position(mistake.at)}: {mistake}")
+        wrong = "" if checked.result == Type(gives) else f"it gives {checked.result}, not {gives}"
+        return Compilation(wrong, uses_old_self="oldSelf" in checked.variables)
 
     def _kind(self, schema: Schema, *, is_resource: bool = False) -> Type | None:
         """What values of a schema are to CEL; None for what it does not see."""
@@ -90,6 +90,6 @@ class Types:
         return own
 
 
-def _first(complaint: str) -> str:
+def _first(error: str) -> str:
     """The first line of the library's words, without what frames it."""
-    return complaint.splitlines()[0].rpartition("<input>:")[2] or complaint.splitlines()[0]
+    return error.splitlines()[0].rpartition("<input>:")[2] or error.splitlines()[0]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
-    from jobspec.validation.cel.types import Types
+    from jobspec.validation.cel.types import SchemaTypes
 
     Schema = dict[str, Any]
 
@@ -23,13 +23,13 @@ def problems(schema: Schema, wrong_at: Sequence[Path] = ()) -> Iterator[Problem]
     if not ruled:
         return
     try:
-        from jobspec.validation.cel.types import Types
+        from jobspec.validation.cel.types import SchemaTypes
     except ImportError:
         message = "nobody looked at the rules: the CEL library is not installed (cel-expr-python)"
         yield Problem("rule-not-evaluated", (*ruled[0][0], RULES), message)
         return
     for path, node, place in ruled:
-        for at, inner, around, types in _typed(node, path, place, Types(node, is_resource=place.is_root)):
+        for at, inner, around, types in _typed(node, path, place, SchemaTypes(node, is_resource=place.is_root)):
             if not any(other[: len(at)] == at for other in wrong_at):
                 for index, rule in enumerate(inner.get(RULES) or ()):
                     yield from _of_rule(rule, inner, types, around, (*at, RULES, index))
@@ -44,7 +44,7 @@ def _outermost(schema: Schema, path: Path, place: Place) -> Iterator[tuple[Path,
             yield from _outermost(child, at, inside)
 
 
-def _typed(schema: Schema, path: Path, place: Place, types: Types | None) -> Iterator[tuple[Path, Schema, Place, Types | None]]:
+def _typed(schema: Schema, path: Path, place: Place, types: SchemaTypes | None) -> Iterator[tuple[Path, Schema, Place, SchemaTypes | None]]:
     """A schema and those inside of it, each with the types of its values; None where it, or one around it, is nothing to CEL."""
     types = types and types.of(schema)
     yield path, schema, place, types
@@ -52,7 +52,7 @@ def _typed(schema: Schema, path: Path, place: Place, types: Types | None) -> Ite
         yield from _typed(child, at, inside, types)
 
 
-def _of_rule(rule: dict[str, Any], schema: Schema, types: Types | None, place: Place, path: Path) -> Iterator[Problem]:
+def _of_rule(rule: dict[str, Any], schema: Schema, types: SchemaTypes | None, place: Place, path: Path) -> Iterator[Problem]:
     if types is None:
         yield wrong((*path, "rule"), "the rule does not compile: the schema does not say what the value is")
         return
@@ -60,17 +60,17 @@ def _of_rule(rule: dict[str, Any], schema: Schema, types: Types | None, place: P
     found = types.expression(rule["rule"], schema, gives="bool", optional=optional)
     if found.is_too_deep:
         yield Problem("rule-not-evaluated", (*path, "rule"), "nobody looked at the rule: the CEL library does not go so deep")
-    elif found.complaint:
-        yield wrong((*path, "rule"), f"the rule does not compile: {found.complaint}")
-    elif found.compares and place.uncorrelated:
+    elif found.error:
+        yield wrong((*path, "rule"), f"the rule does not compile: {found.error}")
+    elif found.uses_old_self and place.uncorrelated:
         message = "`oldSelf` cannot be used here: nothing tells which item of the list is the old one"
         yield wrong((*path, "rule"), message, "make the list a map: `x-kubernetes-list-type: map`")
-    elif rule.get("optionalOldSelf") is not None and not found.compares:
+    elif rule.get("optionalOldSelf") is not None and not found.uses_old_self:
         yield wrong((*path, "optionalOldSelf"), "it needs a rule that uses `oldSelf`")
-    if not found.complaint and rule.get("messageExpression"):
+    if not found.error and rule.get("messageExpression"):
         said = types.expression(rule["messageExpression"], schema, gives="string", optional=optional)
         if said.is_too_deep:
             message = "nobody looked at the expression: the CEL library does not go so deep"
             yield Problem("rule-not-evaluated", (*path, "messageExpression"), message)
-        elif said.complaint:
-            yield wrong((*path, "messageExpression"), f"the expression does not compile: {said.complaint}")
+        elif said.error:
+            yield wrong((*path, "messageExpression"), f"the expression does not compile: {said.error}")
