@@ -96,6 +96,7 @@ WITHIN = {
         "cel.assignability",
         "cel.checking",
         "cel.constants",
+        "cel.validators",
         "cel.adapting",
         "cel.library",
         "cel.types",

@@ -21,7 +21,7 @@ def test_expressions_are_refused_where_they_are_expected_to_be(name: str) -> Non
     types = SchemaTypes(schema)
     found = {}
     for text, expected in cel_growth.expressions(name):
-        said = types.expression(text, schema, gives=gives, optional=optional)
+        said = types.compile(text, schema, result=gives, optional_old_self=optional)
         refused = bool(said.error) or (optional and not said.uses_old_self)
         if refused != expected:
             found[text] = said.error or "taken"
@@ -43,13 +43,13 @@ def test_expressions_are_refused_where_they_are_expected_to_be(name: str) -> Non
 )
 def test_a_complaint_says_what_does_not_fit_and_where(text: str, complaint: str) -> None:
     schema = cel_growth.schema()
-    assert SchemaTypes(schema).expression(text, schema, gives="bool", optional=False).error == complaint
+    assert SchemaTypes(schema).compile(text, schema, result="bool", optional_old_self=False).error == complaint
 
 
 @pytest.mark.parametrize("text", ["+".join(["1"] * 60) + " == 1", "(" * 150 + "true" + ")" * 150])
 def test_what_is_too_deep_for_the_library_is_not_said_to_be_wrong(text: str) -> None:
     schema = cel_growth.schema()
-    found = SchemaTypes(schema).expression(text, schema, gives="bool", optional=False)
+    found = SchemaTypes(schema).compile(text, schema, result="bool", optional_old_self=False)
     assert (found.error, found.is_too_deep) == ("", True)
 
 

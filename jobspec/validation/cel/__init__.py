@@ -1,1 +1,1 @@
-"""The CEL rules of other people's CRDs."""
+"""CEL, the language of rules in CRDs: parse, type-check and evaluate expressions."""

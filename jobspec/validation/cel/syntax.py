@@ -33,7 +33,7 @@ _TOO_DEEP = "recursion limit exceeded"
 
 
 class Literal(NamedTuple):
-    """A constant; *kind* is the name of its type."""
+    """A constant; *kind* is the name of its type. *at* is the number of the node, here and in all others."""
 
     at: int
     kind: str
@@ -41,14 +41,14 @@ class Literal(NamedTuple):
 
 
 class Name(NamedTuple):
-    """A variable, or the name of a type."""
+    """An identifier: a variable, or the name of a type."""
 
     at: int
     name: str
 
 
 class Select(NamedTuple):
-    """`operand.field`, or with *is_test* `has(operand.field)`."""
+    """`operand.field`, or `has(operand.field)` with *is_test*."""
 
     at: int
     operand: Any
@@ -57,7 +57,7 @@ class Select(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A function on a target or without one; operators are functions such as `_+_`."""
+    """A call of a function, or of a member function on *target*; operators are functions with names such as `_+_`."""
 
     at: int
     function: str
@@ -66,7 +66,7 @@ class Call(NamedTuple):
 
 
 class ListOf(NamedTuple):
-    """A list; *optional* are the numbers of the items that may be left out."""
+    """A list; *optional* are the indices of the items written with `?`, which may be absent."""
 
     at: int
     items: tuple[Any, ...]
@@ -74,14 +74,14 @@ class ListOf(NamedTuple):
 
 
 class MapOf(NamedTuple):
-    """A map: each key with its value, and whether it may be left out."""
+    """A map: each entry is a key, a value, and whether it is written with `?`, so that it may be absent."""
 
     at: int
     entries: tuple[tuple[Any, Any, bool], ...]
 
 
 class Message(NamedTuple):
-    """A message of protobuf, by the name of its type, with the values of its fields."""
+    """A protobuf message, constructed from the values of its fields; *name* is that of its type."""
 
     at: int
     name: str
@@ -89,7 +89,11 @@ class Message(NamedTuple):
 
 
 class Comprehension(NamedTuple):
-    """A loop, which is what `all` and its like are made of: *result* is in terms of what each step made of *start*."""
+    """The loop that a macro such as `all` is expanded to.
+
+    The accumulator *result_name* begins as *start*, and becomes *step* for each item of *source* while *condition* holds; *result* is
+    the value of the loop.
+    """
 
     at: int
     variables: tuple[str, ...]
@@ -102,7 +106,7 @@ class Comprehension(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """A parsed expression: its syntax tree, its text, the offset in the text of each node, and the message that the library made."""
+    """A parsed expression: its nodes, its text, the offset of each node in the text, and the library's own message."""
 
     root: Any
     text: str

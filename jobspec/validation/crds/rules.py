@@ -57,7 +57,7 @@ def _of_rule(rule: dict[str, Any], schema: Schema, types: SchemaTypes | None, pl
         yield wrong((*path, "rule"), "the rule does not compile: the schema does not say what the value is")
         return
     optional = bool(rule.get("optionalOldSelf"))
-    found = types.expression(rule["rule"], schema, gives="bool", optional=optional)
+    found = types.compile(rule["rule"], schema, result="bool", optional_old_self=optional)
     if found.is_too_deep:
         yield Problem("rule-not-evaluated", (*path, "rule"), "nobody looked at the rule: the CEL library does not go so deep")
     elif found.error:
@@ -68,7 +68,7 @@ def _of_rule(rule: dict[str, Any], schema: Schema, types: SchemaTypes | None, pl
     elif rule.get("optionalOldSelf") is not None and not found.uses_old_self:
         yield wrong((*path, "optionalOldSelf"), "it needs a rule that uses `oldSelf`")
     if not found.error and rule.get("messageExpression"):
-        said = types.expression(rule["messageExpression"], schema, gives="string", optional=optional)
+        said = types.compile(rule["messageExpression"], schema, result="string", optional_old_self=optional)
         if said.is_too_deep:
             message = "nobody looked at the expression: the CEL library does not go so deep"
             yield Problem("rule-not-evaluated", (*path, "messageExpression"), message)
