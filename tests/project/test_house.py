@@ -98,6 +98,7 @@ WITHIN = {
         "cel.constants",
         "cel.validators",
         "cel.adapting",
+        "cel.functions",
         "cel.library",
         "cel.types",
         "cel.evaluation",

@@ -1,4 +1,8 @@
-"""IP addresses, networks and URLs in CEL: each a map of one text, in a form such that equal ones are equal maps."""
+"""IP addresses, networks (CIDR) and URLs in CEL.
+
+Follows k8s.io/apiserver pkg/cel/library ip.go, cidr.go and urls.go, 1.36. Each value is a map with one string, which is the same for equal
+values.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ _LOCAL_MULTICAST = ip_network("224.0.0.0/24")
 
 
 def ip(text: str) -> Address:
-    """The address that a text stands for. Raises ValueError for what is none, or has a zone or an IPv4 address inside."""
+    """Parse an IP address. Raises ValueError for other texts, and for addresses with a zone or an embedded IPv4 address."""
     return {"ip": str(_parsed(text))}
 
 
@@ -30,12 +34,12 @@ def _parsed(text: str) -> IPv4Address | IPv6Address:
 
 
 def is_canonical(text: str) -> bool:
-    """Whether an address is written as the server writes it. Raises ValueError for what is none."""
+    """Whether an address is written in its canonical form. Raises ValueError for a text that is no address."""
     return ip(text)["ip"] == text
 
 
 def family(one: Address) -> int:
-    """4 or 6."""
+    """The IP version: 4 or 6."""
     return ip_address(one["ip"]).version
 
 
@@ -45,17 +49,17 @@ def is_unspecified(one: Address) -> bool:
 
 
 def is_loopback(one: Address) -> bool:
-    """Whether it means the host itself."""
+    """Whether it is a loopback address."""
     return ip_address(one["ip"]).is_loopback
 
 
 def is_link_local(one: Address) -> bool:
-    """Whether it means one host on the link."""
+    """Whether it is a link-local unicast address."""
     return ip_address(one["ip"]).is_link_local
 
 
 def is_link_local_multicast(one: Address) -> bool:
-    """Whether it means many hosts on the link."""
+    """Whether it is a link-local multicast address."""
     address = ip_address(one["ip"])
     if isinstance(address, IPv4Address):
         return address in _LOCAL_MULTICAST
@@ -63,13 +67,13 @@ def is_link_local_multicast(one: Address) -> bool:
 
 
 def is_global_unicast(one: Address) -> bool:
-    """Whether it means one host, and not just on the link; private ones are among it."""
+    """Whether it is a global unicast address, as Go counts them: private addresses are."""
     address = ip_address(one["ip"])
     return not (address == _BROADCAST or address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local)
 
 
 def cidr(text: str) -> Address:
-    """The network, or the address in one, that a text stands for. Raises ValueError for what is none."""
+    """Parse a network such as `10.0.0.1/8`; its host bits are kept. Raises ValueError for other texts."""
     address, _, length = text.partition("/")
     _parsed(address)
     if not re.fullmatch("0|[1-9][0-9]*", length, re.ASCII):
@@ -78,47 +82,47 @@ def cidr(text: str) -> Address:
 
 
 def contains_ip(network: Address, other: Address | str) -> bool:
-    """Whether an address is in a network."""
+    """Whether a network contains an address."""
     found = ip(other) if isinstance(other, str) else other
     return ip_address(found["ip"]) in ip_network(network["cidr"], strict=False)
 
 
 def contains_cidr(network: Address, other: Address | str) -> bool:
-    """Whether a network is in another."""
+    """Whether a network contains another network."""
     found = cidr(other) if isinstance(other, str) else other
     outer, inner = ip_network(network["cidr"], strict=False), ip_network(found["cidr"], strict=False)
     return outer.version == inner.version and inner.subnet_of(outer)  # type: ignore[arg-type]  # both are of one version
 
 
 def address_of(one: Address) -> Address:
-    """The address in a network's text."""
+    """The address of a network, host bits included."""
     return {"ip": one["cidr"].partition("/")[0]}
 
 
 def prefix_length(one: Address) -> int:
-    """How many bits of addresses a network fixes."""
+    """The prefix length of a network in bits."""
     return int(one["cidr"].partition("/")[2])
 
 
 def masked(one: Address) -> Address:
-    """A network without what its address has besides."""
+    """A network with its host bits set to zero."""
     return {"cidr": str(ip_network(one["cidr"], strict=False))}
 
 
 def text_of(one: Address) -> str:
-    """An address or a network as the server writes it."""
+    """The canonical text of an address or a network."""
     return one.get("ip") or one["cidr"]
 
 
 def url(text: str) -> Address:
-    """The URL that a text is. Raises ValueError for what is none."""
+    """Parse a URL. Raises ValueError for other texts."""
     if not text_formats.is_uri(text):
         raise ValueError(f"{text} is no URL")
     return {"url": text}
 
 
 def part(name: str) -> Callable[[Address], str]:
-    """What gives a URL's part."""
+    """A function that gives one part of a URL: scheme, host, hostname, port or path."""
 
     def find(one: Address) -> str:
         from urllib.parse import urlsplit
@@ -140,7 +144,7 @@ def _escaped(path: str) -> str:
 
 
 def query(one: Address) -> dict[str, list[str]]:
-    """What a URL asks for."""
+    """The query parameters of a URL, each with its values."""
     from urllib.parse import parse_qs, urlsplit
 
     return parse_qs(urlsplit(one["url"]).query, keep_blank_values=True)

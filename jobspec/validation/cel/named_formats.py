@@ -1,4 +1,7 @@
-"""The formats that rules name, as `format.dns1123Label()`: what each asks of a text."""
+"""The named formats of CEL, such as `format.dns1123Label()`.
+
+Follows k8s.io/apiserver pkg/cel/library/format.go, 1.36.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _TEXTS = ("uri", "uuid", "byte", "date", "datetime")
 
 
 def _as_prefix(check: Check) -> Check:
-    """The check of what a name begins with, which may end with a dash."""
+    """The check of a name's prefix, which may end with a dash."""
     return lambda text: check(metadata.masked(text))
 
 
@@ -23,7 +26,7 @@ def _as_format(name: str) -> Check:
     return lambda text: "" if CHECKS[name](text) else f"it has not the format `{name}`"
 
 
-#: Why a text has not the format, empty where it has.
+#: The check of each format: why a text is not of that format, empty where it is.
 FORMATS: dict[str, Check] = {
     "dns1123Label": metadata.bad_label_name,
     "dns1123Subdomain": metadata.bad_subdomain,
@@ -38,11 +41,11 @@ FORMATS: dict[str, Check] = {
 
 
 def named(name: str) -> dict[str, str]:
-    """The format of that name as a value of CEL, empty where there is none."""
+    """The format of that name as a value of CEL, empty for an unknown name."""
     return {"format": name} if name in FORMATS else {}
 
 
 def validate(format_: dict[str, str], text: str) -> list[str]:
-    """What a format has against a text."""
+    """Why a text is not of a format; empty where it is."""
     why = FORMATS[format_["format"]](text)
     return [why] if why else []

@@ -1,7 +1,8 @@
-"""Kubernetes' quantities in CEL: each a map of its number and of whether the server holds it as an integer.
+"""Quantities in CEL: maps with a number, and a flag that says whether `isInteger` holds.
 
-The server holds a quantity as an integer of 64 bits and a power of ten as long as its text is short, and only then tells it for an
-integer. The flag is 1 or 1.0, which are equal to CEL, so that quantities are equal where their numbers are.
+Follows k8s.io/apiserver pkg/cel/library/quantity.go and `ParseQuantity`, k8s.io/apimachinery pkg/api/resource, 1.36. The server stores a
+quantity as a 64-bit integer and a power of ten if its text is short, and `isInteger` holds for such quantities only. The flag is 1 or
+1.0: both are equal in CEL, so quantities with the same number are equal, whatever their flags.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _SHORT, _SHORT_BINARY = 18, 14  # digits
 
 
 def quantity(text: str) -> Quantity:
-    """The quantity that a text stands for. Raises ValueError for what is none; blanks around it are dropped in JSON only."""
+    """Parse a quantity. Raises ValueError for other texts, also for a quantity with blanks around it."""
     if text.strip() != text or not formats.is_parsed_quantity(text):
         raise ValueError(f"{text} is no quantity")
     digits, suffix = _split(text)
@@ -40,7 +41,7 @@ def quantity(text: str) -> Quantity:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """The number of a quantity and its suffix."""
+    """The digits of a quantity, with sign and point, and its suffix."""
     end = next((index for index, character in enumerate(text) if character not in "+-.0123456789"), len(text))
     return text[:end], text[end:]
 
@@ -68,34 +69,34 @@ def _made(number: Decimal, *, is_integer: bool) -> Quantity:
 
 
 def number_of(one: Quantity) -> Decimal:
-    """The number of a quantity."""
+    """The value of a quantity."""
     return Decimal(str(one["quantity"]))
 
 
 def sign(one: Quantity) -> int:
-    """-1, 0 or 1."""
+    """The sign of a quantity: -1, 0 or 1."""
     return (number_of(one) > 0) - (number_of(one) < 0)
 
 
 def is_integer(one: Quantity) -> bool:
-    """Whether the server tells the quantity for an integer."""
+    """Whether the server stores the quantity as an integer."""
     return isinstance(one["integer"], int)
 
 
 def as_integer(one: Quantity) -> int:
-    """The integer that a quantity is. Raises ValueError where it is none."""
+    """The value of a quantity as an integer. Raises ValueError where it is not stored as one."""
     if not is_integer(one):
         raise ValueError("cannot convert value to integer")
     return int(number_of(one))
 
 
 def as_float(one: Quantity) -> float:
-    """The number of a quantity, as near as a fraction of 64 bits is."""
+    """The value of a quantity as a 64-bit float, rounded."""
     return float(number_of(one))
 
 
 def sum_with(factor: int) -> Callable[[Quantity, Quantity | int], Quantity]:
-    """What adds a quantity, or an integer, to another as often as *factor* says."""
+    """A function that adds *factor* times a quantity or an integer to a quantity: `add` for 1, `sub` for -1."""
 
     def add(one: Quantity, other: Quantity | int) -> Quantity:
         more = _made(Decimal(other), is_integer=True) if isinstance(other, int) else other

@@ -1,4 +1,7 @@
-"""Semantic versions in CEL: each a map of its text without what does not count."""
+"""Semantic versions in CEL: maps with the text of the version, build metadata removed.
+
+Follows k8s.io/apiserver pkg/cel/library/semverlib.go, 1.36, and github.com/blang/semver.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _UINT64 = 1 << 64
 
 
 def semver(text: str, lenient: bool = False) -> Version:  # noqa: FBT001, FBT002 (CEL has no keywords)
-    """The version that a text stands for; *lenient* takes `v1.2` and `01.2.3`. Raises ValueError for what is none."""
+    """Parse a version; *lenient* also takes `v1.2` and `01.2.3`. Raises ValueError for other texts."""
     full = _completed(text) if lenient else text
     numbers = full.partition("+")[0].partition("-")[0]
     if not re.fullmatch(_VERSION, full, re.ASCII) or any(int(number) >= _UINT64 for number in numbers.split(".")):
@@ -26,7 +29,7 @@ def semver(text: str, lenient: bool = False) -> Version:  # noqa: FBT001, FBT002
 
 
 def _completed(text: str) -> str:
-    """A version with three numbers, none of which begins with a zero too many."""
+    """A lenient version in its full form: three numbers without leading zeros."""
     parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
     if len(parts) < 3 and re.search("[+-]", parts[-1]):
         raise ValueError(f"{text} is too short for what stands after its numbers")
@@ -39,7 +42,7 @@ def _without_zeros(part: str) -> str:
 
 
 def precedence(version: Version) -> tuple[Any, ...]:
-    """What versions are ordered by: a release comes after what is before it."""
+    """The sort key of a version: a pre-release comes before its release."""
     numbers, _, before = version["semver"].partition("-")
     parts = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in before.split(".")] if before else []
     return (*map(int, numbers.split(".")), not before, parts)
