@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec import kinds
 from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     Judgement = Literal["valid", "invalid", "partly", "unknown"]
 
 #: The kinds of objects that webhooks look up for other objects.
-LOOKED_UP = ("TrainingRuntime", "ClusterTrainingRuntime", "PriorityClass")
+LOOKED_UP = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME, kinds.PRIORITY_CLASS)
 
 
 class Judged:
@@ -64,7 +65,7 @@ class Judged:
     @property
     def can_be_looked_up(self) -> bool:
         """Whether the document is an accepted object of a kind that webhooks look up."""
-        return self.document.kind in LOOKED_UP and self.status in ("valid", "partly")
+        return self.document.group_kind in LOOKED_UP and self.status in ("valid", "partly")
 
 
 def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = ()) -> list[Judged]:
@@ -77,16 +78,16 @@ def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[
         return judged
     from jobspec.admission.webhooks import Objects
 
-    judged = [each if each.document.kind == "TrainJob" else by_webhooks(each, Objects(), cluster) for each in judged]
+    judged = [each if each.document.group_kind == kinds.TRAINJOB else by_webhooks(each, Objects(), cluster) for each in judged]
     objects = objects_beside(judged, cluster)
-    return [by_webhooks(each, objects, cluster) if each.document.kind == "TrainJob" else each for each in judged]
+    return [by_webhooks(each, objects, cluster) if each.document.group_kind == kinds.TRAINJOB else each for each in judged]
 
 
 def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
     """What webhooks can look up for the documents of one file: what stands in it, and the cluster's own objects."""
     from jobspec.admission.webhooks import Objects
 
-    found = [each for each in judged if each.document.kind in LOOKED_UP]
+    found = [each for each in judged if each.document.group_kind in LOOKED_UP]
     accepted = [each.document for each in found if each.can_be_looked_up]
     refused = [each.document for each in found if not each.can_be_looked_up]
     return Objects(accepted, cluster.objects, refused=refused, closed=cluster.closed)
@@ -95,13 +96,13 @@ def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
 def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
     old = cluster.stored.of(document) if cluster.stored else None
     seen = document
-    found = verdict(document, cluster.target, kinds=cluster.custom_kinds, old=old)
-    if cluster.webhooks and (found.status == "invalid" or document.kind == "JobSet"):
+    found = verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
+    if cluster.webhooks and (found.status == "invalid" or document.group_kind == kinds.JOBSET):
         from jobspec.admission.defaulting import is_rewritten, rewritten
 
         seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, update=old is not None) else document
         if seen is not document:
-            found = verdict(seen, cluster.target, kinds=cluster.custom_kinds, old=old)
+            found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
     return Judged(document, found.refused() if broken and found.status != "unknown" else found, rewritten=seen, old=old)
 
 
@@ -129,4 +130,4 @@ def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
 
 def name_of(document: Document) -> Name:
     """What webhooks look an object up by; a namespace counts only for what has one."""
-    return document.kind, document.namespace if document.kind == "TrainingRuntime" else "", document.name
+    return document.group_kind, document.namespace if document.group_kind == kinds.TRAINING_RUNTIME else "", document.name

@@ -6,8 +6,8 @@ distinct shape stands once and names others by their index; the kind's own is th
 
 from __future__ import annotations
 
-from jobspec import data
-from jobspec.targets import KINDS, schema_path
+from jobspec import data, kinds
+from jobspec.targets import schema_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,10 +148,10 @@ _loaded: dict[str, Shape] = {}
 
 def load(api_version: str, kind: str, target: Target) -> Shape | None:
     """The shape of a kind at *target*; None for a kind that jobspec has no schema of."""
-    component = KINDS.get((api_version, kind))
-    if component is None:
+    known = kinds.find(api_version, kind)
+    if not known or not known.component:
         return None
-    name = schema_path(component, target[component], api_version, kind)
+    name = schema_path(known.component, target[known.component], api_version, kind)
     if name not in _loaded:
         _loaded[name] = link(data.load(data.path("schemas", "compiled", *name.split("/")))["shapes"])
     return _loaded[name]

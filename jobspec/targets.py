@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import JobspecError
+from jobspec.kinds import with_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,17 +37,8 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
     "jobspec": {"1": {"kubernetes": "0.36.3"}},
 }
 
-#: (apiVersion, kind) -> the component whose release decides about its schema.
-KINDS: dict[tuple[str, str], str] = {
-    ("kubeflow.org/v1", "PyTorchJob"): "training-operator",
-    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): "trainer",
-    ("trainer.kubeflow.org/v1alpha1", "TrainingRuntime"): "trainer",
-    ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime"): "trainer",
-    ("jobset.x-k8s.io/v1alpha2", "JobSet"): "jobset",
-    ("v1", "PersistentVolumeClaim"): "kubernetes",
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): "kubernetes",
-    ("jobspec.dev/v1alpha1", "Overlay"): "jobspec",
-}
+#: (apiVersion, kind) -> the component whose release decides about its schema, of the kinds that have one.
+KINDS: dict[tuple[str, str], str] = {(version, kind.name): kind.component for kind in with_schema() for version in kind.api_versions}
 
 #: The components that a user may choose a release of. JobSet's follows from the trainer's unless it is chosen, too.
 OPERATORS = ("training-operator", "trainer", "jobset")

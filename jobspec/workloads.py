@@ -47,15 +47,13 @@ class Workload:
         """On an update: the stored object; None on a create."""
 
 
-TRAINJOB = ("trainer.kubeflow.org/v1alpha1", "TrainJob")
-
 #: (apiVersion, kind) -> its roles, in the order in which the operator ranks them.
 KINDS: dict[tuple[str, str], tuple[Role, ...]] = {
     ("kubeflow.org/v1", "PyTorchJob"): (
         Role("master", ("spec", "pytorchReplicaSpecs", Key("Master"), "template"), "pytorch"),
         Role("worker", ("spec", "pytorchReplicaSpecs", Key("Worker"), "template"), "pytorch"),
     ),
-    TRAINJOB: (Role("node", (), "node"),),
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): (Role("node", (), "node"),),
 }
 
 

@@ -90,6 +90,15 @@ def test_a_misspelt_kind_of_ours_is_never_skipped(tmp_path: Path) -> None:
         assert (done.returncode, "[unknown-kind]" in done.stdout) == (1, True)
 
 
+def test_a_kind_of_another_group_with_the_name_of_ours_is_skipped(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB.replace("kubeflow.org/v1", "example.com/v1")})
+    for arguments in (["--skip-unknown", "job.yaml"], ["."]):
+        done = run_here("validate", *arguments, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (0, f"1 document: 1 skipped {RELEASES}\n")
+    done = run_here("validate", "job.yaml", cwd=tmp_path)
+    assert (done.returncode, "[unknown-kind]" in done.stdout, "hint" in done.stdout) == (1, True, False)
+
+
 def test_the_json_report_of_validate(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": f"{CONFIG}---\n# nothing\n---\n{BAD}"})
     done = run("validate", "-o", "json", "job.yaml", cwd=tmp_path)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.documents.document import Document
+from jobspec.kinds import JOBSET, TRAINJOB
 from jobspec.targets import reached
 from jobspec.validation.formats import is_parsed_quantity, is_quantity
-from jobspec.workloads import TRAINJOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from jobspec.shapes import Shape
     from jobspec.targets import Target
 
-_JOBSET = ("jobset.x-k8s.io/v1alpha2", "JobSet")
 _ZEROS = {"string": "", "integer": 0, "boolean": False, "int-or-string": 0}
 _STRUCTS = ("JobSpec", "PodSpec")  # optional, and no pointers in Go: written even where they are absent
 _POINTERS = ("ScaleIOVolumeSource",)  # what they require is a pointer, which stays absent
@@ -28,8 +27,8 @@ _POINTERS = ("ScaleIOVolumeSource",)  # what they require is a pointer, which st
 
 def is_rewritten(document: Document, target: Target, *, update: bool) -> bool:
     """Whether a mutating webhook sees documents of this kind: JobSet's on a create, the trainer's from 2.2 on."""
-    pair = (document.api_version, document.kind)
-    return (pair == _JOBSET and not update) or (pair == TRAINJOB and reached(target["trainer"], "2.2.0"))
+    kind = document.group_kind
+    return (kind == JOBSET and not update) or (kind == TRAINJOB and reached(target["trainer"], "2.2.0"))
 
 
 def rewritten(document: Document, target: Target) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.admission.rule import Finding
-from jobspec.validation.metadata import MAX_PREFIX, bad_dns1035_label, bad_subdomain
+from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain, made_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def name_of(workload: Workload) -> tuple[str, str]:
     metadata = workload.document.data["metadata"]
     if metadata.get("name"):
         return metadata["name"], "name"
-    return metadata["generateName"][:MAX_PREFIX] + "xxxxx", "generateName"
+    return made_name(metadata["generateName"]), "generateName"
 
 
 def bad_manager(name: str) -> str:

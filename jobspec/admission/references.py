@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.admission import trainjob
 from jobspec.admission.rule import Finding
 from jobspec.admission.webhooks import Answer, diagnostic, told
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import Reference, is_meant, replicated_jobs, runtime_of, shipped
 from jobspec.workloads import Workload, value_at
 
@@ -39,11 +40,11 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
     absent = [diagnostic(job, _RULE, _no_priority_class(name, objects)) for name in missing]
     found = told(trainjob.rules_for(job), workload, target)
-    return Answer([*alone, *found, *absent], [*wanted, *(("PriorityClass", "", name) for name in missing)])
+    return Answer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 
 
 def _runtime_name(ref: Reference, job: Document) -> Name:
-    return ref.kind, job.namespace if ref.kind == "TrainingRuntime" else "", ref.name
+    return ref.group_kind, job.namespace if ref.group_kind == TRAINING_RUNTIME else "", ref.name
 
 
 def _refused(ref: Reference) -> Finding:
@@ -54,11 +55,11 @@ def _refused(ref: Reference) -> Finding:
 def _no_runtime(ref: Reference, target: Target, objects: Objects) -> Finding:
     from jobspec.validation.wording import closest
 
-    known = [document.name for document in (*objects.beside, *objects.given) if document.kind == ref.kind]
-    known += shipped(target) if ref.kind == "ClusterTrainingRuntime" else ()
+    known = [document.name for document in (*objects.beside, *objects.given) if document.group_kind == ref.group_kind]
+    known += shipped(target) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else ()
     outcome = "the server refuses the job" if objects.closed else "nobody can check the job against it"
     message = f"there is no {ref.kind} `{ref.name}` in this file, in another given one or in trainer {target['trainer']}, so {outcome}"
-    if ref.kind == "TrainingRuntime" and ref.name in shipped(target):
+    if ref.group_kind == TRAINING_RUNTIME and ref.name in shipped(target):
         hint = "leave `kind` out: what the trainer ships is of the kind ClusterTrainingRuntime"
     else:
         hint = closest(ref.name, known) or "give its file, too"
@@ -68,7 +69,7 @@ def _no_runtime(ref: Reference, target: Target, objects: Objects) -> Finding:
 
 def _field(ref: Reference) -> str:
     """How the webhook spells the reference."""
-    return "spec.RuntimeRef" if ref.kind == "ClusterTrainingRuntime" else "spec.runtimeRef"
+    return "spec.RuntimeRef" if ref.group_kind == CLUSTER_TRAINING_RUNTIME else "spec.runtimeRef"
 
 
 def _priority_classes(runtime: Document) -> Iterator[str]:
@@ -84,7 +85,7 @@ def _priority_classes(runtime: Document) -> Iterator[str]:
 
 
 def _is_there(priority_class: str, objects: Objects) -> bool:
-    return any(each.kind == "PriorityClass" and each.name == priority_class for each in (*objects.beside, *objects.given))
+    return any(each.group_kind == PRIORITY_CLASS and each.name == priority_class for each in (*objects.beside, *objects.given))
 
 
 def _no_priority_class(name: str, objects: Objects) -> Finding:

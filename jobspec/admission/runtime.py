@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.admission.decoding import undecodable_value
 from jobspec.admission.rule import Finding, Rule
 from jobspec.diagnostics import Key
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import ANCESTOR, ancestor
 from jobspec.targets import reached
 from jobspec.workloads import items_at, value_at
@@ -30,7 +31,7 @@ def _unwatched(workload: Workload, target: Target) -> bool:
     """Whether the webhook is not asked: from 2.3 on a label turns it off, and it never looks at updates of a TrainingRuntime."""
     data = workload.document.data
     off = value_at(data, _VALIDATION) == "disabled" and reached(target["trainer"], "2.3.0")
-    return off or (workload.old is not None and workload.document.kind == "TrainingRuntime")
+    return off or (workload.old is not None and workload.document.group_kind == TRAINING_RUNTIME)
 
 
 def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -61,7 +62,7 @@ def ancestor_container(workload: Workload, target: Target) -> Iterator[Finding]:
 def deprecated_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
     """A ClusterTrainingRuntime labelled as deprecated will be removed in a later release. Move its jobs to another one."""
     cluster = workload.runtime or workload.document
-    if cluster.kind != "ClusterTrainingRuntime" or value_at(cluster.data, _SUPPORT) != "deprecated":
+    if cluster.group_kind != CLUSTER_TRAINING_RUNTIME or value_at(cluster.data, _SUPPORT) != "deprecated":
         return
     if workload.runtime:
         message = f"the runtime `{cluster.name}` is deprecated"

@@ -8,7 +8,8 @@ from jobspec.admission.names import bad_manager, job_name
 from jobspec.admission.pods import PATCHES, changes, pods_of
 from jobspec.admission.rule import Finding, Rule
 from jobspec.admission.runtime import deprecated_runtime
-from jobspec.runtimes.runtime import Reference
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
+from jobspec.runtimes.runtime import GROUP, Reference
 from jobspec.targets import reached
 from jobspec.workloads import items_at, value_at
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from jobspec.workloads import Workload
 
 RUNTIME_REF: Path = ("spec", "runtimeRef")
-_KINDS = ("TrainingRuntime", "ClusterTrainingRuntime")
-_GROUP = "trainer.kubeflow.org"
+_RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
 _INITIALIZERS = {"dataset": "dataset-initializer", "model": "model-initializer"}
 _OWN_ENVIRONMENT = {"node": "spec.trainer.env", "dataset-initializer": "spec.initializer.dataset.env"} | {
     "model-initializer": "spec.initializer.model.env"
@@ -36,10 +36,10 @@ def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]
     ref = Reference(workload.document.data)
     if value_at(workload.document.data, RUNTIME_REF) is None:
         yield Finding(RUNTIME_REF, "the job names no runtime", "write `runtimeRef: {name: torch-distributed}` in `spec`")
-    elif ref.group != _GROUP:
+    elif ref.group != GROUP:
         message = f"no runtime is of the group `{ref.group}`"
-        yield Finding((*RUNTIME_REF, "apiGroup"), message, f"write `{_GROUP}`, or leave it out", field="spec.runtimeRef")
-    elif ref.kind not in _KINDS:
+        yield Finding((*RUNTIME_REF, "apiGroup"), message, f"write `{GROUP}`, or leave it out", field="spec.runtimeRef")
+    elif ref.group_kind not in _RUNTIMES:
         message = f"`{ref.kind}` is no kind of runtime"
         yield Finding((*RUNTIME_REF, "kind"), message, "write `TrainingRuntime` or `ClusterTrainingRuntime`", field="spec.runtimeRef")
 

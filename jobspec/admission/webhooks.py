@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.admission.rule import findings
 from jobspec.diagnostics import Diagnostic, spell
-from jobspec.targets import KINDS
+from jobspec.kinds import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 
     from jobspec.admission.rule import Finding, Rule
     from jobspec.documents.document import Document
+    from jobspec.kinds import GroupKind
     from jobspec.targets import Target
     from jobspec.workloads import Workload
 
-    #: Kind, namespace and name of an object.
-    Name = tuple[str, str, str]
+    #: Group and kind, namespace (empty where the kind has none) and name of an object.
+    Name = tuple[GroupKind, str, str]
 
 
 class Objects:
@@ -64,7 +65,9 @@ class Answer:
 def told(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:
     """What rules have against a workload, as diagnostics of its document."""
     document = workload.document
-    release = target[KINDS[document.api_version, document.kind]]
+    kind = find(document.api_version, document.kind)
+    assert kind
+    release = target[kind.component]
     return [diagnostic(document, name, finding) for name, finding in findings(rules, workload, target, release)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark, spell
+from jobspec.kinds import group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path, Severity
+    from jobspec.kinds import GroupKind
 
     Children = dict[str, "Marks"] | list["Marks"] | None
 
@@ -117,6 +119,11 @@ class Document:
         """`apiVersion`, empty where there is none."""
         self.kind = _text(data, "kind")
         """`kind`, empty where there is none."""
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """The group of `apiVersion`, empty for the core group, and `kind`."""
+        return group_kind(self.api_version, self.kind)
 
     @property
     def marks(self) -> Marks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
+from jobspec.kinds import is_cluster_scoped
 from jobspec.overlays.parameters import Substitution
 
 TYPE_CHECKING = False
@@ -11,15 +12,6 @@ if TYPE_CHECKING:
 
     from jobspec.overlays.layer import Layer
     from jobspec.overlays.tree import Tree
-
-#: Kinds of objects that stand in no namespace.
-_CLUSTER = (
-    "APIService CSIDriver CSINode CertificateSigningRequest ClusterQueue ClusterRole ClusterRoleBinding ClusterTrainingRuntime "
-    "Cohort CustomResourceDefinition DeviceClass FlowSchema IngressClass MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
-    "MutatingWebhookConfiguration Namespace Node PersistentVolume PriorityClass PriorityLevelConfiguration ResourceFlavor "
-    "ResourceSlice RuntimeClass ServiceCIDR StorageClass Topology ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding "
-    "ValidatingWebhookConfiguration VolumeAttachment VolumeAttributesClass WorkloadPriorityClass"
-)
 
 
 def companions(layers: Iterable[Layer], namespaces: Sequence[Tree | None]) -> tuple[list[Tree], list[Diagnostic]]:
@@ -45,13 +37,8 @@ def companions(layers: Iterable[Layer], namespaces: Sequence[Tree | None]) -> tu
 
 def _spread(companion: Tree, namespaces: Sequence[Tree | None]) -> list[Tree]:
     metadata = companion.get("metadata")
-    kind = companion.get("kind")
-    if (
-        metadata is None
-        or not isinstance(metadata.value, dict)
-        or "namespace" in metadata.value
-        or (kind and kind.value in _CLUSTER.split())
-    ):
+    api_version, kind, *_ = _object(companion)
+    if metadata is None or not isinstance(metadata.value, dict) or "namespace" in metadata.value or is_cluster_scoped(api_version, kind):
         return [companion]
     return [_within(companion, namespace) for namespace in namespaces]
 

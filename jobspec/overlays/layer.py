@@ -8,6 +8,7 @@ from jobspec import data, shapes
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.reader import read
 from jobspec.documents.text import decode
+from jobspec.kinds import OVERLAY
 from jobspec.overlays import statements
 from jobspec.overlays.parameters import values
 from jobspec.overlays.tree import Tree, grow
@@ -112,7 +113,7 @@ def _read(path: str, target: Target) -> tuple[Tree | None, list[Diagnostic]]:
         raise JobspecError(f"{path}: an overlay's file holds one document, and this one {len(documents)}")
     document = documents[0]
     found = verdict(document, target)
-    if (found.status == "valid" and document.kind != "Overlay") or found.status == "partly":
+    if (found.status == "valid" and document.group_kind != OVERLAY) or found.status == "partly":
         raise JobspecError(f"{path}: this is no overlay, but a {document.kind}")
     problems = found.diagnostics
     if not problems and not document.name:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec import shapes, workloads
 from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.documents.document import Document
+from jobspec.kinds import TRAINJOB
 from jobspec.overlays import settings
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.merge import APPEND, Merge
@@ -60,7 +61,7 @@ class Laying:
 
     def _nodes(self, job: Document) -> Nodes | None:
         """A TrainJob's nodes, with the runtime behind them; None for other kinds."""
-        if (job.api_version, job.kind) != workloads.TRAINJOB:
+        if job.group_kind != TRAINJOB:
             return None
         from jobspec.overlays.nodes import Nodes
         from jobspec.runtimes.runtime import runtime_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
+from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind
 from jobspec.runtimes.runtime import nodes_of
 
 TYPE_CHECKING = False
@@ -19,8 +20,7 @@ _MANY = "ReadWriteMany"
 
 def not_shared(layings: Iterable[Laying], documents: Sequence[Document], added: Sequence[Tree]) -> Iterator[Diagnostic]:
     """Each claim that several nodes mount and that does not say that they can; *added* are the companions beside *documents*."""
-    claims = [document.data for document in documents if document.kind == "PersistentVolumeClaim"]
-    claims += [tree.data() for tree in added if (kind := tree.get("kind")) and kind.value == "PersistentVolumeClaim"]
+    claims = [data for data in (*(document.data for document in documents), *(tree.data() for tree in added)) if _is_claim(data)]
     modes = {claim["metadata"]["name"]: (claim.get("spec") or {}).get("accessModes") or [] for claim in claims if _is_named(claim)}
     for laying in layings:
         count = _nodes(laying)
@@ -36,6 +36,10 @@ def _nodes(laying: Laying) -> int:
     if laying.nodes is None or (said and not isinstance(said.value, (int, float, type(None)))):
         return 1
     return nodes_of(laying.tree.data(), laying.nodes.behind.runtime)
+
+
+def _is_claim(data: Any) -> bool:
+    return isinstance(data, dict) and group_kind(str(data.get("apiVersion")), str(data.get("kind"))) == PERSISTENT_VOLUME_CLAIM
 
 
 def _is_named(claim: dict[str, Any]) -> bool:

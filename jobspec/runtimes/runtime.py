@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec import data
 from jobspec.documents.document import Document, marks_at
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
@@ -12,9 +13,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
+    from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
-API_VERSION = "trainer.kubeflow.org/v1alpha1"
+GROUP = "trainer.kubeflow.org"
+API_VERSION = f"{GROUP}/v1alpha1"
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"  # a label of a Job template: which part of the TrainJob lands there
 TRAINER = "trainer"
 TEMPLATE: Path = ("template", "spec", "template")  # of a replicated job: its pod template
@@ -29,7 +32,12 @@ class Reference:
         ref = value_at(job, ("spec", "runtimeRef"))
         self.name: str = _given(ref, "name", "")
         self.kind: str = _given(ref, "kind", "ClusterTrainingRuntime")
-        self.group: str = _given(ref, "apiGroup", "trainer.kubeflow.org")
+        self.group: str = _given(ref, "apiGroup", GROUP)
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """The group and kind of the runtime."""
+        return self.group, self.kind
 
 
 def _given(ref: Any, key: str, default: str) -> Any:
@@ -47,7 +55,7 @@ def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, giv
     found = [each for each in beside if is_meant(ref, job, each)][:1] or [each for each in given if is_meant(ref, job, each)]
     if len(found) == 1:
         return found[0]
-    data = shipped(target).get(ref.name) if ref.kind == "ClusterTrainingRuntime" else None
+    data = shipped(target).get(ref.name) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else None
     if data is None:
         return None
     return Document(data, lambda: marks_at(data, job.marks.nearest(("spec", "runtimeRef", "name")).place()), file=job.file)
@@ -55,8 +63,8 @@ def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, giv
 
 def is_meant(ref: Reference, job: Document, runtime: Document) -> bool:
     """Whether a document is the runtime that a job's reference names."""
-    named = (runtime.api_version, runtime.kind, runtime.name) == (API_VERSION, ref.kind, ref.name)
-    return named and (runtime.kind == "ClusterTrainingRuntime" or runtime.namespace == job.namespace)
+    named = (runtime.group_kind, runtime.name) == (ref.group_kind, ref.name)
+    return named and (runtime.group_kind == CLUSTER_TRAINING_RUNTIME or runtime.namespace == job.namespace)
 
 
 _shipped: dict[str, dict[str, Any]] = {}

@@ -10,7 +10,6 @@ from jobspec.server import pool, preparation, webhooks
 from jobspec.targets import KINDS, OPERATORS
 from jobspec.validation.custom_kinds import CRD, defined_by
 from jobspec.validation.verdict import verdict
-from jobspec.workloads import TRAINJOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 _NAMESPACE = ("v1", "Namespace")
+_TRAINJOB = (API_VERSION, "TrainJob")
 _CLUSTER_WIDE = "ClusterTrainingRuntime"
 _RUNTIMES = ((API_VERSION, "TrainingRuntime"), (API_VERSION, _CLUSTER_WIDE))
 
@@ -108,8 +108,8 @@ def _stored_meanwhile(
 
 def _wanted_runtimes(jobs: Iterable[Question], server: Server) -> set[tuple[str, str]]:
     """Kind and name of the runtimes that a webhook of the server is going to look for."""
-    references = [Reference(each.document.data) for each in jobs if _pair(each) == TRAINJOB]
-    if not references or webhooks.absent(server, [TRAINJOB]):
+    references = [Reference(each.document.data) for each in jobs if _pair(each) == _TRAINJOB]
+    if not references or webhooks.absent(server, [_TRAINJOB]):
         return set()
     return {(each.kind, each.name) for each in references}
 
@@ -154,7 +154,7 @@ def _how_to_get_it(diagnostic: Diagnostic, question: Question, answers: Iterable
         name = server.namespace_of(question)
         known = (each.document for each in answers if _pair(each) == _NAMESPACE and each.document.name == name)
         return next((f"it stands in {_there(each)}" for each in known), f"make it first: kubectl create namespace {name}")
-    if diagnostic.rule == "refused-by-webhook" and diagnostic.field.lower() == "spec.runtimeref" and _pair(question) == TRAINJOB:
+    if diagnostic.rule == "refused-by-webhook" and diagnostic.field.lower() == "spec.runtimeref" and _pair(question) == _TRAINJOB:
         known = (each.document for each in answers if is_meant(Reference(document.data), document, each.document))
         return next((f"it stands in {_there(each)}" for each in known), "")
     return ""

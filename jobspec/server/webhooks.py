@@ -8,9 +8,9 @@ from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
 from jobspec.judge import LOOKED_UP, judge
+from jobspec.kinds import TRAINJOB
 from jobspec.runtimes.runtime import API_VERSION, Reference, is_meant
 from jobspec.targets import KINDS, OPERATORS
-from jobspec.workloads import TRAINJOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,17 +100,17 @@ def _pair(question: Question) -> tuple[str, str]:
 
 
 def _is_seen(question: Question, kinds: Container[tuple[str, str]]) -> bool:
-    return _pair(question) in kinds or question.document.kind in LOOKED_UP
+    return _pair(question) in kinds or question.document.group_kind in LOOKED_UP
 
 
 def _cluster(seen: Iterable[Question], answers: Mapping[Question, Answer], server: Server, target: Target, *, closed: bool) -> Cluster:
     """What the documents of a file are judged in: the objects that they are updates of, and those that they can refer to."""
     seen = list(seen)
     stored = StoredObjects(_live(live, question) for question in seen if (live := answers[question].live))
-    others = [each for each in answers if each not in seen and each.document.kind in LOOKED_UP and answers[each].accepts]
+    others = [each for each in answers if each not in seen and each.document.group_kind in LOOKED_UP and answers[each].accepts]
     given = [each.document for each in others]
     for job in seen:
-        if _pair(job) == TRAINJOB:
+        if job.document.group_kind == TRAINJOB:
             given += _live_runtime(job, [*given, *(each.document for each in seen)], server)
     return Cluster(target, closed=closed, objects=given, stored=stored)
 

@@ -10,9 +10,9 @@ import os
 from functools import cache
 from urllib.parse import unquote, urlsplit
 
+from jobspec import kinds
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.validation import metadata
-from jobspec.validation.builtin import is_builtin
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
+    from jobspec.kinds import Kind
 
 _LAYOUT = "/{{ .NormalizedKubernetesVersion }}-standalone{{ .StrictSuffix }}/{{ .ResourceKind }}{{ .KindSuffix }}.json"
 #: The rule that a failed keyword of JSON Schema stands for; all others are combinations.
@@ -78,6 +79,13 @@ def _filled(template: str, document: Document) -> str:
     return re.sub(r"\{\{-?\s*\.(\w+)\s*-?\}\}", lambda found: names.get(found[1], found[0]), template)
 
 
+def _metadata_problems(meta: dict[str, Any], kind: Kind | None) -> Iterator[Problem]:
+    """What every server checks about metadata; a *kind* that jobspec does not know is a custom resource."""
+    if kind is None:
+        return metadata.problems(meta, names="subdomain", builtin=False)
+    return metadata.problems(meta, names=kind.names, builtin=kind.is_builtin, namespaced=kind.namespaced)
+
+
 class JSONSchema:
     """The JSON Schema in a file, read and checked once; where the library cannot work with it, a JobspecError names the file."""
 
@@ -114,7 +122,7 @@ class JSONSchema:
                 yield Problem(rule, path, f"the JSON Schema says: {each.message}")
         meta = document.data.get("metadata")
         if meta is None or isinstance(meta, dict):
-            yield from metadata.problems(meta or {}, kind=document.kind, builtin=is_builtin(document.api_version, document.kind))
+            yield from _metadata_problems(meta or {}, kinds.find(document.api_version, document.kind))
 
     def _errors(self, data: Any) -> list[ValidationError]:
         """What the library says of an object."""

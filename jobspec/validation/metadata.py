@@ -1,17 +1,16 @@
 """What every API server checks about an object's own metadata, whatever its kind.
 
-Follows `ValidateObjectMeta` of k8s.io/apimachinery and the name rules of its `validation` package.
+Follows `ValidateObjectMeta`, k8s.io/apimachinery pkg/api/validation, 1.36, and the functions for names that its callers hand it.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.builtin import LOOSE_NAMES
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from jobspec.diagnostics import Path
@@ -21,34 +20,47 @@ _WORD = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _MAX_ANNOTATIONS = 256 * 1024
 _FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 MAX_PREFIX = 58  # of `generateName`; the server cuts it and adds five characters
+_METADATA: Path = ("metadata",)
 
 
-def problems(metadata: dict[str, Any], *, kind: str, builtin: bool, namespaced: bool = True) -> Iterator[Problem]:
-    """What is wrong with names, labels, annotations, finalizers and owners; values of a wrong type are passed by."""
-    name, prefix = metadata.get("name"), metadata.get("generateName")
-    at: Path = ("metadata",)
-    if name in (None, "") and prefix in (None, ""):
-        yield Problem("missing-name", at, "the object has neither `metadata.name` nor `metadata.generateName`", at_key=True)
-    bad_name = bad_path_segment if kind in LOOSE_NAMES else bad_subdomain
-    if isinstance(name, str) and name and (why := bad_name(name)):
-        yield Problem("invalid-name", (*at, "name"), f"`{name}` is no name for an object: {why}", _name_hint(name))
-    if (
-        isinstance(prefix, str)
-        and prefix
-        and (why := bad_name(masked(prefix)) or ("" if name else bad_name(prefix[:MAX_PREFIX] + "xxxxx")))
-    ):
-        yield Problem("invalid-name", (*at, "generateName"), f"`{prefix}` cannot begin a name: {why}")
+def problems(metadata: dict[str, Any], *, names: str, builtin: bool, namespaced: bool = True) -> Iterator[Problem]:
+    """What is wrong with names, labels, annotations, finalizers and owners; values of a wrong type are skipped.
+
+    *names* is the rule for names of the kind, as in `jobspec.kinds`.
+    """
+    if names == "-":
+        return
+    yield from _names(metadata, names)
     namespace = metadata.get("namespace")
     if namespaced and isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):
-        yield Problem("invalid-name", (*at, "namespace"), f"`{namespace}` is no name for a namespace: {why}")
-    yield from _labels(metadata.get("labels"), at)
-    yield from _annotations(metadata.get("annotations"), at)
-    yield from _finalizers(metadata.get("finalizers"), at, builtin=builtin)
-    yield from _owners(metadata.get("ownerReferences"), at)
+        yield Problem("invalid-name", (*_METADATA, "namespace"), f"`{namespace}` is no name for a namespace: {why}")
+    yield from _labels(metadata.get("labels"), _METADATA)
+    yield from _annotations(metadata.get("annotations"), _METADATA)
+    yield from _finalizers(metadata.get("finalizers"), _METADATA, builtin=builtin)
+    yield from _owners(metadata.get("ownerReferences"), _METADATA)
+
+
+def _names(metadata: dict[str, Any], rule: str) -> Iterator[Problem]:
+    """What is wrong with a name, and with the prefix that the server makes one of where there is none."""
+    name, prefix = metadata.get("name"), metadata.get("generateName")
+    if name in (None, "") and prefix in (None, "") and rule != "optional-subdomain":
+        yield Problem("missing-name", _METADATA, "the object has neither `metadata.name` nor `metadata.generateName`", at_key=True)
+    bad_prefix, bad_name = _NAME_RULES[rule]
+    if isinstance(name, str) and name and (why := bad_name(name)):
+        yield Problem("invalid-name", (*_METADATA, "name"), f"`{name}` is no name for an object: {why}", _name_hint(name, bad_name))
+    if isinstance(prefix, str) and prefix:
+        is_made = not name and rule != "address"
+        if why := bad_prefix(prefix) or (bad_name(made_name(prefix)) if is_made else ""):
+            yield Problem("invalid-name", (*_METADATA, "generateName"), f"`{prefix}` cannot begin a name: {why}")
+
+
+def made_name(prefix: str) -> str:
+    """A name as the server makes one of `generateName`."""
+    return prefix[:MAX_PREFIX] + "xxxxx"
 
 
 def masked(prefix: str) -> str:
-    """A name's prefix may end with a dash, which the server masks, with the byte before it, before it looks."""
+    """A prefix may end with a dash, which the server masks, with the byte before it, before it looks."""
     return prefix.encode()[:-2].decode(errors="replace") + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
@@ -168,6 +180,46 @@ def _bad_word(text: str) -> str:
     return ""
 
 
-def _name_hint(name: str) -> str:
+def _bad_address(name: str) -> str:
+    from ipaddress import ip_address
+
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return "it has to be an IP address"
+    is_canonical = str(address) == name and "%" not in name and getattr(address, "ipv4_mapped", None) is None
+    return "" if is_canonical else f"it has to be an IP address in its canonical form, `{address}`"
+
+
+def _bad_cronjob_name(name: str) -> str:
+    return bad_subdomain(name) or (f"it has {len(name)} characters, more than 52" if len(name) > 52 else "")
+
+
+def _bad_subdomain_prefix(prefix: str) -> str:
+    return bad_subdomain(masked(prefix))
+
+
+def _bad_label_prefix(prefix: str) -> str:
+    return bad_label_name(masked(prefix))
+
+
+def _bad_segment_prefix(prefix: str) -> str:
+    return "it cannot hold `/` or `%`" if "/" in prefix or "%" in prefix else ""
+
+
+#: By the rule for names in `jobspec.kinds`: why a text cannot be `generateName`, and why it cannot be a name.
+_NAME_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
+    "subdomain": (_bad_subdomain_prefix, bad_subdomain),
+    "made-subdomain": (_bad_segment_prefix, bad_subdomain),
+    "optional-subdomain": (_bad_subdomain_prefix, bad_subdomain),
+    "label": (_bad_label_prefix, bad_label_name),
+    "segment": (bad_path_segment, bad_path_segment),
+    "made-segment": (_bad_segment_prefix, bad_path_segment),
+    "cronjob": (_bad_subdomain_prefix, _bad_cronjob_name),
+    "address": (_bad_address, _bad_address),
+}
+
+
+def _name_hint(name: str, bad_name: Callable[[str], str]) -> str:
     lower = name.lower().replace("_", "-").strip("-.")
-    return f"write `{lower}`" if lower != name and not bad_subdomain(lower) else ""
+    return f"write `{lower}`" if lower != name and not bad_name(lower) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec import kinds
 from jobspec.cel_rules import is_transition
 from jobspec.validation import structural
 from jobspec.validation.correlation import inside, is_same
@@ -28,7 +29,7 @@ def problems(data: dict[str, Any], old: dict[str, Any], shape: Shape | None, fou
     metadata, stored = data.get("metadata"), old.get("metadata")
     if isinstance(metadata, dict) and isinstance(stored, dict):
         kept = [*kept, *metadata_problems(metadata, stored, builtin=shape is None)]
-    if data.get("kind") == "PersistentVolumeClaim":
+    if kinds.group_kind(data["apiVersion"], data["kind"]) == kinds.PERSISTENT_VOLUME_CLAIM:
         from jobspec.validation import claim_update
 
         judged = {problem.path for problem in kept}

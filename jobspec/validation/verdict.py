@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec import shapes
-from jobspec.targets import KINDS
+from jobspec import kinds, shapes
 from jobspec.validation import metadata, structural
-from jobspec.validation.builtin import is_cluster_scoped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +12,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.kinds import Kind
     from jobspec.shapes import Shape
     from jobspec.targets import Target
     from jobspec.validation.custom_kinds import CustomKinds
@@ -44,23 +43,23 @@ class Verdict:
         return Verdict("invalid", self.diagnostics, near_miss=self.near_miss)
 
 
-def verdict(document: Document, target: Target, *, kinds: CustomKinds | None = None, old: Document | None = None) -> Verdict:
-    """The verdict on a document; with *old*, as an update of that; *kinds* come before our own and the built-in ones."""
-    custom = kinds.find(document, target, lambda crd: verdict(crd, target).diagnostics) if kinds else None
+def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | None = None, old: Document | None = None) -> Verdict:
+    """The verdict on a document; with *old*, as an update of that; *custom_kinds* come before our own and the built-in ones."""
+    custom = custom_kinds.find(document, target, lambda crd: verdict(crd, target).diagnostics) if custom_kinds else None
     if custom is not None:
         return _by_custom_kind(document, custom, old)
-    unknown = _unknown(document)
-    if unknown:
-        return unknown
+    kind = kinds.find(document.api_version, document.kind)
+    if not kind:
+        return _unknown(document)
     shape = shapes.load(document.api_version, document.kind, target)
-    typed = KINDS.get((document.api_version, document.kind)) == "kubernetes"
+    typed = kind.component == "kubernetes"
     found = structural.problems(document.data, shape, typed=typed) if shape else _metadata_types(document, target)
     if found and not typed and shape:
         from jobspec.validation import releases
 
         found = releases.told(found, document.data, (document.api_version, document.kind), target)
     if not any(problem.rule == "wrong-indentation" for problem in found):
-        found = _with_code(document, shape, found, old.data if old else None, builtin=typed or not shape)
+        found = _with_code(document, kind, shape, found, old.data if old else None)
     return _verdict(document, found, "valid" if shape else "partly")
 
 
@@ -91,25 +90,24 @@ def told(document: Document, found: Iterable[Problem]) -> list[Diagnostic]:
     ]
 
 
-def _with_code(document: Document, shape: Shape | None, found: list[Problem], old: Any, *, builtin: bool) -> list[Problem]:
+def _with_code(document: Document, kind: Kind, shape: Shape | None, found: list[Problem], old: Any) -> list[Problem]:
     """What was *found* in the structure, and what the server's code and the kind's rules have against the object besides."""
     if old is not None:
         from jobspec.validation import updates
 
-        found = updates.problems(document.data, old, None if builtin else shape, found)
-    if document.kind == "PersistentVolumeClaim":
+        found = updates.problems(document.data, old, None if kind.is_builtin else shape, found)
+    if document.group_kind == kinds.PERSISTENT_VOLUME_CLAIM:
         from jobspec.validation import claim
 
         found = claim.problems(document.data, found, is_new=old is None)
-    if document.kind == "CustomResourceDefinition" and shape:
+    if document.group_kind == kinds.CUSTOM_RESOURCE_DEFINITION and shape:
         from jobspec.validation.crds import definition
 
         found = definition.problems(document.data, found, shape, old)
     meta = document.data.get("metadata")
     if meta is None or isinstance(meta, dict):
-        namespaced = not is_cluster_scoped(document.kind)
-        problems = metadata.problems(meta or {}, kind=document.kind, builtin=builtin, namespaced=namespaced)
-        found += (problem for problem in problems if old is None or builtin or problem.path[-1] != "generateName")
+        problems = metadata.problems(meta or {}, names=kind.names, builtin=kind.is_builtin, namespaced=kind.namespaced)
+        found += (problem for problem in problems if old is None or kind.is_builtin or problem.path[-1] != "generateName")
     if shape and shape.ruled > (old is None):
         from jobspec.validation import rules
 
@@ -126,20 +124,13 @@ def _metadata_types(document: Document, target: Target) -> list[structural.Probl
     return structural.typed_problems_at(document.data.get("metadata"), meta, ("metadata",))
 
 
-def _unknown(document: Document) -> Verdict | None:
-    """The verdict on a document of no kind that jobspec can judge; None for any other."""
+def _unknown(document: Document) -> Verdict:
+    """The verdict on a document of no kind that jobspec can judge."""
     if not document.api_version or not document.kind:
         return Verdict("unknown", [_not_a_manifest(document)])
-    pair = (document.api_version, document.kind)
-    if pair in KINDS:
-        return None
-    from jobspec.validation.builtin import is_builtin
-
-    if is_builtin(*pair):
-        return None
     message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
-    at_version = any(kind == document.kind for _, kind in KINDS)
-    hint = _near_kind(*pair)
+    at_version = any(kind.name == document.kind for kind in kinds.with_schema())
+    hint = _near_kind(document)
     problem = document.problem("unknown-kind", message, ("apiVersion",) if at_version else ("kind",), hint=hint)
     return Verdict("unknown", [problem], near_miss=bool(hint))
 
@@ -167,12 +158,19 @@ def _named(suggestion: str) -> list[str]:
     return suggestion.split("`")[1:2]
 
 
-def _near_kind(api_version: str, kind: str) -> str:
-    """The kind of ours that was meant, when its name is right and the version wrong, or the other way round."""
+def _near_kind(document: Document) -> str:
+    """The kind of ours that was meant, when its name is right and the version wrong, or the other way round.
+
+    Another group can have a kind of the same name, so that its group has to be ours, or be spelt like ours.
+    """
     from jobspec.validation.wording import closest
 
-    for known_version, known in KINDS:
-        if known.lower() == kind.lower():
-            return f"write `apiVersion: {known_version}` and `kind: {known}`"
-    same = [known for known_version, known in KINDS if known_version == api_version]
-    return closest(kind, same) if same else ""
+    ours, (group, name) = kinds.with_schema(), document.group_kind
+    groups = [kind.group for kind in ours]
+    if group not in groups and not closest(group, groups):
+        return ""
+    for kind in ours:
+        if kind.name.lower() == name.lower():
+            return f"write `apiVersion: {kind.api_versions[0]}` and `kind: {kind.name}`"
+    same = [kind.name for kind in ours if document.api_version in kind.api_versions]
+    return closest(name, same) if same else ""

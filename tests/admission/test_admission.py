@@ -133,6 +133,18 @@ def test_a_runtime_that_is_refused_is_none(tmp_path: Path) -> None:
     assert [document["status"] for document in report["files"][0]["documents"]] == ["invalid", "invalid"]
 
 
+_PRIORITY_CLASSES_OF_OTHERS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: priorityclasses.example.com}
+spec:
+  group: example.com
+  names: {kind: PriorityClass, plural: priorityclasses}
+  scope: Cluster
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+"""
+
+
 def test_what_a_given_runtime_needs_is_looked_for_too(tmp_path: Path) -> None:
     pods = "{spec: {priorityClassName: high, containers: [{name: node}]}}"
     jobs = f"[{{name: node, template: {{spec: {{template: {pods}}}}}}}]"
@@ -140,6 +152,10 @@ def test_what_a_given_runtime_needs_is_looked_for_too(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(_JOB.format(name="a", runtime="team").replace(", initializer: {dataset: {}}", ""))
     (tmp_path / "runtime.yaml").write_text(_RUNTIME.format(name="team", spec=spec))
     assert _rules(_jobspec(".", cwd=tmp_path)[1]) == [("./job.yaml", "unresolved-reference", "warning")]
+    (tmp_path / "class.yaml").write_text("apiVersion: example.com/v1\nkind: PriorityClass\nmetadata: {name: high}\n")
+    (tmp_path / "crd.yaml").write_text(_PRIORITY_CLASSES_OF_OTHERS)
+    code, report = _jobspec(".", "--crd", "crd.yaml", cwd=tmp_path)
+    assert (code, _rules(report)) == (0, [("./job.yaml", "unresolved-reference", "warning")])
     (tmp_path / "class.yaml").write_text("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 1\n")
     assert _rules(_jobspec(".", "--closed-world", cwd=tmp_path)[1]) == []
 

@@ -1,12 +1,17 @@
 """`validate` says what a real API server says, to manifests of all sorts and to thousands of mutants of them."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from jobspec import kinds
 from jobspec.cluster import Cluster
+from jobspec.documents.reader import read
 from jobspec.targets import choose
+from jobspec.validation.verdict import verdict
 from tests.agreement import corpus
 from tests.agreement.corpus import VERSIONS, Case
 from tests.agreement.live import Live
@@ -41,6 +46,55 @@ def test_manifests_on_web_pages(live: Live, tmp_path: Path) -> None:
     cases = corpus.of_web_pages()
     assert len(cases) >= 5
     assert live.disagreements(cases, tmp_path) == []
+
+
+def _builtin() -> list[kinds.Kind]:
+    return [kind for name, row in kinds._ROWS.items() if (kind := kinds.Kind(*name, *row)).is_builtin and kind.versions]
+
+
+def _served(live: Live, api_version: str) -> list[dict[str, Any]]:
+    """The resources of an API version, without subresources."""
+    path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+    resources = live.server.get(path)["resources"]
+    return [{**each, "path": path} for each in resources if "/" not in each["name"]]
+
+
+def test_built_in_kinds_and_their_scopes_are_those_of_the_server(live: Live) -> None:
+    ours = {(version, kind.name, kind.namespaced) for kind in _builtin() for version in kind.api_versions}
+    versions = sorted({version for version, *_ in ours})
+    assert ours == {(version, each["kind"], each["namespaced"]) for version in versions for each in _served(live, version)}
+
+
+_NAMES = [
+    *("a.b", "9a", "a-b", "A_b", "a%b", "a/b", "a:b", ".", "..", "v1."),
+    *("10.0.0.1", "010.0.0.1", "2001:db8::1", "2001:DB8::1", "::ffff:1.2.3.4"),
+    *("a" * 52, "a" * 53, "a" * 63, "a" * 64, ".".join(["a" * 62] * 4), "a" * 254),
+]
+_METADATA = [
+    {},
+    *({"name": name} for name in _NAMES),
+    *({"generateName": name} for name in _NAMES),
+    *({"name": "a", "generateName": name} for name in _NAMES),
+]
+_NAMED_BY_SPEC = ("CustomResourceDefinition", "APIService")
+_NAMED_AT_LAST = ("CertificateSigningRequest", "ReplicationController")  # what no path can hold is found once all else is right
+
+
+def test_names_of_built_in_kinds_are_refused_as_the_server_does(live: Live) -> None:
+    """A document without a spec is refused for other reasons, too: only what is said about its name counts."""
+    wrong = []
+    for kind in _builtin():
+        (resource,) = (each for each in _served(live, kind.api_versions[-1]) if each["kind"] == kind.name)
+        place = f"{resource['path']}/{'namespaces/default/' if kind.namespaced else ''}{resource['name']}?dryRun=All"
+        for metadata in _METADATA:
+            text = json.dumps({"apiVersion": kind.api_versions[-1], "kind": kind.name, "metadata": metadata})
+            answer = live.server.call("POST", place, text)
+            theirs = bool({"metadata.name", "metadata.generateName"} & set(answer.fields))
+            ours = bool({"missing-name", "invalid-name"} & {each.rule for each in verdict(read(text, file="")[0][0], _TARGET)[1]})
+            late = kind.name in _NAMED_AT_LAST and not {"a%b", "a/b", ".", ".."}.isdisjoint(metadata.values())
+            if (ours > theirs and not late) or (ours < theirs and kind.name not in _NAMED_BY_SPEC):
+                wrong.append((kind.group, kind.name, metadata, ours, answer.message))
+    assert wrong == []
 
 
 _PLACES = """\

@@ -11,7 +11,7 @@ from jobspec.validation.given import embedded, values
 from jobspec.validation.given.complete import child_of, complete
 from jobspec.validation.given.correlation import correlated, same
 from jobspec.validation.given.shapes import is_atom, root_shape
-from jobspec.validation.metadata import MAX_PREFIX
+from jobspec.validation.metadata import made_name
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
@@ -88,7 +88,7 @@ def _as_stored(data: dict[str, Any], kind: CustomKind) -> dict[str, Any]:
         whole.pop("status", None)
     meta = whole.get("metadata")
     if isinstance(meta, dict) and not meta.get("name") and isinstance(meta.get("generateName"), str):
-        whole["metadata"] = {**meta, "name": f"{meta['generateName'][:MAX_PREFIX]}xxxxx"}
+        whole["metadata"] = {**meta, "name": made_name(meta["generateName"])}
     return whole
 
 
@@ -119,7 +119,7 @@ def _of_metadata(meta: Any, stored: Any, kind: CustomKind) -> Iterator[Problem]:
     if meta is not None and not isinstance(meta, dict):
         return
     is_update = isinstance(stored, dict)
-    for problem in metadata.problems(meta or {}, kind="", builtin=False, namespaced=kind.namespaced):
+    for problem in metadata.problems(meta or {}, names="subdomain", builtin=False, namespaced=kind.namespaced):
         if not (is_update and problem.path[-1] == "generateName"):
             yield problem
     if is_update:

@@ -50,5 +50,5 @@ def _resource(value: dict[str, Any], path: Path) -> Iterator[Problem]:
         if isinstance(meta.get("generation"), int) and meta["generation"] < 0:
             yield Problem("out-of-range", (*path, "metadata", "generation"), f"a generation is 0 or more, not {meta['generation']}")
         named = meta if meta.get("name") else {**meta, "name": "unnamed"}
-        for problem in metadata.problems(named, kind="Role", builtin=False):  # the names of all are as loose as a Role's
+        for problem in metadata.problems(named, names="made-segment", builtin=False):
             yield Problem(problem.rule, (*path, *problem.path), problem.message, problem.hint, at_key=problem.at_key)

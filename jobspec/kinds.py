@@ -1,0 +1,173 @@
+"""The kinds that jobspec knows, by group and kind: versions, scope, whose release decides about the schema, and the rule for names.
+
+Built-in kinds, scopes and names are those of a Kubernetes 1.36 API server; names follow the callers of `ValidateObjectMeta`,
+k8s.io/kubernetes pkg/apis and pkg/registry, 1.36.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    #: Group and kind, as `("batch", "Job")`; the group of core kinds is empty.
+    GroupKind = tuple[str, str]
+
+PYTORCHJOB: GroupKind = ("kubeflow.org", "PyTorchJob")
+TRAINJOB: GroupKind = ("trainer.kubeflow.org", "TrainJob")
+TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "TrainingRuntime")
+CLUSTER_TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "ClusterTrainingRuntime")
+JOBSET: GroupKind = ("jobset.x-k8s.io", "JobSet")
+OVERLAY: GroupKind = ("jobspec.dev", "Overlay")
+PERSISTENT_VOLUME_CLAIM: GroupKind = ("", "PersistentVolumeClaim")
+CUSTOM_RESOURCE_DEFINITION: GroupKind = ("apiextensions.k8s.io", "CustomResourceDefinition")
+PRIORITY_CLASS: GroupKind = ("scheduling.k8s.io", "PriorityClass")
+
+#: Group, kind, versions, scope, component, names; `-` is none.
+#: Without a component a kind has no schema: decoding and metadata are checked. Without a version, only its scope is known.
+#: What `names` says of an object's name:
+#:   subdomain           a DNS subdomain (RFC 1123); `generateName` has to begin one
+#:   made-subdomain      a DNS subdomain; of `generateName`, only the name that is made of it is looked at
+#:   optional-subdomain  a DNS subdomain; the server makes a name where there is none
+#:   label               a DNS label (RFC 1123)
+#:   segment             a segment of a URL's path; `generateName` is one, too
+#:   made-segment        a segment of a URL's path; of `generateName`, only the name that is made of it is looked at
+#:   cronjob             a DNS subdomain to which a Job's 11 characters can be added
+#:   address             an IP address in its canonical form; `generateName` is taken as it is
+#:   -                   metadata is not checked at all
+_TABLE = """
+kubeflow.org                  PyTorchJob                        v1        Namespaced  training-operator  subdomain
+trainer.kubeflow.org          TrainJob                          v1alpha1  Namespaced  trainer            subdomain
+trainer.kubeflow.org          TrainingRuntime                   v1alpha1  Namespaced  trainer            subdomain
+trainer.kubeflow.org          ClusterTrainingRuntime            v1alpha1  Cluster     trainer            subdomain
+jobset.x-k8s.io               JobSet                            v1alpha2  Namespaced  jobset             subdomain
+core                          PersistentVolumeClaim             v1        Namespaced  kubernetes         subdomain
+apiextensions.k8s.io          CustomResourceDefinition          v1        Cluster     kubernetes         subdomain
+jobspec.dev                   Overlay                           v1alpha1  Namespaced  jobspec            subdomain
+core                          Binding                           v1        Namespaced  -                  -
+core                          ComponentStatus                   v1        Cluster     -                  -
+core                          ConfigMap                         v1        Namespaced  -                  subdomain
+core                          Endpoints                         v1        Namespaced  -                  subdomain
+core                          Event                             v1        Namespaced  -                  made-segment
+core                          LimitRange                        v1        Namespaced  -                  optional-subdomain
+core                          Namespace                         v1        Cluster     -                  label
+core                          Node                              v1        Cluster     -                  subdomain
+core                          PersistentVolume                  v1        Cluster     -                  subdomain
+core                          Pod                               v1        Namespaced  -                  subdomain
+core                          PodTemplate                       v1        Namespaced  -                  subdomain
+core                          ReplicationController             v1        Namespaced  -                  made-subdomain
+core                          ResourceQuota                     v1        Namespaced  -                  subdomain
+core                          Secret                            v1        Namespaced  -                  subdomain
+core                          Service                           v1        Namespaced  -                  label
+core                          ServiceAccount                    v1        Namespaced  -                  subdomain
+admissionregistration.k8s.io  MutatingAdmissionPolicy           v1        Cluster     -                  subdomain
+admissionregistration.k8s.io  MutatingAdmissionPolicyBinding    v1        Cluster     -                  subdomain
+admissionregistration.k8s.io  MutatingWebhookConfiguration      v1        Cluster     -                  subdomain
+admissionregistration.k8s.io  ValidatingAdmissionPolicy         v1        Cluster     -                  subdomain
+admissionregistration.k8s.io  ValidatingAdmissionPolicyBinding  v1        Cluster     -                  subdomain
+admissionregistration.k8s.io  ValidatingWebhookConfiguration    v1        Cluster     -                  subdomain
+apiregistration.k8s.io        APIService                        v1        Cluster     -                  made-segment
+apps                          ControllerRevision                v1        Namespaced  -                  subdomain
+apps                          DaemonSet                         v1        Namespaced  -                  subdomain
+apps                          Deployment                        v1        Namespaced  -                  subdomain
+apps                          ReplicaSet                        v1        Namespaced  -                  subdomain
+apps                          StatefulSet                       v1        Namespaced  -                  label
+authentication.k8s.io         SelfSubjectReview                 v1        Cluster     -                  -
+authentication.k8s.io         TokenReview                       v1        Cluster     -                  -
+authorization.k8s.io          LocalSubjectAccessReview          v1        Namespaced  -                  -
+authorization.k8s.io          SelfSubjectAccessReview           v1        Cluster     -                  -
+authorization.k8s.io          SelfSubjectRulesReview            v1        Cluster     -                  -
+authorization.k8s.io          SubjectAccessReview               v1        Cluster     -                  -
+autoscaling                   HorizontalPodAutoscaler           v1,v2     Namespaced  -                  subdomain
+batch                         CronJob                           v1        Namespaced  -                  cronjob
+batch                         Job                               v1        Namespaced  -                  subdomain
+certificates.k8s.io           CertificateSigningRequest         v1        Cluster     -                  made-segment
+coordination.k8s.io           Lease                             v1        Namespaced  -                  subdomain
+discovery.k8s.io              EndpointSlice                     v1        Namespaced  -                  subdomain
+events.k8s.io                 Event                             v1        Namespaced  -                  subdomain
+flowcontrol.apiserver.k8s.io  FlowSchema                        v1        Cluster     -                  subdomain
+flowcontrol.apiserver.k8s.io  PriorityLevelConfiguration        v1        Cluster     -                  subdomain
+networking.k8s.io             IPAddress                         v1        Cluster     -                  address
+networking.k8s.io             Ingress                           v1        Namespaced  -                  subdomain
+networking.k8s.io             IngressClass                      v1        Cluster     -                  subdomain
+networking.k8s.io             NetworkPolicy                     v1        Namespaced  -                  subdomain
+networking.k8s.io             ServiceCIDR                       v1        Cluster     -                  subdomain
+node.k8s.io                   RuntimeClass                      v1        Cluster     -                  subdomain
+policy                        PodDisruptionBudget               v1        Namespaced  -                  made-segment
+rbac.authorization.k8s.io     ClusterRole                       v1        Cluster     -                  segment
+rbac.authorization.k8s.io     ClusterRoleBinding                v1        Cluster     -                  segment
+rbac.authorization.k8s.io     Role                              v1        Namespaced  -                  segment
+rbac.authorization.k8s.io     RoleBinding                       v1        Namespaced  -                  segment
+resource.k8s.io               DeviceClass                       v1        Cluster     -                  made-subdomain
+resource.k8s.io               ResourceClaim                     v1        Namespaced  -                  subdomain
+resource.k8s.io               ResourceClaimTemplate             v1        Namespaced  -                  subdomain
+resource.k8s.io               ResourceSlice                     v1        Cluster     -                  subdomain
+scheduling.k8s.io             PriorityClass                     v1        Cluster     -                  subdomain
+storage.k8s.io                CSIDriver                         v1        Cluster     -                  subdomain
+storage.k8s.io                CSINode                           v1        Cluster     -                  subdomain
+storage.k8s.io                CSIStorageCapacity                v1        Namespaced  -                  subdomain
+storage.k8s.io                StorageClass                      v1        Cluster     -                  subdomain
+storage.k8s.io                VolumeAttachment                  v1        Cluster     -                  subdomain
+storage.k8s.io                VolumeAttributesClass             v1        Cluster     -                  subdomain
+kueue.x-k8s.io                AdmissionCheck                    -         Cluster     -                  subdomain
+kueue.x-k8s.io                ClusterQueue                      -         Cluster     -                  subdomain
+kueue.x-k8s.io                Cohort                            -         Cluster     -                  subdomain
+kueue.x-k8s.io                MultiKueueCluster                 -         Cluster     -                  subdomain
+kueue.x-k8s.io                MultiKueueConfig                  -         Cluster     -                  subdomain
+kueue.x-k8s.io                ProvisioningRequestConfig         -         Cluster     -                  subdomain
+kueue.x-k8s.io                ResourceFlavor                    -         Cluster     -                  subdomain
+kueue.x-k8s.io                Topology                          -         Cluster     -                  subdomain
+kueue.x-k8s.io                WorkloadPriorityClass             -         Cluster     -                  subdomain
+"""
+
+
+class Kind:
+    """One kind in all its versions."""
+
+    __slots__ = ("component", "group", "name", "names", "namespaced", "versions")
+
+    def __init__(self, group: str, name: str, versions: str, scope: str, component: str, names: str) -> None:
+        self.group = group
+        self.name = name
+        self.versions = versions.split(",") if versions != "-" else []
+        """The versions that jobspec judges."""
+        self.namespaced = scope == "Namespaced"
+        """Whether its objects are in a namespace; of others the server drops `metadata.namespace`."""
+        self.component = component.strip("-")
+        """Whose release decides about its schema: an operator, `kubernetes` or `jobspec`; empty where jobspec has no schema of it."""
+        self.names = names
+        """The rule for names of its objects."""
+
+    @property
+    def is_builtin(self) -> bool:
+        """Whether an API server serves the kind without any CRD."""
+        return self.component in ("", "kubernetes")
+
+    @property
+    def api_versions(self) -> list[str]:
+        """What manifests of the kind say as `apiVersion`."""
+        return [f"{self.group}/{version}".lstrip("/") for version in self.versions]
+
+
+_ROWS = {("" if group == "core" else group, name): rest for group, name, *rest in map(str.split, _TABLE.strip().splitlines())}
+
+
+def group_kind(api_version: str, kind: str) -> GroupKind:
+    """The group and kind that a manifest's `apiVersion` and `kind` name."""
+    return api_version.rpartition("/")[0], kind
+
+
+def find(api_version: str, kind: str) -> Kind | None:
+    """The kind that a manifest's `apiVersion` and `kind` name; None where jobspec does not know the kind or this version of it."""
+    name = group_kind(api_version, kind)
+    found = Kind(*name, *_ROWS[name]) if name in _ROWS else None
+    return found if found and api_version in found.api_versions else None
+
+
+def is_cluster_scoped(api_version: str, kind: str) -> bool:
+    """Whether objects of a kind are known to be in no namespace, in whatever version."""
+    row = _ROWS.get(group_kind(api_version, kind))
+    return row is not None and row[1] == "Cluster"
+
+
+def with_schema() -> list[Kind]:
+    """The kinds that jobspec has a schema of."""
+    return [Kind(*name, *row) for name, row in _ROWS.items() if row[2] != "-"]
