@@ -59,6 +59,7 @@ class Shape:
         "rules",
         "type",
         "unique",
+        "unset",
         "use",
         "values",
     )
@@ -109,6 +110,8 @@ class Shape:
         """An object that an update replaces as a whole, so that nothing in it is told to be what was there before."""
         self.merge: list[str] = raw.get("merge", [])
         """The keys that overlays merge the list's items by."""
+        self.unset: str = raw.get("unset", "")
+        """What Go writes for the field where it is left out: `zero`, `null` or `nothing`; empty where `required` tells."""
         self.use: str = raw.get("use", "")
         """What took the place of a field that later releases do not have."""
         self.nullable: bool = raw.get("nullable", False)

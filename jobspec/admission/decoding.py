@@ -1,4 +1,8 @@
-"""Values that the schema takes and a webhook cannot read, since it decodes them into Go's types."""
+"""Values that the schema takes and a webhook cannot read, since it decodes them into Go's types.
+
+Follows the decoders of the types: `Quantity`, `Time` and `IntOrString`, k8s.io/apimachinery pkg/api/resource, pkg/apis/meta/v1 and
+pkg/util/intstr, 0.36; `encoding/json` of Go for all others.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +32,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "int-or-string": (int, str),
 }
-
 _UNDECODABLE = "undecodable-value"
-_NO_GROUP = '""'
-#: Optional fields that Go writes even where they are nil.
-_WRITTEN = {"ProjectedVolumeSource": "sources", "TypedLocalObjectReference": "apiGroup", "TypedObjectReference": "apiGroup"}
+_EMPTY = {"array": "[]", "string": '""'}
 
 
 def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -44,25 +45,43 @@ def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
     document = workload.document
     shape = shapes.load(document.api_version, document.kind, target)
     if shape:
-        yield from _in(document.data, shape, ())
+        yield from _unreadable_values({**document.data, "status": None}, shape, ())
         if document.data.get("status") is not None and _is_rewritten(workload, target):
             yield from _mistyped(document.data["status"], shape.at(("status",)), ("status",))
 
 
-def _in(value: Any, shape: Shape, path: Path) -> Iterator[Finding]:
-    """Quantities, times and numbers in *value*, which is of the right types, that Go cannot read."""
+def becomes_null(workload: Workload, target: Target) -> Iterator[Finding]:
+    """A few optional fields are `null` once a mutating webhook has written the object, and the server refuses that. Write them out."""
+    document = workload.document
+    shape = shapes.load(document.api_version, document.kind, target)
+    if shape and _is_rewritten(workload, target):
+        yield from _nulls(document.data.get("spec"), shape.at(("spec",)), ("spec",))
+
+
+def _is_rewritten(workload: Workload, target: Target) -> bool:
+    from jobspec.admission.defaulting import is_rewritten
+
+    return is_rewritten(workload.document, target, update=workload.old is not None)
+
+
+def _inside(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape | None, Path]]:
+    """The values in a mapping or list, each with its shape and path."""
     if isinstance(value, dict):
         fields = shape.fields
         for name, inner in value.items():
-            child = shape.values if fields is None else fields.get(name)
-            if child and child.parsed and (path or name != "status"):
-                yield from _in(inner, child, (*path, Key(name) if fields is None else name))
+            yield inner, shape.values if fields is None else fields.get(name), (*path, Key(name) if fields is None else name)
     elif isinstance(value, list):
-        if shape.items and shape.items.parsed:
-            for index, item in enumerate(value):
-                yield from _in(item, shape.items, (*path, index))
-    elif why := _unreadable(value, shape):
+        for index, item in enumerate(value):
+            yield item, shape.items, (*path, index)
+
+
+def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Finding]:
+    """Quantities, times and numbers in *value*, which is of the right types, that Go cannot read."""
+    if why := _unreadable(value, shape):
         yield Finding(path, f"the operator cannot read {why}")
+    for inner, child, inner_path in _inside(value, shape, path):
+        if child and child.parsed:
+            yield from _unreadable_values(inner, child, inner_path)
 
 
 def _unreadable(value: Any, shape: Shape) -> str:
@@ -81,51 +100,31 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
         return
     if shape.type not in _TYPES or not isinstance(value, _TYPES[shape.type]) or (isinstance(value, bool) and shape.type != "boolean"):
         yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
-    elif isinstance(value, dict):
-        for name, inner in value.items():
-            child = shape.values if shape.fields is None else shape.fields.get(name)
-            yield from _mistyped(inner, child, (*path, Key(name) if shape.fields is None else name))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _mistyped(item, shape.items, (*path, index))
     elif not _fits(value, shape):
         yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read {describe(value)} there")
+    else:
+        for inner, child, inner_path in _inside(value, shape, path):
+            yield from _mistyped(inner, child, inner_path)
 
 
 def _fits(value: Any, shape: Shape) -> bool:
+    """Whether a value of the right type is an integer or a time that Go can hold."""
     if shape.type == "integer":
         limits = _INTEGERS.get(shape.format, _INTEGERS["int64"])
         return bool(limits.start <= value < limits.stop and value == int(value))  # `in` would try out every number for a float
     return shape.format != "date-time" or is_time(value)
 
 
-def becomes_null(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A few optional fields are `null` once a mutating webhook has written the object, and the server refuses that. Write them out."""
-    document = workload.document
-    shape = shapes.load(document.api_version, document.kind, target)
-    found = list(_nulls(document.data.get("spec"), shape.at(("spec",)), ("spec",))) if shape else []
-    if found and _is_rewritten(workload, target):
-        yield from found
-
-
-def _is_rewritten(workload: Workload, target: Target) -> bool:
-    from jobspec.admission.defaulting import is_rewritten
-
-    return is_rewritten(workload.document, target, update=workload.old is not None)
-
-
 def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
-    if isinstance(value, list) and shape and shape.items:
-        for index, item in enumerate(value):
-            yield from _nulls(item, shape.items, (*path, index))
-    elif isinstance(value, dict) and shape:
-        field = _WRITTEN.get(shape.name)
-        if field and value.get(field) is None:
-            message = f"the operator writes the missing `{field}` here as null, which the server refuses"
-            yield Finding((*path, field), message, f"write `{field}: {'[]' if field == 'sources' else _NO_GROUP}`")
-        for name, inner in value.items():
-            child = shape.values if shape.fields is None else shape.fields.get(name)
-            yield from _nulls(inner, child, (*path, Key(name) if shape.fields is None else name))
+    """Fields that *value* leaves out and Go writes as null."""
+    if shape is None:
+        return
+    for name, child in (shape.fields or {}).items() if isinstance(value, dict) else ():
+        if child.unset == "null" and value.get(name) is None:
+            message = f"the operator writes the missing `{name}` here as null, which the server refuses"
+            yield Finding((*path, name), message, f"write `{name}: {_EMPTY[child.type]}`")
+    for inner, child_or_none, inner_path in _inside(value, shape, path):
+        yield from _nulls(inner, child_or_none, inner_path)
 
 
 def undecodable(as_new: Verdict) -> list[Diagnostic]:

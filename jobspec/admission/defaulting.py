@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 _ZEROS = {"string": "", "integer": 0, "boolean": False, "int-or-string": 0}
-_STRUCTS = ("JobSpec", "PodSpec")  # optional, and no pointers in Go: written even where they are absent
-_POINTERS = ("ScaleIOVolumeSource",)  # what they require is a pointer, which stays absent
 
 
 def is_rewritten(document: Document, target: Target, *, update: bool) -> bool:
@@ -53,8 +51,8 @@ def _rewritten(value: Any, shape: Shape) -> Any:
     else:
         inner = {name: _rewritten(each, shape.fields[name]) if name in shape.fields else each for name, each in value.items()}
         for name, child in shape.fields.items():
-            if value.get(name) is None and child.default is None and (name in shape.required or child.name in _STRUCTS):
-                zero = None if shape.name in _POINTERS and child.type == "object" else _zero(child)
+            if value.get(name) is None and child.default is None and (name in shape.required or child.unset == "zero"):
+                zero = _zero(child) if child.unset != "nothing" else None
                 if zero is not None:
                     inner[name] = zero
     return value if inner.keys() == value.keys() and all(inner[name] is value[name] for name in value) else inner
@@ -78,7 +76,7 @@ def _zero(shape: Shape) -> Any:
     """Go's zero of a shape; None where it is nil, or nothing that the schema would take, so that the value is missing all the same."""
     if shape.type == "object" and shape.fields is not None:
         zero: dict[str, Any] = _rewritten({}, shape)
-        return zero if shape.name in _STRUCTS or shape.required == [name for name in shape.required if name in zero] else None
+        return zero if shape.unset == "zero" or shape.required == [name for name in shape.required if name in zero] else None
     if shape.enum or shape.pattern or shape.least or (shape.minimum or 0) > 0 or shape.format == "date-time":
         return None
     return _ZEROS.get(shape.type)

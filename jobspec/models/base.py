@@ -152,6 +152,16 @@ class Until:
 
 
 @dataclass(frozen=True)
+class Unset:
+    """What a program in Go writes for a field that a manifest leaves out, where that does not follow from whether it is required.
+
+    `zero` of a struct that is no pointer, `null` of a pointer without `omitempty`, `nothing` of a required field that is a pointer.
+    """
+
+    written: Literal["zero", "null", "nothing"]
+
+
+@dataclass(frozen=True)
 class Scale:
     """The scale subresource: where a client reads and writes the number of replicas."""
 

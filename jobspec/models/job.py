@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Int64, Model, Required, SetList, Until
+from jobspec.models.base import AtomicList, Int32, Int64, Model, Required, SetList, Unset, Until
 from jobspec.models.meta import EmbeddedMeta, LabelSelector
 from jobspec.models.pod.template import PodTemplateSpec
 
@@ -88,4 +88,6 @@ class JobTemplateSpec(Model):
     metadata: EmbeddedMeta | None = Field(
         None, description="labels and annotations of the Jobs; here, not on the pods, stands `trainer.kubeflow.org/trainjob-ancestor-step`"
     )
-    spec: JobSpec | None = Field(None, description="how many pods run, how often they may fail, and what they are")
+    spec: Annotated[JobSpec | None, Unset("zero")] = Field(
+        None, description="how many pods run, how often they may fail, and what they are"
+    )

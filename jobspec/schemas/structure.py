@@ -3,7 +3,8 @@
 A structure is a mapping. `type` is an OpenAPI type, `int-or-string` or `any`; `fields`, `values` (of a map) and `items` hold
 structures; `required`, `format` (`quantity` too), `pattern`, `enum`, `default`, `minimum` to `maxProperties`, `keys` (a list map's),
 `unique` (a set), `atomic`, `granular` and `rules` (CEL) are the server's facts; `name` is the model's, `description` the field's or the
-model's, `merge` the keys that overlays merge by, `use` what took the place of a field that is gone in later releases.
+model's, `merge` the keys that overlays merge by, `unset` what Go writes for a field that is left out, `use` what took the place of a
+field that is gone in later releases.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from jobspec.models.base import (
     Rule,
     Since,
     Type,
+    Unset,
     Until,
 )
 from jobspec.targets import RELEASES, reached
@@ -177,6 +179,8 @@ def _apply(facts: Iterable[object], structure: Structure, context: _Context) -> 
                 structure["unique"] = True
             case ListType("atomic") | MapType("atomic"):
                 structure["atomic"] = True
+            case Unset(written):
+                structure["unset"] = written
             case MapType("granular"):
                 structure["granular"] = True
             case Rule(rule, message):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, Int32, Int64, MapType, Model, PodList, Since
+from jobspec.models.base import POD_DEFAULT, Int32, Int64, MapType, Model, PodList, Since, Unset
 from jobspec.models.meta import LabelSelector
 from jobspec.models.pod.env import ObjectFieldSelector, ResourceFieldSelector
 
@@ -129,5 +129,7 @@ class VolumeProjection(Model):
 class ProjectedVolumeSource(Model):
     """Files of several sources in one volume."""
 
-    sources: PodList[VolumeProjection] | None = Field(None, description="the sources; their paths must not collide")
+    sources: Annotated[PodList[VolumeProjection] | None, Unset("null")] = Field(
+        None, description="the sources; their paths must not collide"
+    )
     default_mode: Int32 | None = Field(None, description="permission bits of the files, 0644 (octal) by default")

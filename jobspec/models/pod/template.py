@@ -1,8 +1,10 @@
 """The template from which pods are made."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from jobspec.models.base import Model
+from jobspec.models.base import Model, Unset
 from jobspec.models.meta import EmbeddedMeta
 from jobspec.models.pod.spec import PodSpec
 
@@ -11,4 +13,4 @@ class PodTemplateSpec(Model):
     """A pod to make copies of."""
 
     metadata: EmbeddedMeta | None = Field(None, description="labels and annotations of the pods")
-    spec: PodSpec | None = Field(None, description="what the pods are and where they run")
+    spec: Annotated[PodSpec | None, Unset("zero")] = Field(None, description="what the pods are and where they run")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, Int32, Model, PodList
+from jobspec.models.base import POD_DEFAULT, Int32, Model, PodList, Unset
 from jobspec.models.pod.reference import LocalObjectReference
 
 
@@ -142,7 +142,7 @@ class ScaleIOVolumeSource(Model):
 
     gateway: str = Field(description="address of the API gateway")
     system: str = Field(description="name of the storage system")
-    secret_ref: LocalObjectReference = Field(description="Secret with the user and password")
+    secret_ref: Annotated[LocalObjectReference, Unset("nothing")] = Field(description="Secret with the user and password")
     ssl_enabled: bool | None = Field(None, description="speak TLS with the gateway; false by default")
     protection_domain: str | None = Field(None, description="protection domain of the storage")
     storage_pool: str | None = Field(None, description="pool of the protection domain")
