@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.documents.manifest import Manifest
-    from jobspec.overlays.layer import Layer
+    from jobspec.overlays.overlay import Overlay
     from jobspec.pipeline import Checked
     from jobspec.results import FileResult
     from jobspec.targets import Target
@@ -88,11 +88,11 @@ def _checked(
     return pipeline.check(pipeline.apply(manifests, _overlays(overlays, parameters, cluster.target), cluster), cluster)
 
 
-def _overlays(names: Sequence[str], parameters: Parameters, target: Target) -> Sequence[Layer]:
+def _overlays(names: Sequence[str], parameters: Parameters, target: Target) -> Sequence[Overlay]:
     """The overlays ready to be applied. Raises JobspecError with all that is wrong with them and their parameters."""
     if not names and not parameters:
         return ()
-    from jobspec.overlays.layer import load
+    from jobspec.overlays.load import load
 
     sets = [f"{overlay}.{name}={_as_text(value)}" for overlay, values in parameters.items() for name, value in values.items()]
     overlays, problems = load(names, sets, target)

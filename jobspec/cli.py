@@ -222,7 +222,7 @@ def _input_options() -> list[Option]:
     from jobspec.reports.formats import FORMATS
 
     return [
-        Option("--overlay", metavar="NAME", repeatable=True, what="lay this overlay on every job: a shipped name, or a path; repeatable"),
+        Option("--overlay", metavar="NAME", repeatable=True, what="apply this overlay to every job: a shipped name, or a path; repeatable"),
         Option("--set", metavar="OVERLAY.NAME=VALUE", repeatable=True, what="give a parameter of an overlay a value; repeatable"),
         _target("judge by this release, not by the newest; repeatable"),
         Option("--skip-unknown", what="pass by documents that are no manifest or of an unknown kind, and count them"),
@@ -321,7 +321,7 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
 #: Each command: what it does, its arguments, and what runs it.
 _COMMANDS = {
     "validate": ("say what an API server would say to manifests", _validate_arguments, _validate),
-    "render": ("lay overlays on jobs, check the result and write it", _render_arguments, _render),
+    "render": ("apply overlays to jobs, check the result and write it", _render_arguments, _render),
     "dry-run": ("ask a real API server what it says to manifests", _dry_run_arguments, _dry_run),
     "explain": ("say what a rule is about, or a field of a kind", _explain_arguments, _explain),
     "schema": ("print CRDs, write schemas for editors and kustomize, check them", _schema_arguments, _schema),

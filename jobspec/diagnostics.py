@@ -159,7 +159,7 @@ _SCHEMA = {
     "refused-value": "The server refuses the value, for the reason that the message gives in the server's own words.",
 }
 _RENDER = {
-    "no-workload": "There is no training job in the given files to lay the overlay on.",
+    "no-workload": "There is no training job in the given files to apply the overlay to.",
     "invalid-overlay": "The overlay contradicts itself or uses something that it does not declare.",
     "unknown-parameter": "The overlay has no parameter of this name.",
     "missing-parameter": "The overlay needs a value for this parameter.",

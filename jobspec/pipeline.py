@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jobspec.admission.webhooks import Name, Objects
     from jobspec.cluster import Cluster
     from jobspec.judge import Judged
-    from jobspec.overlays.layer import Layer
+    from jobspec.overlays.overlay import Overlay
     from jobspec.results import Status
     from jobspec.targets import Target
 
@@ -95,7 +95,7 @@ class Pending:
         """What stands in its own file."""
 
 
-def checked(source: Source, overlays: Sequence[Layer], cluster: Cluster) -> Checked:
+def checked(source: Source, overlays: Sequence[Overlay], cluster: Cluster) -> Checked:
     """The whole journey of one file."""
     return check(apply(read(source, cluster.target), overlays, cluster), cluster)
 
@@ -139,24 +139,24 @@ def items_of(document: Document) -> list[Document]:
     return [Document(item, marks(number), file=document.file, index=document.index, is_item=True) for number, item in enumerate(items)]
 
 
-def apply(manifests: Manifests, overlays: Sequence[Layer], cluster: Cluster) -> Manifests:
+def apply(manifests: Manifests, overlays: Sequence[Overlay], cluster: Cluster) -> Manifests:
     """The manifests with overlays applied to their jobs.
 
     Overlays are applied only to a file that is valid by itself, whatever webhooks say; its own mistakes are reported first.
     """
     if not overlays or manifests.settled is not None:
         return manifests
-    from jobspec.overlays import lay
+    from jobspec.overlays.apply import apply as apply_overlays
     from jobspec.workloads import is_workload
 
     base = check(manifests, cluster.for_bases())
     if not base.result.valid:
         return Manifests(manifests.name, base.documents, base.result.diagnostics, settled=base.result.documents)
-    variant, problems = lay.lay(lay.start(base.documents), overlays, cluster.target)
-    if any(each.severity == "error" for each in problems):
+    applied = apply_overlays(base.documents, overlays, cluster.target)
+    if any(each.severity == "error" for each in applied.diagnostics):
         settled = [result_of(row, "invalid") if is_workload(row) else row for row in base.result.documents]
-        return Manifests(manifests.name, base.documents, problems, settled=settled)
-    return Manifests(manifests.name, variant.documents(), problems, skip_unknown=manifests.skip_unknown)
+        return Manifests(manifests.name, base.documents, applied.diagnostics, settled=settled)
+    return Manifests(manifests.name, applied.documents, applied.diagnostics, skip_unknown=manifests.skip_unknown)
 
 
 def check(manifests: Manifests, cluster: Cluster) -> Checked:

@@ -58,7 +58,7 @@ KINDS: dict[tuple[str, str], tuple[Role, ...]] = {
 
 
 def is_workload(document: Document | DocumentResult) -> bool:
-    """Whether overlays can be laid on the document."""
+    """Whether overlays can be applied to the document."""
     return (document.api_version, document.kind) in KINDS
 
 

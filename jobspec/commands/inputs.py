@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobspec.cluster import StoredObjects
-    from jobspec.overlays.layer import Layer
+    from jobspec.overlays.overlay import Overlay
     from jobspec.targets import Target
     from jobspec.validation.custom_kinds import CustomKinds, UnreadFile
 
@@ -59,7 +59,7 @@ class Setting:
 
     __slots__ = ("cluster", "crds", "overlays", "wrong")
 
-    def __init__(self, cluster: Cluster, overlays: Sequence[Layer], wrong: Sequence[FileResult], crds: Sequence[Document] = ()) -> None:
+    def __init__(self, cluster: Cluster, overlays: Sequence[Overlay], wrong: Sequence[FileResult], crds: Sequence[Document] = ()) -> None:
         self.cluster = cluster
         self.crds = crds
         """The CRDs of the cluster's custom kinds, where a server is to get them."""
@@ -98,17 +98,17 @@ def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Seque
     return CustomKinds(crds, schema_locations)
 
 
-def _overlays(inputs: Inputs, target: Target) -> tuple[list[Layer], list[FileResult]]:
+def _overlays(inputs: Inputs, target: Target) -> tuple[list[Overlay], list[FileResult]]:
     if not inputs.overlays and not inputs.sets:
         return [], []
-    from jobspec.overlays.layer import load
+    from jobspec.overlays.load import load
 
-    layers, problems = load(inputs.overlays, inputs.sets, target)
+    overlays, problems = load(inputs.overlays, inputs.sets, target)
     files = dict.fromkeys(problem.mark.file for problem in problems)
-    return layers, [FileResult(file, [], [problem for problem in problems if problem.mark.file == file]) for file in files]
+    return overlays, [FileResult(file, [], [problem for problem in problems if problem.mark.file == file]) for file in files]
 
 
-def require_workload(overlays: Sequence[Layer], results: Sequence[FileResult]) -> list[FileResult]:
+def require_workload(overlays: Sequence[Overlay], results: Sequence[FileResult]) -> list[FileResult]:
     """The results, with an error in the first one where overlays were to be applied and no file holds a training job."""
     if not overlays or not all(each.valid for each in results):
         return list(results)
@@ -116,7 +116,7 @@ def require_workload(overlays: Sequence[Layer], results: Sequence[FileResult]) -
 
     if any(is_workload(document) for each in results for document in each.documents):
         return list(results)
-    message = f"there is no training job to lay `{overlays[0].name}` on"
+    message = f"there is no training job to apply `{overlays[0].name}` to"
     hint = f"the kinds are {', '.join(kind for _, kind in KINDS)}"
     first = results[0]
     return [first.with_diagnostics([Diagnostic("no-workload", message, Mark(first.path), hint=hint)]), *results[1:]]

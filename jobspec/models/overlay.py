@@ -23,7 +23,7 @@ class Parameter(Model):
 
 
 class Pods(Model):
-    """What is said to training pods, wherever the kind of job keeps their templates."""
+    """A change to training pods, wherever the kind of job has their templates."""
 
     roles: list[Roles] | None = Field(None, description="pods of these roles; every training pod where left out")
     flags: dict[str, Any] | None = Field(
@@ -36,7 +36,7 @@ class OverlaySpec(Model):
     """What the overlay changes, and on which terms."""
 
     description: str | None = Field(None, description="one line for people")
-    conflicts: list[str] | None = Field(None, description="names of overlays that cannot be laid together with this one")
+    conflicts: list[str] | None = Field(None, description="names of overlays that cannot be applied together with this one")
     override: bool | None = Field(None, description="may set what an earlier overlay set differently")
     parameters: dict[str, Parameter] | None = Field(None, description="values that a user may give")
     pods: list[Pods] | None = Field(None, description="changes to training pods")

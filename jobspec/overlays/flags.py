@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, spell
-from jobspec.overlays.tree import Tree, in_rank, items, shared
+from jobspec.overlays.marked_tree import MarkedTree, by_rank, items, share_rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Path
-    from jobspec.overlays.tree import Rank
+    from jobspec.overlays.marked_tree import Rank
 
-_OWN, _PERHAPS, _SURELY = range(3)  # how surely a word is the value of the flag before it; what an overlay wrote is sure
+_OWN, _PERHAPS, _SURELY = range(3)  # whether a word is the value of the flag before it: no; it looks so; an overlay wrote it as that
 _SHELLS = frozenset(("sh", "bash", "ash", "dash", "zsh", "ksh"))
 
 
-def set_flags(container: Tree, flags: Tree, path: Path, *, layer: str, entry: int) -> tuple[Tree, list[Diagnostic]]:
-    """The container with each flag set where it stands, appended to `args` where it does not, removed where it is null.
+def set_flags(container: MarkedTree, flags: MarkedTree, path: Path, *, overlay: str, entry: int) -> tuple[MarkedTree, list[Diagnostic]]:
+    """The container with each flag set where it is present, appended to `args` where it is not, removed where it is null.
 
-    A program inside a shell's string is a problem, and the container then stays as it is.
+    A program inside the string of a shell command is a problem, and the container then stays as it is.
     """
-    problems = _problems(container, flags, path)
+    problems = _mistakes(container, flags, path)
     if problems:
         return container, problems
     words = {name: _read(items(container.get(name))) for name in ("command", "args")}
     for number, (flag, value) in enumerate(flags.value.items()):
-        _set(words, flag, value, (layer, entry, 2 * number))
+        _set(words, flag, value, (overlay, entry, 2 * number))
     changed = dict(container.value)
     for name, kept in words.items():
         old = changed.pop(name, flags)
         if kept:
-            changed[name] = old.having(in_rank(kept))
-    return container.having(changed), []
+            changed[name] = old.with_value(by_rank(kept))
+    return container.with_value(changed), []
 
 
-def said(value: Tree) -> str | None:
-    """What a flag is set to: its text after a blank, empty for a bare flag, None to remove it, `false` to remove a bare one."""
+def text_after(value: MarkedTree) -> str | None:
+    """What follows a flag that is set to a value: a blank and the text, nothing for a bare flag; None to remove it, `false` a bare one."""
     if value.value is None:
         return None
     if value.value is False:
@@ -42,18 +42,18 @@ def said(value: Tree) -> str | None:
     return "" if value.value is True else f" {value.value}"
 
 
-def _read(words: list[Tree]) -> list[Tree]:
-    """The words, each knowing whether it is the value of the flag before it.
+def _read(words: list[MarkedTree]) -> list[MarkedTree]:
+    """The words, each marked as the value of the flag before it or not.
 
-    That is read from the base once: what is removed later must not bring a flag and an argument of its own together.
+    The base alone decides that: a removal must not make a following argument the value of an earlier flag.
     """
-    read: list[Tree] = []
+    read: list[MarkedTree] = []
     for number, word in enumerate(words):
         bound = word.bound
         if bound is None:
             follows = number > 0 and isinstance(word.value, str) and not _is_flag(word.value) and _takes_value(words[number - 1].value)
             bound = _PERHAPS if follows else _OWN
-        read.append(Tree(word.value, word.mark, word.key, word.rank, bound=bound))
+        read.append(MarkedTree(word.value, word.mark, word.key, word.rank, bound=bound))
     return read
 
 
@@ -74,12 +74,12 @@ def _is_number(text: str) -> bool:
     return text[0] in ".0123456789"
 
 
-def _set(words: dict[str, list[Tree]], flag: str, value: Tree, rank: Rank) -> None:
-    """Set one flag in place; of one that stands several times the first stays, and the others go."""
+def _set(words: dict[str, list[MarkedTree]], flag: str, value: MarkedTree, rank: Rank) -> None:
+    """Set one flag in place; where it is present several times, set the first and remove the others."""
     done = value.value is None or value.value is False
     for name in ("command", "args"):
         rest = words[name]
-        kept: list[Tree] = []
+        kept: list[MarkedTree] = []
         while rest:
             size = _size(rest, flag)
             if not size:
@@ -88,15 +88,15 @@ def _set(words: dict[str, list[Tree]], flag: str, value: Tree, rank: Rank) -> No
                 kept += _written(rest[:size], flag, value, rank)
                 done = True
             if size == 2 and isinstance(value.value, bool) and rest[1].bound == _PERHAPS:
-                kept.append(Tree(rest[1].value, rest[1].mark, None, rest[1].rank, bound=_OWN))
+                kept.append(MarkedTree(rest[1].value, rest[1].mark, None, rest[1].rank, bound=_OWN))
             rest = rest[size or 1 :]
         words[name] = kept
     if not done:
         words["args"] += _new(_words(flag, value), value, [rank, _next(rank)])
 
 
-def _size(words: list[Tree], flag: str) -> int:
-    """How many words the flag takes at the beginning: 0 where it does not stand there, 2 where its value follows."""
+def _size(words: list[MarkedTree], flag: str) -> int:
+    """How many of the first words are the flag: 0 where they are not, 2 where its value follows."""
     text = words[0].value
     if not isinstance(text, str) or words[0].bound:
         return 0
@@ -107,13 +107,13 @@ def _size(words: list[Tree], flag: str) -> int:
     return 2 if len(words) > 1 and words[1].bound else 1
 
 
-def _written(old: list[Tree], flag: str, value: Tree, rank: Rank) -> list[Tree]:
-    """The flag in the form in which it already stands, `--f v` or `--f=v`."""
+def _written(old: list[MarkedTree], flag: str, value: MarkedTree, rank: Rank) -> list[MarkedTree]:
+    """The flag in the form that it already has, `--f v` or `--f=v`."""
     words = _words(flag, value)
     if "=" in old[0].value and len(words) == 2:
         words = [f"{flag}={words[1]}"]
     if [item.value for item in old[: len(words)]] == words:
-        return [shared(item, each) for item, each in zip(old[: len(words)], (rank, _next(rank)), strict=False)]
+        return [share_rank(item, each) for item, each in zip(old[: len(words)], (rank, _next(rank)), strict=False)]
     return _new(words, value, [old[0].rank, old[0].rank and _next(old[0].rank)])
 
 
@@ -121,7 +121,7 @@ def _next(rank: Rank) -> Rank:
     return (*rank[:2], rank[2] + 1)
 
 
-def _words(flag: str, value: Tree) -> list[str]:
+def _words(flag: str, value: MarkedTree) -> list[str]:
     if value.value is True:
         return [flag]
     text = str(value.value)
@@ -129,11 +129,11 @@ def _words(flag: str, value: Tree) -> list[str]:
     return [f"{flag}={text}"] if joined else [flag, text]
 
 
-def _new(words: list[str], value: Tree, ranks: list[Rank | None]) -> list[Tree]:
-    return [Tree(word, value.mark, None, ranks[number], bound=_SURELY if number else _OWN) for number, word in enumerate(words)]
+def _new(words: list[str], value: MarkedTree, ranks: list[Rank | None]) -> list[MarkedTree]:
+    return [MarkedTree(word, value.mark, None, ranks[number], bound=_SURELY if number else _OWN) for number, word in enumerate(words)]
 
 
-def _problems(container: Tree, flags: Tree, path: Path) -> list[Diagnostic]:
+def _mistakes(container: MarkedTree, flags: MarkedTree, path: Path) -> list[Diagnostic]:
     found = []
     for flag, value in flags.value.items():
         if not flag.startswith("-") or "=" in flag:
@@ -151,7 +151,7 @@ def _problems(container: Tree, flags: Tree, path: Path) -> list[Diagnostic]:
     return found
 
 
-def _shell_string(container: Tree) -> Tree | None:
+def _shell_string(container: MarkedTree) -> MarkedTree | None:
     """The string that a shell runs with `-c`, None where the program is started directly."""
     words = [*items(container.get("command")), *items(container.get("args"))]
     for index, word in enumerate(words):
@@ -162,8 +162,8 @@ def _shell_string(container: Tree) -> Tree | None:
     return None
 
 
-def _after_c(words: list[Tree]) -> Tree | None:
-    """What follows a shell's `-c`, alone or among other letters as in `-lc`; None where a script's path comes first."""
+def _after_c(words: list[MarkedTree]) -> MarkedTree | None:
+    """The word after a shell's `-c`, alone or among other letters as in `-lc`; None where a script's path comes first."""
     index = 0
     while index < len(words):
         option = str(words[index].value)

@@ -1,14 +1,14 @@
-"""Lay one partial value over another: mappings by key, lists by their merge keys, `null` removes.
+"""Merge a patch into a value: mappings by key, lists by their merge keys, `null` removes.
 
 Merge keys belong to the field and hold on every release. A list without them is replaced whole; `{$append: [...]}`
-adds the items that are not there. What overlays add to a list stands behind what the base has, in the order of the
-overlays' names, so that the order in which they are laid does not matter.
+adds the items that are not there. Items that overlays add to a list follow those of the base, in the order of the
+overlays' names, so that the order in which the overlays are applied does not matter.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, spell
-from jobspec.overlays.tree import Tree, in_rank, items, shared
+from jobspec.overlays.marked_tree import MarkedTree, by_rank, items, share_rank
 from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
@@ -35,16 +35,17 @@ ONE_OF: dict[str, tuple[str, ...]] = {
 
 
 class Merge:
-    """One overlay being merged: who it is, and what it complains about."""
+    """A merge of one entry of an overlay, with the problems found so far."""
 
-    def __init__(self, layer: str, entry: int) -> None:
-        self.layer = layer
+    def __init__(self, overlay: str, entry: int) -> None:
+        self.overlay = overlay
+        """The overlay's name."""
         self.entry = entry
-        """Number of the entry of the overlay, so that what it adds keeps its order."""
+        """Number of the entry in the overlay, which orders the items that the overlay adds."""
         self.problems: list[Diagnostic] = []
 
-    def __call__(self, base: Tree | None, patch: Tree, shape: Shape | None, path: Path) -> Tree:
-        """*base* with *patch* laid over it; *shape* knows the merge keys."""
+    def __call__(self, base: MarkedTree | None, patch: MarkedTree, shape: Shape | None, path: Path) -> MarkedTree:
+        """*base* with *patch* merged into it; *shape* knows the merge keys."""
         if isinstance(patch.value, dict):
             if APPEND in patch.value:
                 return self._append(base, patch, shape, path)
@@ -53,8 +54,8 @@ class Merge:
             return self._list(base, patch, shape, path)
         return patch
 
-    def _mapping(self, base: Tree | None, patch: Tree, shape: Shape | None, path: Path) -> Tree:
-        old = base if base and isinstance(base.value, dict) else patch.having({})
+    def _mapping(self, base: MarkedTree | None, patch: MarkedTree, shape: Shape | None, path: Path) -> MarkedTree:
+        old = base if base and isinstance(base.value, dict) else patch.with_value({})
         excluded = excludes(patch, shape)
         merged = {name: child for name, child in old.value.items() if name not in excluded}
         for name, child in old.value.items():
@@ -72,48 +73,50 @@ class Merge:
             below = shape.at((name,)) if shape else None
             step = Key(name) if shape and shape.fields is None else name
             merged[name] = self(merged.get(name), child, below, (*path, step))
-        return old.having(merged)
+        return old.with_value(merged)
 
-    def _list(self, base: Tree | None, patch: Tree, shape: Shape | None, path: Path) -> Tree:
+    def _list(self, base: MarkedTree | None, patch: MarkedTree, shape: Shape | None, path: Path) -> MarkedTree:
         if shape and shape.merge:
             if not patch.value:
                 hint = "`null` removes the list"
                 self._problem("invalid-overlay", f"an empty list changes nothing: items of `{path[-1]}` are merged", patch, path, hint)
             return self._keyed(base, patch, patch.value, shape, path, appending=False)
-        new = patch.having(self._settled(patch.value, shape, path))
+        new = patch.with_value(self._without_nulls(patch.value, shape, path))
         if base and items(base) and not base.mark.layer and base.data() != new.data():
             self._warn_replaced(patch, path)
         return new
 
-    def _append(self, base: Tree | None, patch: Tree, shape: Shape | None, path: Path) -> Tree:
+    def _append(self, base: MarkedTree | None, patch: MarkedTree, shape: Shape | None, path: Path) -> MarkedTree:
         added = patch.value[APPEND]
         if shape and shape.merge:
             return self._keyed(base, patch, added.value, shape, path, appending=True)
         if path and path[-1] in ("args", "command"):
             hint = "use `flags`, which finds a flag wherever it stands, or write the whole list"
             self._problem("invalid-overlay", f"`$append` cannot add to `{path[-1]}`, whose items depend on each other", patch, path, hint)
-            return base or patch.having([])
+            return base or patch.with_value([])
         kept = items(base)
-        for number, item in enumerate(self._settled(added.value, shape, path)):
-            rank = (self.layer, self.entry, number)
+        for number, item in enumerate(self._without_nulls(added.value, shape, path)):
+            rank = (self.overlay, self.entry, number)
             same = [index for index, old in enumerate(kept) if old.data() == item.data()]
             if same:
-                kept[same[0]] = shared(kept[same[0]], rank)
+                kept[same[0]] = share_rank(kept[same[0]], rank)
             else:
-                kept.append(item.ranked(rank))
-        return _list_of(base, patch).having(in_rank(kept))
+                kept.append(item.with_rank(rank))
+        return _list_of(base, patch).with_value(by_rank(kept))
 
-    def _settled(self, values: list[Tree], shape: Shape | None, path: Path) -> list[Tree]:
-        """Items that are taken whole, laid on nothing: what they remove is not there."""
+    def _without_nulls(self, values: list[MarkedTree], shape: Shape | None, path: Path) -> list[MarkedTree]:
+        """Items that are taken whole, without what they remove."""
         return [self(None, item, shape.items if shape else None, (*path, number)) for number, item in enumerate(values)]
 
-    def _keyed(self, base: Tree | None, patch: Tree, changes: list[Tree], shape: Shape, path: Path, *, appending: bool) -> Tree:
+    def _keyed(
+        self, base: MarkedTree | None, patch: MarkedTree, changes: list[MarkedTree], shape: Shape, path: Path, *, appending: bool
+    ) -> MarkedTree:
         kept = items(base)
         names = [identity(item, shape) for item in kept]
         seen = set()
         for number, item in enumerate(changes):
             name = identity(item, shape)
-            rank = (self.layer, self.entry, number)
+            rank = (self.overlay, self.entry, number)
             if name is None:
                 keys = " and ".join(f"`{key}`" for key in shape.merge)
                 self._problem("invalid-overlay", f"an item of `{path[-1]}` needs {keys}, which tell the items apart", item, path)
@@ -121,16 +124,16 @@ class Merge:
                 self._problem("invalid-overlay", f"`{', '.join(name)}` stands twice in this list of `{path[-1]}`", item, path)
             elif name in names:
                 index = len(names) - 1 - names[::-1].index(name)  # where a name stands twice, the last counts
-                kept[index] = shared(self(kept[index], item, shape.items, (*path, index)), rank)
+                kept[index] = share_rank(self(kept[index], item, shape.items, (*path, index)), rank)
             elif path[-1] in MUST_EXIST and not appending:
                 self._missing_container(item, names, base, path)
             else:
                 names.append(name)
-                kept.append(self(None, item, shape.items, (*path, len(kept))).ranked(rank))
+                kept.append(self(None, item, shape.items, (*path, len(kept))).with_rank(rank))
             seen.add(name)
-        return _list_of(base, patch).having(in_rank(kept))
+        return _list_of(base, patch).with_value(by_rank(kept))
 
-    def _missing_container(self, item: Tree, names: list[tuple[str, ...] | None], base: Tree | None, path: Path) -> None:
+    def _missing_container(self, item: MarkedTree, names: list[tuple[str, ...] | None], base: MarkedTree | None, path: Path) -> None:
         wanted = item.get("name")
         assert wanted
         there = [name[0] for name in names if name]
@@ -140,23 +143,23 @@ class Merge:
         message = f"the job has no container `{wanted.value}` in `{path[-1]}`; it has {known}{where}"
         self.problems.append(Diagnostic("missing-container", message, wanted.place(), field=spell(path), hint=hint))
 
-    def _warn_replaced(self, patch: Tree, path: Path) -> None:
+    def _warn_replaced(self, patch: MarkedTree, path: Path) -> None:
         message = f"`{path[-1]}` of the base is replaced as a whole"
         hint = "use `flags` to set single ones" if path[-1] in ("args", "command") else "write `{$append: [...]}` to add to it"
         self.problems.append(Diagnostic("list-replaced", message, patch.place(), field=spell(path), severity="warning", hint=hint))
 
-    def _warn_other_volume(self, name: str, patch: Tree, path: Path) -> None:
+    def _warn_other_volume(self, name: str, patch: MarkedTree, path: Path) -> None:
         message = f"`{name}` of a volume of the base goes, and whatever mounts it now mounts this one"
         hint = "give the overlay's volume another name, if both are wanted"
         self.problems.append(
             Diagnostic("volume-replaced", message, patch.place(), field=spell((*path, name)), severity="warning", hint=hint)
         )
 
-    def _problem(self, rule: str, message: str, tree: Tree, path: Path, hint: str = "") -> None:
+    def _problem(self, rule: str, message: str, tree: MarkedTree, path: Path, hint: str = "") -> None:
         self.problems.append(Diagnostic(rule, message, tree.place(), field=spell(path), hint=hint))
 
 
-def _only_removes(patch: Tree) -> bool:
+def _only_removes(patch: MarkedTree) -> bool:
     return (
         isinstance(patch.value, dict)
         and bool(patch.value)
@@ -164,14 +167,14 @@ def _only_removes(patch: Tree) -> bool:
     )
 
 
-def chosen(patch: Tree, shape: Shape | None) -> list[str]:
-    """Of a type of which only one of some fields can be set: the fields that a patch sets."""
+def chosen(patch: MarkedTree, shape: Shape | None) -> list[str]:
+    """The fields that a patch sets of those that exclude each other."""
     group = _group(shape)
     return [name for name, child in patch.value.items() if name in group and child.value is not None]
 
 
-def excludes(patch: Tree, shape: Shape | None) -> set[str]:
-    """The fields that what a patch sets takes the place of, such as the other sources of a volume."""
+def excludes(patch: MarkedTree, shape: Shape | None) -> set[str]:
+    """The fields that a merge of the patch removes, such as the other sources of a volume."""
     return _group(shape) - set(chosen(patch, shape)) if chosen(patch, shape) else set()
 
 
@@ -181,8 +184,8 @@ def _group(shape: Shape | None) -> set[str]:
     return set(ONE_OF[shape.name]) or shape.fields.keys() - {"name"}
 
 
-def identity(item: Tree, shape: Shape) -> tuple[str, ...] | None:
-    """What tells an item of a keyed list apart, defaults filled in; None where a key is missing."""
+def identity(item: MarkedTree, shape: Shape) -> tuple[str, ...] | None:
+    """The values of the keys of an item of a keyed list, defaults filled in; None where a key is missing."""
     if not isinstance(item.value, dict):
         return None
     found: list[Any] = []
@@ -198,6 +201,6 @@ def identity(item: Tree, shape: Shape) -> tuple[str, ...] | None:
     return None if None in found else tuple(map(str, found))
 
 
-def _list_of(base: Tree | None, patch: Tree) -> Tree:
-    """Whose place a merged list has: the base's, where that is a list."""
+def _list_of(base: MarkedTree | None, patch: MarkedTree) -> MarkedTree:
+    """The tree whose place the merged list has: the base where that is a list, else the patch."""
     return base if base and isinstance(base.value, list) else patch

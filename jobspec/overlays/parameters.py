@@ -1,9 +1,9 @@
-"""Parameters of an overlay: their values from `--set` and defaults, and `${name}` in what the overlay says."""
+"""Parameters of an overlay: their values, from `--set` and defaults, and the substitution of `${name}`."""
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
-from jobspec.overlays.tree import Tree
+from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.validation.formats import is_quantity
 from jobspec.validation.wording import closest
 
@@ -18,9 +18,9 @@ TRAINING = "training"  # `${training}`: the container that the operator requires
 WHEN = "$when"
 
 
-def values(declared: Tree | None, given: Mapping[str, str], owner: Tree) -> tuple[dict[str, Any], list[Diagnostic]]:
-    """The value of each declared parameter: the text that was given, as its type, else the default, else None for unset."""
-    declarations: dict[str, Tree] = declared.value if declared else {}
+def parameter_values(declared: MarkedTree | None, given: Mapping[str, str], owner: MarkedTree) -> tuple[dict[str, Any], list[Diagnostic]]:
+    """The value of each declared parameter: the text of `--set` as the parameter's type, else the default, else None for unset."""
+    declarations: dict[str, MarkedTree] = declared.value if declared else {}
     found: dict[str, Any] = {}
     problems = []
     for name in (each for each in given if each not in declarations):
@@ -31,33 +31,33 @@ def values(declared: Tree | None, given: Mapping[str, str], owner: Tree) -> tupl
     for name, declaration in declarations.items():
         try:
             found[name] = _value(name, declaration, given.get(name), owner.mark.layer)
-        except _Problem as problem:
+        except _Mistake as mistake:
             problems.append(
-                Diagnostic(problem.rule, problem.message, declaration.place(), hint=problem.hint, field=f"spec.parameters[{name}]")
+                Diagnostic(mistake.rule, mistake.message, declaration.place(), hint=mistake.hint, field=f"spec.parameters[{name}]")
             )
             found[name] = None
     return found, problems
 
 
-class _Problem(Exception):
+class _Mistake(Exception):
     def __init__(self, rule: str, message: str, hint: str = "") -> None:
         self.rule = rule
         self.message = message
         self.hint = hint
 
 
-def _value(name: str, declaration: Tree, given: str | None, overlay: str) -> Any:
-    kind = _say(declaration, "type")
+def _value(name: str, declaration: MarkedTree, given: str | None, overlay: str) -> Any:
+    kind = _field(declaration, "type")
     if given is not None:
         value = _typed(name, given, kind)
-    elif (default := _say(declaration, "default")) is not None:
+    elif (default := _field(declaration, "default")) is not None:
         value = default
         if not fits(value, kind):
-            raise _Problem("invalid-overlay", f"the default of `{name}` is not of its type, {kind}")
-    elif _say(declaration, "optional"):
+            raise _Mistake("invalid-overlay", f"the default of `{name}` is not of its type, {kind}")
+    elif _field(declaration, "optional"):
         return None
     else:
-        raise _Problem("missing-parameter", f"the overlay needs a value for `{name}`", f"give one with `--set {overlay}.{name}=...`")
+        raise _Mistake("missing-parameter", f"the overlay needs a value for `{name}`", f"give one with `--set {overlay}.{name}=...`")
     rule = "wrong-parameter" if given is not None else "invalid-overlay"
     _check_limits(name, value, declaration, rule)
     return value
@@ -73,7 +73,7 @@ def _typed(name: str, text: str, kind: str) -> Any:
     if kind == "string":
         return text
     examples = {"integer": "an integer", "boolean": "`true` or `false`", "quantity": "a quantity such as `2`, `500m` or `8Gi`"}
-    raise _Problem("wrong-parameter", f"`{name}` takes {examples[kind]}, not `{text}`")
+    raise _Mistake("wrong-parameter", f"`{name}` takes {examples[kind]}, not `{text}`")
 
 
 def _is_integer(text: str) -> bool:
@@ -88,51 +88,51 @@ def fits(value: Any, kind: str) -> bool:
     return type(value) is {"integer": int, "boolean": bool, "string": str}[kind]
 
 
-def _check_limits(name: str, value: Any, declaration: Tree, rule: str) -> None:
+def _check_limits(name: str, value: Any, declaration: MarkedTree, rule: str) -> None:
     enum = declaration.get("enum")
     if enum and _as_text(value) not in enum.data():
         choices = ", ".join(f"`{each}`" for each in enum.data())
-        raise _Problem(rule, f"`{name}` takes {choices}, not `{value}`", closest(value, enum.data()))
-    least, most = _say(declaration, "minimum"), _say(declaration, "maximum")
+        raise _Mistake(rule, f"`{name}` takes {choices}, not `{value}`", closest(value, enum.data()))
+    least, most = _field(declaration, "minimum"), _field(declaration, "maximum")
     if type(value) is int and least is not None and value < least:
-        raise _Problem(rule, f"`{name}` takes at least {least}, not {value}")
+        raise _Mistake(rule, f"`{name}` takes at least {least}, not {value}")
     if type(value) is int and most is not None and value > most:
-        raise _Problem(rule, f"`{name}` takes at most {most}, not {value}")
+        raise _Mistake(rule, f"`{name}` takes at most {most}, not {value}")
 
 
-def _say(declaration: Tree, field: str) -> Any:
+def _field(declaration: MarkedTree, field: str) -> Any:
     child = declaration.get(field)
     return child.value if child else None
 
 
 class Substitution:
-    """Puts values into the trees of one overlay; what is unset, and what `$when` excludes, is left out.
+    """Puts the values of parameters into parts of one overlay; leaves out what is unset and what `$when` excludes.
 
-    The overlay was checked (`jobspec.overlays.statements`): every name that it uses is declared.
+    The overlay has passed `check_overlay`: every name that it uses is declared.
     """
 
-    def __init__(self, given: Values) -> None:
-        self.given = given
+    def __init__(self, values: Values) -> None:
+        self.values = values
         self.problems: list[Diagnostic] = []
 
-    def __call__(self, tree: Tree) -> Tree | None:
+    def __call__(self, tree: MarkedTree) -> MarkedTree | None:
         """The tree with every `${name}` replaced, None where nothing is left of it."""
         value = tree.value
         if isinstance(value, dict):
             return self._mapping(tree)
         if isinstance(value, list):
             kept = [child for child in map(self, value) if child]
-            return tree.having(kept) if kept or not value else None
+            return tree.with_value(kept) if kept or not value else None
         if isinstance(value, str) and "$" in value:
             text = self._text(value)
-            return None if text is None else tree.having(text)
+            return None if text is None else tree.with_value(text)
         return tree
 
-    def _mapping(self, tree: Tree) -> Tree | None:
+    def _mapping(self, tree: MarkedTree) -> MarkedTree | None:
         if WHEN in tree.value and not self._holds(tree.value[WHEN]):
             return None
         rest = [(name, child) for name, child in tree.value.items() if name != WHEN]
-        kept: dict[str, Tree] = {}
+        kept: dict[str, MarkedTree] = {}
         for name, child in rest:
             key = self._text(name) if "$" in name else name
             result = self(child)
@@ -142,23 +142,23 @@ class Substitution:
                 message = f"the key `{name}` becomes `{_as_text(key)}`, which stands in this mapping already"
                 self.problems.append(Diagnostic("invalid-overlay", message, child.key or child.mark))
             kept[_as_text(key)] = result
-        return tree.having(kept) if kept or not rest else None
+        return tree.with_value(kept) if kept or not rest else None
 
-    def _holds(self, when: Tree) -> bool:
-        """`$when: {form: [both, label]}`: every named parameter has one of the values beside it."""
-        return all(self.given[name] in choices.data() for name, choices in when.value.items())
+    def _holds(self, when: MarkedTree) -> bool:
+        """Whether `$when: {form: [both, label]}` holds: every parameter in it has one of the listed values."""
+        return all(self.values[name] in choices.data() for name, choices in when.value.items())
 
     def _text(self, text: str) -> Any:
-        """A text with its parameters in place: a whole `${name}` keeps the value's type; None where one is unset."""
+        """A text with its parameters substituted: a whole `${name}` keeps the value's type; None where one is unset."""
         parts = pieces(text)
-        values = [self.given[part] if is_name else part for part, is_name in parts]
+        values = [self.values[part] if is_name else part for part, is_name in parts]
         if len(parts) == 1 or None in values:
             return None if None in values else values[0]
         return "".join(map(_as_text, values))
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:
-    """A text cut into literal pieces and the names in `${}`, which are told apart; `$${` is a literal `${`."""
+    """A text cut into pieces, each with whether it is a name in `${}`; `$${` is a literal `${`."""
     found = []
     literal, rest = "", text
     while "${" in rest:

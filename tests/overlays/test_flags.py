@@ -6,19 +6,19 @@ import pytest
 
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.overlays.flags import set_flags
-from jobspec.overlays.tree import Tree
+from jobspec.overlays.marked_tree import MarkedTree
 
 BASE, OVERLAY = Mark("base.yaml", 1, 1), Mark("a.yaml", 1, 1, layer="a")
 
 
-def tree(data: Any, mark: Mark) -> Tree:
+def tree(data: Any, mark: Mark) -> MarkedTree:
     if isinstance(data, dict):
-        return Tree({key: tree(value, mark) for key, value in data.items()}, mark)
-    return Tree([tree(value, mark) for value in data] if isinstance(data, list) else data, mark)
+        return MarkedTree({key: tree(value, mark) for key, value in data.items()}, mark)
+    return MarkedTree([tree(value, mark) for value in data] if isinstance(data, list) else data, mark)
 
 
 def set_on(container: dict[str, Any], flags: dict[str, Any]) -> tuple[Any, list[Diagnostic]]:
-    changed, problems = set_flags(tree(container, BASE), tree(flags, OVERLAY), ("containers", 0), layer="a", entry=0)
+    changed, problems = set_flags(tree(container, BASE), tree(flags, OVERLAY), ("containers", 0), overlay="a", entry=0)
     return changed.data(), problems
 
 
@@ -115,14 +115,14 @@ def test_command(container: dict[str, Any], flags: dict[str, Any], expected: dic
     ],
 )
 def test_one_entry_after_the_other_and_all_of_it_twice(container: dict[str, Any], entries: list[dict[str, Any]]) -> None:
-    def laid(changed: Tree) -> Tree:
+    def applied(changed: MarkedTree) -> MarkedTree:
         for number, flags in enumerate(entries):
-            changed, problems = set_flags(changed, tree(flags, OVERLAY), (), layer="a", entry=number)
+            changed, problems = set_flags(changed, tree(flags, OVERLAY), (), overlay="a", entry=number)
             assert problems == []
         return changed
 
-    once = laid(tree(container, BASE))
-    assert laid(once).data() == once.data()
+    once = applied(tree(container, BASE))
+    assert applied(once).data() == once.data()
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_what_no_flag_can_be(flag: str, value: Any) -> None:
 
 def test_marks_say_who_wrote_each_word() -> None:
     container = tree({"args": ["x", "--f", "1", "--g=1"]}, BASE)
-    changed, _ = set_flags(container, tree({"--f": 2, "--h": True}, OVERLAY), (), layer="a", entry=0)
+    changed, _ = set_flags(container, tree({"--f": 2, "--h": True}, OVERLAY), (), overlay="a", entry=0)
     words = changed.get("args")
     assert words
     assert [(word.value, word.mark.layer) for word in words.value] == [
@@ -172,10 +172,10 @@ def test_marks_say_who_wrote_each_word() -> None:
 
 
 def test_an_overlay_that_removes_a_flag_does_not_give_its_argument_to_another() -> None:
-    def laid(*overlays: dict[str, Any]) -> Any:
+    def applied(*overlays: dict[str, Any]) -> Any:
         changed = tree({"args": ["--bare", "--f", "1", "x"]}, BASE)
         for flags in overlays:
-            changed, _ = set_flags(changed, tree(flags, OVERLAY), (), layer="a", entry=0)
+            changed, _ = set_flags(changed, tree(flags, OVERLAY), (), overlay="a", entry=0)
         return changed.data()
 
-    assert laid({"--f": None}, {"--bare": 2}) == laid({"--bare": 2}, {"--f": None}) == {"args": ["--bare", "2", "x"]}
+    assert applied({"--f": None}, {"--bare": 2}) == applied({"--bare": 2}, {"--f": None}) == {"args": ["--bare", "2", "x"]}

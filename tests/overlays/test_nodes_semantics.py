@@ -1,9 +1,9 @@
-"""What an overlay says to a TrainJob reaches its pods: the pods of the laid job are the laid pods of the job.
+"""A change to a TrainJob reaches its pods: the pods of the overlaid job are the overlaid pods of the job.
 
 The trainer that merges a job into its runtime is a small model here, made from what its releases were seen to do: patches are
 merged by Kubernetes' patch keys, after Go has left out what it holds for empty; lists without keys are replaced; fields of
 `spec.trainer` replace those of the container `node`, variables one by one, and from 2.3 on resources one by one, too.
-Laying on pods is what PyTorchJobs are tested for: here each pod template stands in one.
+Overlays on pods are tested with PyTorchJobs: here each pod template is put into one.
 """
 
 import copy
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from jobspec.runtimes.runtime import shipped
 from jobspec.targets import choose
-from tests.overlays.test_overlay_laws import WORLDS, Data, World, data, laid, layers
+from tests.overlays.test_overlay_laws import WORLDS, Data, World, applied, data, documents, overlays
 from tests.support.reference import folder
 
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
@@ -117,18 +117,18 @@ def pods(job: Data, runtime: Data, release: str) -> Pods:
     return result
 
 
-def laid_pods(world: World, before: Pods, spec: Data, trains: set[str]) -> tuple[Pods, list[Any]]:
+def overlaid_pods(world: World, before: Pods, spec: Data, trains: set[str]) -> tuple[Pods, list[Any]]:
     """The overlay on the pods themselves, each of which stands in a PyTorchJob; the program runs in the trainer's own alone."""
     result, problems = {}, []
     for name, template in before.items():
         said = [{key: child for key, child in entry.items() if key != "roles"} for entry in spec["pods"]]
         if name not in trains:
             said = [without_program(entry) for entry in said]
-        (layer,) = layers(a={"pods": said})
+        (overlay,) = overlays(a={"pods": said})
         base = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "job"}}
         replicas = {"Master": {"template": renamed(template, "node", "pytorch")}}
-        variant, found = laid(world, [{**base, "spec": {"pytorchReplicaSpecs": replicas}}], [layer])
-        job, *_ = data(variant)
+        rendered, found = applied(world, documents([{**base, "spec": {"pytorchReplicaSpecs": replicas}}]), overlay)
+        job, *_ = data(rendered)
         result[name] = renamed(job["spec"]["pytorchReplicaSpecs"]["Master"]["template"], "pytorch", "node")
         problems += found
     return result, problems
@@ -167,21 +167,21 @@ def runtime_of(base: list[Data], target: Any) -> Data | None:
 
 
 def difference(world: World, base: list[Data], spec: Data, seen: Counter[str]) -> tuple[Any, Any] | None:
-    """The pods of the laid job and the laid pods of the job, where these differ although nothing was said."""
+    """The pods of the overlaid job and the overlaid pods of the job, where these differ although nothing was said."""
     release = world.name.split()[-1]
     runtime = runtime_of(base, world.target)
     seen["all"] += 1
     if runtime is None:
         return None
-    (layer,) = layers(a=spec)
-    variant, problems = laid(world, base, [layer])
+    (overlay,) = overlays(a=spec)
+    results, problems = applied(world, documents(base), overlay)
     if problems:
         return None
-    seen["laid"] += 1
-    before, after = pods(base[-1], runtime, release), pods(data(variant)[-1], runtime, release)
+    seen["applied"] += 1
+    before, after = pods(base[-1], runtime, release), pods(data(results)[-1], runtime, release)
     jobs = runtime["spec"]["template"]["spec"]["replicatedJobs"]
     trains = {job["name"] for job in jobs if job["template"].get("metadata", {}).get("labels", {}).get(ANCESTOR) == "trainer"}
-    expected, problems = laid_pods(world, before, spec, trains)
+    expected, problems = overlaid_pods(world, before, spec, trains)
     seen["changed"] += settled(before) != settled(expected)
     if problems:
         return [problem.message for problem in problems], None
@@ -189,7 +189,7 @@ def difference(world: World, base: list[Data], spec: Data, seen: Counter[str]) -
 
 
 @pytest.mark.parametrize("world", WORLDS[1:], ids=lambda world: world.name)
-def test_the_pods_of_the_laid_job_are_the_laid_pods_of_the_job(world: World) -> None:
+def test_the_pods_of_the_overlaid_job_are_the_overlaid_pods_of_the_job(world: World) -> None:
     seen: Counter[str] = Counter()
 
     @world.law
@@ -201,7 +201,7 @@ def test_the_pods_of_the_laid_job_are_the_laid_pods_of_the_job(world: World) -> 
         assert not found, json.dumps([base, spec, found])
 
     law()
-    assert seen["laid"] > 0.2 * seen["all"], seen
+    assert seen["applied"] > 0.2 * seen["all"], seen
     assert seen["changed"] > 0.1 * seen["all"], seen
 
 

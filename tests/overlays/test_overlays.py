@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from jobspec.cluster import Cluster
-from jobspec.overlays.layer import load, shipped
+from jobspec.overlays.load import load, shipped
 from jobspec.targets import choose
 from tests.support.cases import assert_reported, expectations
 from tests.support.checking import checked
@@ -71,10 +71,10 @@ def write_files(parts: dict[str, str], folder: Path) -> tuple[Path, list[Path]]:
 def test_case(parts: dict[str, str], tmp_path: Path) -> None:
     base, overlays = write_files(parts, tmp_path)
     target = choose(parts.get("target", "").split())
-    layers, problems = load(list(map(str, overlays)), parts.get("set", "").split(), target)
+    loaded, problems = load(list(map(str, overlays)), parts.get("set", "").split(), target)
     documents: list[Any] = []
     if not problems:
-        rendered = checked(base, Cluster(target, webhooks=False), layers)
+        rendered = checked(base, Cluster(target, webhooks=False), loaded)
         problems = list(rendered.result.diagnostics)
         documents = [document.data for document in rendered.documents]
     for path in (base, *overlays):
@@ -232,8 +232,8 @@ def test_a_parameter_is_complained_about_at_its_declaration(text: str, rule: str
         (("--overlay", "gpu-ncl"), "no overlay `gpu-ncl`: did you mean `gpu-nccl`?"),
         (("--overlay", "no/such.yaml"), "no overlay at no/such.yaml"),
         (("--overlay", "cpu", "--set", "cpus=2"), "--set cpus=2: write OVERLAY.NAME=VALUE"),
-        (("--overlay", "cpu", "--set", "gpu-nccl.gpus=2"), "--set gpu-nccl.gpus=2: no overlay `gpu-nccl` is laid (laid: cpu)"),
-        (("--set", "cpu.cpus=2"), "no overlay `cpu` is laid (laid: none)"),
+        (("--overlay", "cpu", "--set", "gpu-nccl.gpus=2"), "--set gpu-nccl.gpus=2: no overlay `gpu-nccl` is applied (applied: cpu)"),
+        (("--set", "cpu.cpus=2"), "no overlay `cpu` is applied (applied: none)"),
     ],
 )
 def test_what_cannot_be_run_as_asked(arguments: tuple[str, ...], message: str) -> None:

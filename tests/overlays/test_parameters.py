@@ -5,21 +5,21 @@ from typing import Any
 import pytest
 
 from jobspec.diagnostics import Mark
-from jobspec.overlays.parameters import pieces, values
-from jobspec.overlays.tree import Tree
+from jobspec.overlays.marked_tree import MarkedTree
+from jobspec.overlays.parameters import parameter_values, pieces
 
 MARK = Mark("a.yaml", 1, 1, layer="a")
 
 
-def tree(data: Any) -> Tree:
+def tree(data: Any) -> MarkedTree:
     if isinstance(data, dict):
-        return Tree({key: tree(value) for key, value in data.items()}, MARK)
-    return Tree([tree(value) for value in data] if isinstance(data, list) else data, MARK)
+        return MarkedTree({key: tree(value) for key, value in data.items()}, MARK)
+    return MarkedTree([tree(value) for value in data] if isinstance(data, list) else data, MARK)
 
 
 def value_of(declaration: dict[str, Any], given: str | None = None) -> Any:
     """The value, or the rule that it breaks."""
-    found, problems = values(tree({"x": declaration}), {} if given is None else {"x": given}, tree({}))
+    found, problems = parameter_values(tree({"x": declaration}), {} if given is None else {"x": given}, tree({}))
     return problems[0].rule if problems else found["x"]
 
 
@@ -74,7 +74,7 @@ def test_value(declaration: dict[str, Any], given: str | None, expected: Any) ->
 
 
 def test_unknown_parameters_are_told_in_the_order_given() -> None:
-    _, problems = values(tree({"claim": {"type": "string", "default": "x"}}), {"zzz": "1", "clam": "2"}, tree({}))
+    _, problems = parameter_values(tree({"claim": {"type": "string", "default": "x"}}), {"zzz": "1", "clam": "2"}, tree({}))
     assert [(each.message, each.hint) for each in problems] == [
         ("the overlay has no parameter `zzz`", "it has `claim`"),
         ("the overlay has no parameter `clam`", "did you mean `claim`?"),
@@ -82,7 +82,7 @@ def test_unknown_parameters_are_told_in_the_order_given() -> None:
 
 
 def test_a_missing_parameter_says_how_to_give_it() -> None:
-    _, (problem,) = values(tree({"size": {"type": "quantity"}}), {}, tree({}))
+    _, (problem,) = parameter_values(tree({"size": {"type": "quantity"}}), {}, tree({}))
     assert problem.hint == "give one with `--set a.size=...`"
 
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from jobspec.cli import _COMMANDS
-from jobspec.overlays.layer import shipped
+from jobspec.overlays.load import shipped
 from jobspec.reports.formats import FORMATS
 from tests.support.processes import program, run_here
 from tests.support.reference import ROOT

@@ -6,12 +6,12 @@ from pathlib import Path
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
-from jobspec.overlays.layer import Layer
+from jobspec.overlays.overlay import Overlay
 from jobspec.pipeline import Checked, Manifests, Source
 from jobspec.results import FileResult
 
 
-def checked(path: Path | str, cluster: Cluster, overlays: Sequence[Layer] = ()) -> Checked:
+def checked(path: Path | str, cluster: Cluster, overlays: Sequence[Overlay] = ()) -> Checked:
     """The whole journey of a file that the user names."""
     return pipeline.checked(_source(path), overlays, cluster)
 

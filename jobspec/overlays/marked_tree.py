@@ -1,4 +1,4 @@
-"""Data and marks in one tree, so that whatever is merged takes its place along."""
+"""Data and marks in one tree: a value that is merged keeps the place where it was written."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    #: Where an overlay's item stands among what overlays added to a list: overlay, entry of it, number in the list.
+    #: The order of the items that overlays add to a list: name of the overlay, number of its entry, number in the entry's list.
     Rank = tuple[str, int, int]
 
 
-class Tree:
-    """A value, where it was written, and the same of all values inside."""
+class MarkedTree:
+    """A value and the place where it was written, and the same of all values inside."""
 
     __slots__ = ("bound", "key", "mark", "rank", "value")
 
@@ -27,38 +27,38 @@ class Tree:
         self.rank = rank
         """Of an item that an overlay added; None for the base's own."""
         self.bound = bound
-        """Of a program's argument: how surely it is the value of the flag before it; None while nobody asked."""
+        """Of a program's argument: how surely it is the value of the flag before it; None until that is determined."""
 
-    def having(self, value: Any) -> Tree:
+    def with_value(self, value: Any) -> MarkedTree:
         """The same place with another value."""
-        return Tree(value, self.mark, self.key, self.rank, bound=self.bound)
+        return MarkedTree(value, self.mark, self.key, self.rank, bound=self.bound)
 
-    def ranked(self, rank: Rank) -> Tree:
+    def with_rank(self, rank: Rank) -> MarkedTree:
         """The same value with another rank."""
-        return Tree(self.value, self.mark, self.key, rank, bound=self.bound)
+        return MarkedTree(self.value, self.mark, self.key, rank, bound=self.bound)
 
     def place(self) -> Mark:
         """Where to point: at a scalar itself, at the key of a mapping or list."""
         return self.key if self.key and isinstance(self.value, (dict, list)) else self.mark
 
-    def get(self, *path: str) -> Tree | None:
-        """The tree at a path of mapping keys, None where it ends before."""
-        here: Tree | None = self
+    def get(self, *path: str) -> MarkedTree | None:
+        """The tree at a path of mapping keys, None where there is none."""
+        here: MarkedTree | None = self
         for step in path:
             here = here.value.get(step) if here and isinstance(here.value, dict) else None
         return here
 
-    def entries(self, name: str) -> Iterator[tuple[str, Tree]]:
+    def entries(self, name: str) -> Iterator[tuple[str, MarkedTree]]:
         """The keys and values of the mapping under *name*, none where there is none."""
         child = self.get(name)
         return iter(child.value.items() if child and isinstance(child.value, dict) else ())
 
-    def put(self, path: tuple[str | int, ...], change: Callable[[Tree], Tree]) -> Tree:
-        """The whole with the tree at *path*, which has to exist, changed."""
+    def replace_at(self, path: tuple[str | int, ...], change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
+        """The whole tree with the one at *path*, which has to exist, replaced by what *change* makes of it."""
         if not path:
             return change(self)
         step = str(path[0])
-        return self.having({**self.value, step: self.value[step].put(path[1:], change)})
+        return self.with_value({**self.value, step: self.value[step].replace_at(path[1:], change)})
 
     def data(self) -> Any:
         """The plain data."""
@@ -69,7 +69,7 @@ class Tree:
         return self.value
 
     def marks(self) -> Marks:
-        """The tree of marks beside the plain data."""
+        """The marks, as a tree of the same shape as the plain data."""
         if isinstance(self.value, dict):
             return Marks(self.mark, self.key, {key: child.marks() for key, child in self.value.items()})
         if isinstance(self.value, list):
@@ -77,28 +77,28 @@ class Tree:
         return Marks(self.mark, self.key)
 
 
-def items(tree: Tree | None) -> list[Tree]:
+def items(tree: MarkedTree | None) -> list[MarkedTree]:
     """The items of a list, none where there is no list."""
     return list(tree.value) if tree and isinstance(tree.value, list) else []
 
 
-def in_rank(trees: list[Tree]) -> list[Tree]:
-    """The base's items as they stand, then those of overlays by rank."""
+def by_rank(trees: list[MarkedTree]) -> list[MarkedTree]:
+    """The base's items in their order, then those of overlays by rank."""
     return sorted(trees, key=lambda each: (each.rank is not None, each.rank or ("", 0, 0)))
 
 
-def shared(tree: Tree, rank: Rank) -> Tree:
-    """An item that another overlay adds, too, belongs to the first of the two by name; the base's own stays its own."""
-    return tree if tree.rank is None else tree.ranked(min(tree.rank, rank))
+def share_rank(tree: MarkedTree, rank: Rank) -> MarkedTree:
+    """An item that another overlay adds, too: it takes the lower of both ranks; an item of the base remains the base's."""
+    return tree if tree.rank is None else tree.with_rank(min(tree.rank, rank))
 
 
-def grow(data: Any, marks: Marks) -> Tree:
-    """The tree of data and the marks beside it."""
+def with_marks(data: Any, marks: Marks) -> MarkedTree:
+    """The tree of plain data and its marks."""
     children = marks.children
     if isinstance(data, dict):
         assert isinstance(children, dict)
-        return Tree({key: grow(value, children[key]) for key, value in data.items()}, marks.mark, marks.key)
+        return MarkedTree({key: with_marks(value, children[key]) for key, value in data.items()}, marks.mark, marks.key)
     if isinstance(data, list):
         assert isinstance(children, list)
-        return Tree([grow(value, child) for value, child in zip(data, children, strict=True)], marks.mark, marks.key)
-    return Tree(data, marks.mark, marks.key)
+        return MarkedTree([with_marks(value, child) for value, child in zip(data, children, strict=True)], marks.mark, marks.key)
+    return MarkedTree(data, marks.mark, marks.key)

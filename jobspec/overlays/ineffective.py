@@ -1,36 +1,36 @@
-"""What stands against an overlay's word on a TrainJob, and is told: what the job cannot take away, and what a later entry says.
+"""Find changes to the pods of a TrainJob that would have no effect.
 
-What a job does not say it cannot remove from its runtime, and of two entries the later has its way. Besides, the trainer
-leaves out what Go holds for empty, so that it does not come through either.
+A job cannot remove what its runtime sets, and a later entry of the job overrides an earlier one. Besides, the trainer drops
+values that are empty in Go, such as `""` and `false`.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, spell
-from jobspec.overlays.behind import CONTAINER
+from jobspec.overlays.job_runtime import CONTAINER
+from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.overlays.merge import APPEND, excludes, identity
-from jobspec.overlays.nodes import TRAINER, WAY_OUT, only_removes
-from jobspec.overlays.tree import Tree, items
+from jobspec.overlays.trainjob import TRAINER, WAY_OUT, only_removes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.diagnostics import Path
-    from jobspec.overlays.entries import Source
-    from jobspec.overlays.nodes import Nodes
+    from jobspec.overlays.pod_overrides import PodSource
+    from jobspec.overlays.trainjob import TrainJobPods
     from jobspec.shapes import Shape
 
-OF_NODE: Path = ("spec", "containers", Key(CONTAINER))
+NODE_PATH: Path = ("spec", "containers", Key(CONTAINER))
 _ALWAYS_THERE = (("spec",), ("spec", "containers"))
 
 
 class Change:
-    """One thing that a partial pod template says: where, with the items of keyed lists under their keys, and what."""
+    """One value of a partial pod template, and its path, in which an item of a keyed list has its keys as its step."""
 
     __slots__ = ("path", "shape", "tree")
 
-    def __init__(self, path: Path, tree: Tree, shape: Shape | None) -> None:
+    def __init__(self, path: Path, tree: MarkedTree, shape: Shape | None) -> None:
         self.path = path
         self.tree = tree
         self.shape = shape
@@ -38,34 +38,34 @@ class Change:
     @property
     def of_trainer(self) -> bool:
         """Whether it belongs to `spec.trainer`."""
-        return self.path[:3] == OF_NODE and len(self.path) > 3 and self.path[3] in TRAINER
+        return self.path[:3] == NODE_PATH and len(self.path) > 3 and self.path[3] in TRAINER
 
     @property
     def replaces(self) -> bool:
-        """Whether it is a list in place of another, or behind its items."""
+        """Whether it replaces a list or appends to one."""
         return isinstance(self.tree.value, list) or self.tree.get(APPEND) is not None
 
 
-def changes(said: Tree, shape: Shape | None, path: Path = ()) -> Iterator[Change]:
-    """Everything that a partial pod template says, lists without merge keys as a whole."""
-    value = said.value
-    appended = said.get(APPEND)
+def changes_in(template: MarkedTree, shape: Shape | None, path: Path = ()) -> Iterator[Change]:
+    """All changes in a partial pod template; a list without merge keys is one change."""
+    value = template.value
+    appended = template.get(APPEND)
     if shape and shape.merge and (appended or isinstance(value, list)):
-        for item in items(appended or said):
+        for item in items(appended or template):
             name = identity(item, shape)
             if name:
-                yield from changes(item, shape.items, (*path, Key(",".join(name))))
+                yield from changes_in(item, shape.items, (*path, Key(",".join(name))))
         return
     if path:
-        yield Change(path, said, shape)
+        yield Change(path, template, shape)
     if isinstance(value, dict) and not appended:
         for name, child in value.items():
             step = Key(name) if shape and shape.fields is None else name
-            yield from changes(child, shape.at((name,)) if shape else None, (*path, step))
+            yield from changes_in(child, shape.at((name,)) if shape else None, (*path, step))
 
 
-def at(tree: Tree | None, path: Path, shape: Shape | None) -> Tree | None:
-    """The value at a path in which the items of keyed lists stand under their keys."""
+def at_address(tree: MarkedTree | None, path: Path, shape: Shape | None) -> MarkedTree | None:
+    """The value at a path in which an item of a keyed list has its keys as its step."""
     for step in path:
         if tree is not None and tree.get(APPEND):
             tree = tree.get(APPEND)
@@ -79,59 +79,59 @@ def at(tree: Tree | None, path: Path, shape: Shape | None) -> Tree | None:
     return tree
 
 
-def last(sources: Sequence[Source], path: Path, shape: Shape | None) -> Source | None:
-    """The last of the sources that says something at a path, which is what holds there; empty lists do not come through."""
-    found = [source for source in sources if (there := at(source.template, path, shape)) and there.value not in (None, [])]
+def last_source(sources: Sequence[PodSource], path: Path, shape: Shape | None) -> PodSource | None:
+    """The last of the sources that has a value at a path, which is the effective one; the trainer drops empty lists."""
+    found = [source for source in sources if (there := at_address(source.template, path, shape)) and there.value not in (None, [])]
     return found[-1] if found else None
 
 
-def tell(change: Change, job: Tree, nodes: Nodes) -> Iterator[Diagnostic]:
-    """Why a change does not come through, where it does not."""
+def why_ineffective(change: Change, job: MarkedTree, pods: TrainJobPods) -> Iterator[Diagnostic]:
+    """Diagnostics that say why a change has no effect, or not the wanted one; none where it has."""
     if change.of_trainer:
-        yield from _of_trainer(change, job, nodes)
+        yield from _in_trainer(change, job, pods)
         return
-    if change.tree.value is None and (nodes.behind.runtime is None or change.path in _ALWAYS_THERE):
-        yield _kept(change, f"the runtime `{nodes.behind.name}`", sure=change.path in _ALWAYS_THERE)
-    for name in nodes.behind.jobs:
-        yield from _of_pods(change, nodes.sources(job, name), nodes)
+    if change.tree.value is None and (pods.runtime.document is None or change.path in _ALWAYS_THERE):
+        yield _cannot_remove(change, f"the runtime `{pods.runtime.name}`", sure=change.path in _ALWAYS_THERE)
+    for name in pods.runtime.jobs:
+        yield from _in_pods(change, pods.sources(job, name), pods)
 
 
-def _of_pods(change: Change, sources: list[Source], nodes: Nodes) -> Iterator[Diagnostic]:
+def _in_pods(change: Change, sources: list[PodSource], pods: TrainJobPods) -> Iterator[Diagnostic]:
     own = next(number for number, source in enumerate(sources) if source.own)
     others = [*sources[:own], *sources[own + 1 :]]
-    shape = nodes.inherited
+    shape = pods.template_shape
     if change.tree.value is None:
-        found = last(others, change.path, shape)
+        found = last_source(others, change.path, shape)
         if found:
-            yield _kept(change, found.name)
+            yield _cannot_remove(change, found.name)
     elif change.replaces or not isinstance(change.tree.value, dict):
-        later = last(sources[own + 1 :], change.path, shape)
-        before = last(sources[:own], change.path, shape)
+        later = last_source(sources[own + 1 :], change.path, shape)
+        before = last_source(sources[:own], change.path, shape)
         if later and _differs(change, later, shape):
             yield _overruled(change, later.name)
         elif before and _is_left_out(change) and _differs(change, before, shape):
-            yield _not_through(change, before.name)
+            yield _dropped_by_trainer(change, before.name)
         elif before and isinstance(change.tree.value, list) and _differs(change, before, shape):
             yield _replaced(change, before.name)
     else:
-        yield from _beside(change, others, shape)
+        yield from _excluded_field_stays(change, others, shape)
 
 
-def _differs(change: Change, source: Source, shape: Shape | None) -> bool:
-    there = at(source.template, change.path, shape)
+def _differs(change: Change, source: PodSource, shape: Shape | None) -> bool:
+    there = at_address(source.template, change.path, shape)
     return there is not None and there.data() != change.tree.data()
 
 
 def _is_left_out(change: Change) -> bool:
-    """Whether the trainer's own types leave a value out, so that another stays; entries of maps come through."""
+    """Whether the trainer's Go types drop a value, so that the runtime's stays; they keep entries of maps."""
     name, value = change.path[-1], change.tree.value
     return not isinstance(name, Key) and (value in ("", []) or (name == "readOnly" and value is False))
 
 
-def _beside(change: Change, others: list[Source], shape: Shape | None) -> Iterator[Diagnostic]:
-    """Of what a type can only have one: another that stands elsewhere, and so would stay beside it."""
+def _excluded_field_stays(change: Change, others: list[PodSource], shape: Shape | None) -> Iterator[Diagnostic]:
+    """A problem for each field that excludes one of the change, and that comes from another source, where it would stay."""
     for source in others:
-        there = at(source.template, change.path, shape)
+        there = at_address(source.template, change.path, shape)
         for name in sorted(excludes(change.tree, change.shape)):
             child = there.get(name) if there else None
             if child and child.value is not None:
@@ -139,41 +139,41 @@ def _beside(change: Change, others: list[Source], shape: Shape | None) -> Iterat
                 yield _problem(change, message, "give this another name, or " + WAY_OUT)
 
 
-def _of_trainer(change: Change, job: Tree, nodes: Nodes) -> Iterator[Diagnostic]:
-    """What the job says of the training container takes the place of what the runtime says."""
+def _in_trainer(change: Change, job: MarkedTree, pods: TrainJobPods) -> Iterator[Diagnostic]:
+    """Why a change to the training container in `spec.trainer` has no effect on that of the runtime."""
     inside = change.path[3:]
-    name, source = str(inside[0]), f"the runtime `{nodes.behind.name}`"
-    shape = nodes.inherited and nodes.inherited.at((*OF_NODE[:2], 0))
-    for container in nodes.behind.containers(nodes.behind.missed(name)) if change.tree.value is None else ():
-        missed = at(container, inside, shape)
+    name, source = str(inside[0]), f"the runtime `{pods.runtime.name}`"
+    shape = pods.template_shape and pods.template_shape.at((*NODE_PATH[:2], 0))
+    for container in pods.runtime.training_containers(pods.runtime.jobs_without(name)) if change.tree.value is None else ():
+        missed = at_address(container, inside, shape)
         if missed and missed.value not in (None, [], {}):
-            yield _kept(change, source)
+            yield _cannot_remove(change, source)
     own = job.get("spec", "trainer", TRAINER[name])
     own = own if own and own.value is not None else None
-    there = at(nodes.behind.container(), inside, shape)
-    if name == "resources" and not nodes.behind.merges_resources:
-        removes = only_removes(change.tree) if nodes.behind.runtime is None and own is None else _removes_all(change.tree, own)
+    there = at_address(pods.runtime.training_container(), inside, shape)
+    if name == "resources" and not pods.runtime.merges_resources:
+        removes = only_removes(change.tree) if pods.runtime.document is None and own is None else _removes_all(change.tree, own)
         if len(inside) == 1 and removes and (there is None or there.value):
-            yield _kept(change, source, sure=there is not None)
+            yield _cannot_remove(change, source, sure=there is not None)
     elif name == "env" and len(inside) > 1:
         return  # the job has the variable, and that of the runtime does not count
     elif change.tree.value is None:
-        if nodes.behind.runtime is None:
-            yield _kept(change, source, sure=name == "image")
+        if pods.runtime.document is None:
+            yield _cannot_remove(change, source, sure=name == "image")
         elif there and there.value not in (None, [], {}):
-            yield _kept(change, source)
+            yield _cannot_remove(change, source)
     elif name in ("command", "args") and own is None and there and there.data() not in (None, [], change.tree.data()):
         yield _replaced(change, source)
 
 
-def _removes_all(resources: Tree, own: Tree | None) -> bool:
-    """Whether nothing is left of the job's resources, so that the runtime's are there again."""
+def _removes_all(resources: MarkedTree, own: MarkedTree | None) -> bool:
+    """Whether a change leaves the job without resources, so that those of the runtime hold again."""
     fields = dict(own.value) if own and isinstance(own.value, dict) else {}
     fields |= resources.value if isinstance(resources.value, dict) else dict.fromkeys(fields, resources)
     return not any(child.value is not None for name, child in fields.items() if name != "claims")
 
 
-def _kept(change: Change, source: str, *, sure: bool = True) -> Diagnostic:
+def _cannot_remove(change: Change, source: str, *, sure: bool = True) -> Diagnostic:
     if sure:
         return _problem(change, f"`{change.path[-1]}` comes from {source}, and this change of the job cannot take it away")
     message = f"if {source}, which is not at hand, has `{change.path[-1]}`, a TrainJob cannot take it away"
@@ -185,7 +185,7 @@ def _overruled(change: Change, source: str) -> Diagnostic:
     return _problem(change, message, "take it out there, or move the entry to the front")
 
 
-def _not_through(change: Change, source: str) -> Diagnostic:
+def _dropped_by_trainer(change: Change, source: str) -> Diagnostic:
     text = "an empty list" if isinstance(change.tree.value, list) else "an empty text" if change.tree.value == "" else "`false`"
     return _problem(change, f"{text} does not come through the trainer, and `{change.path[-1]}` of {source} would stay")
 

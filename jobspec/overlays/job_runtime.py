@@ -1,8 +1,8 @@
-"""The runtime behind a TrainJob, where it is at hand: what its pods are before the job says anything, and what of the job reaches them."""
+"""The runtime that a TrainJob refers to: its pod templates, and which fields of the job reach them."""
 
 from __future__ import annotations
 
-from jobspec.overlays.tree import Tree, grow, items
+from jobspec.overlays.marked_tree import MarkedTree, items, with_marks
 from jobspec.runtimes.runtime import TEMPLATE, TRAINER, Reference, ancestor, replicated_jobs, training_jobs
 from jobspec.targets import reached
 from jobspec.workloads import value_at
@@ -20,13 +20,14 @@ MERGES_RESOURCES = "2.3"  # the trainer release from which on `resourcesPerNode`
 JOBS: Path = ("spec", "template", "spec", "replicatedJobs")
 
 
-class Behind:
-    """The runtime of a TrainJob, or what is known of it."""
+class JobRuntime:
+    """The runtime of a TrainJob, as far as it is known."""
 
-    __slots__ = ("jobs", "merges_resources", "name", "runtime", "templates")
+    __slots__ = ("document", "jobs", "merges_resources", "name", "templates")
 
     def __init__(self, job: Document, runtime: Document | None, release: str) -> None:
-        self.runtime = runtime
+        self.document = runtime
+        """None where the runtime is not among the documents and not shipped with the release."""
         self.name = Reference(job.data).name
         self.jobs = training_jobs(runtime)
         """The replicated jobs whose pods train."""
@@ -34,39 +35,39 @@ class Behind:
         self.templates = self._templates()
         """The pod templates of the training jobs by their names, none where the runtime is not at hand."""
 
-    def _templates(self) -> dict[str, Tree]:
-        if self.runtime is None:
+    def _templates(self) -> dict[str, MarkedTree]:
+        if self.document is None:
             return {}
-        tree = grow(self.runtime.data, self.runtime.marks).get(*map(str, JOBS))
-        names = [job["name"] for job in replicated_jobs(self.runtime)]
+        tree = with_marks(self.document.data, self.document.marks).get(*map(str, JOBS))
+        names = [job["name"] for job in replicated_jobs(self.document)]
         found = {name: job.get(*map(str, TEMPLATE)) for name, job in zip(names, items(tree), strict=True) if name in self.jobs}
         return {name: template for name, template in found.items() if template}
 
     def policy(self) -> Any:
         """The runtime's `mlPolicy`, None where there is none or the runtime is not at hand."""
-        return value_at(self.runtime.data, ("spec", "mlPolicy")) if self.runtime else None
+        return value_at(self.document.data, ("spec", "mlPolicy")) if self.document else None
 
-    def trained_by(self) -> str | None:
-        """The replicated job to which `spec.trainer` belongs, None where the runtime has none that says so."""
-        if self.runtime is None:
+    def trainer_job(self) -> str | None:
+        """The replicated job that `spec.trainer` configures, None where no job of the runtime has the label for it."""
+        if self.document is None:
             return self.jobs[0]
-        return next((job["name"] for job in replicated_jobs(self.runtime) if ancestor(job) == TRAINER), None)
+        return next((job["name"] for job in replicated_jobs(self.document) if ancestor(job) == TRAINER), None)
 
-    def container(self) -> Tree | None:
-        """The training container to which `spec.trainer` belongs; None where it is not at hand."""
-        return next(iter(self.containers([self.trained_by()])), None)
+    def training_container(self) -> MarkedTree | None:
+        """The container that `spec.trainer` configures; None where the runtime is not at hand."""
+        return next(iter(self.training_containers([self.trainer_job()])), None)
 
-    def containers(self, jobs: Container[str | None]) -> list[Tree]:
+    def training_containers(self, jobs: Container[str | None]) -> list[MarkedTree]:
         """The training containers of some of the replicated jobs."""
         templates = [template for name, template in self.templates.items() if name in jobs]
-        return [each for template in templates for each in items(template.get("spec", "containers")) if named(each, CONTAINER)]
+        return [each for template in templates for each in items(template.get("spec", "containers")) if is_named(each, CONTAINER)]
 
-    def missed(self, field: str) -> list[str]:
-        """The replicated jobs that train and whose containers do not get a *field* from `spec.trainer`.
+    def jobs_without(self, field: str) -> list[str]:
+        """The training jobs whose containers do not get a *field* of the container from `spec.trainer`.
 
-        The program is started in one of them, and reaches out to the others.
+        All get `command` and `args`: the program is started in one of them and starts the others.
         """
-        trainer = self.trained_by()
+        trainer = self.trainer_job()
         if trainer and field in ("command", "args"):
             return []
         beside = self.merges_resources and value_at(self.policy(), ("mpi", "runLauncherAsNode"))
@@ -74,7 +75,7 @@ class Behind:
         return [job for job in self.jobs if job not in both]
 
 
-def named(tree: Tree, name: str) -> bool:
-    """Whether a mapping says that name."""
+def is_named(tree: MarkedTree, name: str) -> bool:
+    """Whether the mapping's `name` is *name*."""
     own = tree.get("name")
     return bool(own and own.value == name)

@@ -1,8 +1,8 @@
-"""What an overlay sets, by address, and whether two overlays can both have their way.
+"""Find conflicts: the settings of two overlays that cannot both hold.
 
-An address is a path in which the items of keyed lists stand under their keys. Two overlays conflict where they set one
-address differently, or where one sets or removes as a whole what the other reaches into. That does not depend on the
-order in which they are laid.
+A setting has an address: a path in which an item of a keyed list has its keys as its step. Two overlays conflict where they
+set one address to different values, or where one sets or removes a value as a whole and the other changes the inside of it.
+The order in which they are applied does not matter.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 
 from jobspec.diagnostics import Diagnostic, Key, spell
-from jobspec.overlays.flags import said
+from jobspec.overlays.flags import text_after
 from jobspec.overlays.merge import APPEND, chosen, identity
 
 TYPE_CHECKING = False
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Mark, Path
-    from jobspec.overlays.tree import Tree
+    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.shapes import Shape
 
-_OPEN = "an empty mapping"  # set to exist, with whatever others put inside
-_ONE_OF = Key("one of")  # the address of the choice among fields that exclude each other
+_OPEN = "an empty mapping"  # which does not conflict with what other overlays set inside
+_ONE_OF = Key("one of")  # the last step of the address of a choice among fields that exclude each other
 
 
 class Setting:
-    """One thing that an overlay sets: where, to what, and the place that says so."""
+    """One value that an overlay sets: its address, the value, and its place in the overlay."""
 
     __slots__ = ("address", "mark", "value")
 
@@ -38,8 +38,8 @@ class Setting:
         self.mark = mark
 
 
-def flatten(patch: Tree, shape: Shape | None, address: Path = ()) -> Iterator[Setting]:
-    """Everything that a patch sets."""
+def settings_of(patch: MarkedTree, shape: Shape | None, address: Path = ()) -> Iterator[Setting]:
+    """The settings of a patch."""
     value = patch.value
     if isinstance(value, dict) and APPEND in value:
         yield from _appended(value[APPEND].value, shape, address)
@@ -50,28 +50,28 @@ def flatten(patch: Tree, shape: Shape | None, address: Path = ()) -> Iterator[Se
             yield Setting((*address, _ONE_OF), name, value[name].place())
         for name, child in value.items():
             step = Key(name) if shape and shape.fields is None else name
-            yield from flatten(child, shape.at((name,)) if shape else None, (*address, step))
+            yield from settings_of(child, shape.at((name,)) if shape else None, (*address, step))
     elif isinstance(value, list) and shape and shape.merge:
         yield from _keyed(value, shape, address)
     else:
         yield Setting(address, _text(patch), patch.place())
 
 
-def flatten_flags(flags: Tree, address: Path) -> Iterator[Setting]:
-    """What flags set: each under both lists that it may stand in, since replacing either would undo it."""
+def settings_of_flags(flags: MarkedTree, address: Path) -> Iterator[Setting]:
+    """The settings of flags: each in both lists that can hold the flag, since replacing either list undoes it."""
     for flag, value in flags.value.items():
         for name in ("command", "args"):
-            yield Setting((*address, name, Key(flag)), json.dumps(said(value)), value.place())
+            yield Setting((*address, name, Key(flag)), json.dumps(text_after(value)), value.place())
 
 
-def _keyed(items: list[Tree], shape: Shape, address: Path) -> Iterator[Setting]:
+def _keyed(items: list[MarkedTree], shape: Shape, address: Path) -> Iterator[Setting]:
     for item in items:
         name = identity(item, shape)
         if name is not None:
-            yield from flatten(item, shape.items, (*address, Key(",".join(name))))
+            yield from settings_of(item, shape.items, (*address, Key(",".join(name))))
 
 
-def _appended(items: list[Tree], shape: Shape | None, address: Path) -> Iterator[Setting]:
+def _appended(items: list[MarkedTree], shape: Shape | None, address: Path) -> Iterator[Setting]:
     if shape and shape.merge:
         yield from _keyed(items, shape, address)
     else:
@@ -79,13 +79,13 @@ def _appended(items: list[Tree], shape: Shape | None, address: Path) -> Iterator
             yield Setting((*address, APPEND, _text(item)), _text(item), item.place())
 
 
-def _text(tree: Tree) -> str:
+def _text(tree: MarkedTree) -> str:
     data: Any = tree.data()
     return json.dumps(data, sort_keys=True, ensure_ascii=False)
 
 
-def conflicts(earlier: Sequence[Setting], later: Sequence[Setting]) -> Iterator[tuple[Setting, Setting]]:
-    """For each later setting that cannot hold beside an earlier one: that pair."""
+def conflicting(earlier: Sequence[Setting], later: Sequence[Setting]) -> Iterator[tuple[Setting, Setting]]:
+    """For each of the later settings that conflicts with an earlier one: the pair."""
     exact: dict[Path, list[Setting]] = {}
     inside: dict[Path, list[Setting]] = {}
     for setting in earlier:
@@ -102,8 +102,8 @@ def conflicts(earlier: Sequence[Setting], later: Sequence[Setting]) -> Iterator[
             break
 
 
-def report(earlier: Setting, later: Setting, names: tuple[str, str]) -> Diagnostic:
-    """The conflict in words, with both places; *names* are those of the earlier and the later overlay."""
+def conflict(earlier: Setting, later: Setting, names: tuple[str, str]) -> Diagnostic:
+    """The diagnostic of a conflict, with both places; *names* are those of the earlier and the later overlay."""
     first, second = names
     what = str(later.address[-1])
     if later.address[-1] is _ONE_OF:

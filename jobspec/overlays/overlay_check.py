@@ -1,4 +1,4 @@
-"""What is wrong with an overlay whatever it is laid on: names that it does not declare, directives that do not exist."""
+"""Check an overlay by itself: undeclared parameters, unknown directives, contradictions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.overlays.tree import Tree
+    from jobspec.overlays.marked_tree import MarkedTree
 
 
-def problems(overlay: Tree) -> list[Diagnostic]:
-    """Everything that an overlay says and cannot mean."""
+def check_overlay(overlay: MarkedTree) -> list[Diagnostic]:
+    """Everything that is wrong with an overlay, whatever job it is applied to."""
     spec = overlay.get("spec")
     assert spec
     check = _Check(dict(spec.entries("parameters")))
@@ -27,9 +27,9 @@ def problems(overlay: Tree) -> list[Diagnostic]:
 
 
 class _Check:
-    """A walk over one overlay, with the parameters that it met."""
+    """A walk over one overlay, with the parameters that it uses and the problems found so far."""
 
-    def __init__(self, declared: dict[str, Tree]) -> None:
+    def __init__(self, declared: dict[str, MarkedTree]) -> None:
         self.declared = declared
         self.used: set[str] = set()
         self.problems: list[Diagnostic] = []
@@ -41,7 +41,7 @@ class _Check:
             elif not name.replace("_", "").replace("-", "").isalnum():
                 self._problem(f"`{name}` cannot be a parameter's name", declaration, "use letters, digits, `-` and `_`")
 
-    def pods(self, spec: Tree) -> None:
+    def pods(self, spec: MarkedTree) -> None:
         entries = spec.get("pods")
         for entry in entries.value if entries else ():
             roles = entry.get("roles")
@@ -52,7 +52,7 @@ class _Check:
                 if child:
                     self._walk(child, directives, pod=True)
 
-    def jobs(self, spec: Tree) -> None:
+    def jobs(self, spec: MarkedTree) -> None:
         known = {kind: version for version, kind in workloads.KINDS}
         for kind, partial in spec.entries("job"):
             if kind not in known:
@@ -64,13 +64,13 @@ class _Check:
                 self._identity(partial, {"apiVersion": known[kind], "kind": kind})
             self._walk(partial, (WHEN, APPEND))
 
-    def _identity(self, partial: Tree, own: dict[str, str]) -> None:
+    def _identity(self, partial: MarkedTree, own: dict[str, str]) -> None:
         for field, value in own.items():
             child = partial.get(field)
             if child and child.value != value:
                 self._problem(f"an overlay cannot change the `{field}` of a job", child, f"write `{value}`, or leave it out")
 
-    def resources(self, spec: Tree) -> None:
+    def resources(self, spec: MarkedTree) -> None:
         entries = spec.get("resources")
         for entry in entries.value if entries else ():
             self._walk(entry, (WHEN,))
@@ -83,7 +83,7 @@ class _Check:
             if name not in self.used and name != TRAINING:
                 self._problem(f"the parameter `{name}` is used nowhere", declaration, f"write `${{{name}}}` where its value belongs")
 
-    def _walk(self, tree: Tree, directives: tuple[str, ...], *, pod: bool = False) -> None:
+    def _walk(self, tree: MarkedTree, directives: tuple[str, ...], *, pod: bool = False) -> None:
         if isinstance(tree.value, str):
             self._names(tree.value, tree, pod=pod)
         for child in tree.value if isinstance(tree.value, list) else ():
@@ -99,7 +99,7 @@ class _Check:
                 self._problem("`$append` takes a list and stands alone in its mapping", tree)
             self._walk(child, directives, pod=pod)
 
-    def _names(self, text: str, tree: Tree, *, pod: bool) -> None:
+    def _names(self, text: str, tree: MarkedTree, *, pod: bool) -> None:
         for name in [part for part, is_name in pieces(text) if is_name]:
             self.used.add(name)
             if name == TRAINING and not pod:
@@ -108,7 +108,7 @@ class _Check:
                 hint = closest(name, self.declared) or "write `$${` for a literal `${`"
                 self._problem(f"`${{{name}}}` is no parameter of this overlay", tree, hint)
 
-    def _when(self, when: Tree) -> None:
+    def _when(self, when: MarkedTree) -> None:
         if not isinstance(when.value, dict) or not when.value:
             self._problem("`$when` takes a mapping of parameters to lists of values", when)
             return
@@ -121,7 +121,7 @@ class _Check:
             else:
                 self._choices(name, choices)
 
-    def _choices(self, name: str, choices: Tree) -> None:
+    def _choices(self, name: str, choices: MarkedTree) -> None:
         kind = self.declared[name].get("type")
         enum = self.declared[name].get("enum")
         assert kind
@@ -129,10 +129,10 @@ class _Check:
             if not fits(choice.value, kind.value) or (enum and str(choice.value) not in enum.data()):
                 self._problem(f"`{name}` never is `{choice.value}`", choice)
 
-    def _unknown(self, key: str, child: Tree, directives: tuple[str, ...]) -> None:
+    def _unknown(self, key: str, child: MarkedTree, directives: tuple[str, ...]) -> None:
         hint = "`null` in place of a value removes it" if key == "$patch" else f"here, there are {' and '.join(directives)}"
         mark = child.key or child.mark
         self.problems.append(Diagnostic("invalid-overlay", f"there is no `{key}` here", mark, hint=closest(key, directives) or hint))
 
-    def _problem(self, message: str, tree: Tree, hint: str = "") -> None:
+    def _problem(self, message: str, tree: MarkedTree, hint: str = "") -> None:
         self.problems.append(Diagnostic("invalid-overlay", message, tree.place(), hint=hint))

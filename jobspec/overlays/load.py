@@ -1,4 +1,4 @@
-"""Find an overlay by name or path, check it, and give its parameters their values."""
+"""Load overlays by name or path: find each, check it, and give its parameters their values."""
 
 from __future__ import annotations
 
@@ -9,40 +9,19 @@ from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.reader import read
 from jobspec.documents.text import decode
 from jobspec.kinds import OVERLAY
-from jobspec.overlays import statements
-from jobspec.overlays.parameters import values
-from jobspec.overlays.tree import Tree, grow
+from jobspec.overlays.marked_tree import MarkedTree, with_marks
+from jobspec.overlays.overlay import Overlay, name_of
+from jobspec.overlays.overlay_check import check_overlay
+from jobspec.overlays.parameters import parameter_values
 from jobspec.validation.verdict import verdict
 from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
     from jobspec.shapes import Shape
     from jobspec.targets import Target
-
-
-class Layer:
-    """An overlay that is ready to be laid: checked, with values for its parameters."""
-
-    __slots__ = ("name", "override", "spec", "tree", "values")
-
-    def __init__(self, tree: Tree, values: Mapping[str, Any]) -> None:
-        self.tree = tree
-        spec = tree.get("spec")
-        assert spec
-        self.spec = spec
-        self.name = _name(tree)
-        override = spec.get("override")
-        self.override = bool(override and override.value)
-        self.values = values
-
-    def conflicts(self) -> list[Tree]:
-        """The names of overlays that this one cannot be laid with."""
-        named = self.spec.get("conflicts")
-        return list(named.value) if named else []
 
 
 def shipped() -> list[str]:
@@ -50,36 +29,30 @@ def shipped() -> list[str]:
     return sorted(name.removesuffix(".yaml") for name in os.listdir(data.path("overlays")) if name.endswith(".yaml"))
 
 
-def load(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[Layer], list[Diagnostic]]:
-    """The overlays of a run, in order, each once, and what is wrong with them and their parameters.
+def load(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[Overlay], list[Diagnostic]]:
+    """The overlays with these names or paths, in order, each once, and the problems of their files and parameters.
 
     Raises JobspecError for a name that is no overlay and for a `--set` that fits none.
     """
-    trees: dict[str, Tree] = {}
+    trees: dict[str, MarkedTree] = {}
     problems: list[Diagnostic] = []
     for path in dict.fromkeys(map(locate, names)):
         tree, found = _read(path, target)
         problems += found
         if tree:
-            name = _name(tree)
+            name = name_of(tree)
             if name in trees:
                 raise JobspecError(f"the overlays {trees[name].mark.file} and {path} have the same name, {name}")
             trees[name] = tree
     given = _given(sets, list(trees), broken=bool(problems))
-    layers = []
+    overlays = []
     for name, tree in trees.items():
         spec = tree.get("spec")
         assert spec
-        found_values, found = values(spec.get("parameters"), given.get(name, {}), spec)
+        found_values, found = parameter_values(spec.get("parameters"), given.get(name, {}), spec)
         problems += found
-        layers.append(Layer(tree, found_values))
-    return layers, problems
-
-
-def _name(tree: Tree) -> str:
-    name = tree.get("metadata", "name")
-    assert name
-    return str(name.value)
+        overlays.append(Overlay(tree, found_values))
+    return overlays, problems
 
 
 def locate(name: str) -> str:
@@ -98,7 +71,7 @@ def locate(name: str) -> str:
     return name
 
 
-def _read(path: str, target: Target) -> tuple[Tree | None, list[Diagnostic]]:
+def _read(path: str, target: Target) -> tuple[MarkedTree | None, list[Diagnostic]]:
     try:
         with open(path, "rb") as file:
             text = decode(file.read(), path, layer=_stem(path))
@@ -122,18 +95,18 @@ def _read(path: str, target: Target) -> tuple[Tree | None, list[Diagnostic]]:
         return None, problems
     shape = shapes.load(document.api_version, document.kind, target)
     assert shape
-    tree = _without_nulls(grow(document.data, document.marks), shape)
-    problems = statements.problems(tree)
+    tree = _without_nulls(with_marks(document.data, document.marks), shape)
+    problems = check_overlay(tree)
     return (tree, []) if not problems else (None, problems)
 
 
-def _without_nulls(tree: Tree, shape: Shape) -> Tree:
-    """What the overlay itself leaves empty is absent; inside of what it lays, a null removes."""
+def _without_nulls(tree: MarkedTree, shape: Shape) -> MarkedTree:
+    """The overlay without its own fields that are null; inside of its partial manifests null stays, since there it removes."""
     if shape.type == "any":
         return tree
     if isinstance(tree.value, list):
         assert shape.items
-        return tree.having([_without_nulls(child, shape.items) for child in tree.value])
+        return tree.with_value([_without_nulls(child, shape.items) for child in tree.value])
     if not isinstance(tree.value, dict):
         return tree
     kept = {}
@@ -142,11 +115,11 @@ def _without_nulls(tree: Tree, shape: Shape) -> Tree:
         assert below
         if child.value is not None or below.type == "any":
             kept[name] = _without_nulls(child, below)
-    return tree.having(kept)
+    return tree.with_value(kept)
 
 
 def _layer_name(text: str, path: str) -> str:
-    """The overlay's own name, which places in it are told with; its file's name while it has none."""
+    """The `layer` of the overlay's marks: its name, or that of its file where it has none."""
     documents, _ = read(text, file=path)
     return (documents[0].name if documents else "") or _stem(path)
 
@@ -156,7 +129,7 @@ def _stem(path: str) -> str:
 
 
 def _given(sets: Sequence[str], names: list[str], *, broken: bool) -> dict[str, dict[str, str]]:
-    """`OVERLAY.NAME=VALUE` texts by overlay and name; the last of several for one name counts."""
+    """The values of `--set OVERLAY.NAME=VALUE` by overlay and name; the last of several for one name counts."""
     given: dict[str, dict[str, str]] = {}
     for text in sets:
         place, equals, value = text.partition("=")
@@ -166,7 +139,7 @@ def _given(sets: Sequence[str], names: list[str], *, broken: bool) -> dict[str, 
         if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
             raise JobspecError(f"--set {place}: the value is not UTF-8")
         if overlay not in names and not broken:
-            laid = ", ".join(names) or "none"
-            raise JobspecError(f"--set {text}: no overlay `{overlay}` is laid (laid: {laid})")
+            applied = ", ".join(names) or "none"
+            raise JobspecError(f"--set {text}: no overlay `{overlay}` is applied (applied: {applied})")
         given.setdefault(overlay, {})[name] = value
     return given

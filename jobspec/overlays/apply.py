@@ -1,0 +1,80 @@
+"""Apply overlays to the training jobs among a file's documents.
+
+The laws, each a property test: applying nothing changes nothing; `[a, b]` at once equals `a`, then `b`; twice equals once;
+overlays that do not conflict commute.
+"""
+
+from __future__ import annotations
+
+from jobspec import workloads
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.document import Document
+from jobspec.overlays.companions import companions
+from jobspec.overlays.job import OverlaidJob
+from jobspec.overlays.shared_volumes import unshared_volumes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.overlays.overlay import Overlay
+    from jobspec.targets import Target
+
+
+class Applied:
+    """What overlays make of documents."""
+
+    __slots__ = ("diagnostics", "documents")
+
+    def __init__(self, documents: list[Document], diagnostics: list[Diagnostic]) -> None:
+        self.documents = documents
+        """The documents in the file's order, then companions."""
+        self.diagnostics = diagnostics
+        """Everything that is wrong with the overlays on these documents; with an error among it, the documents are of no use."""
+
+
+def apply(documents: Sequence[Document], overlays: Sequence[Overlay], target: Target) -> Applied:
+    """The documents with the overlays applied, in order, to every training job among them."""
+    jobs = [OverlaidJob(each, documents, target) for each in documents if overlays and workloads.is_workload(each)]
+    problems = list(_exclusions(overlays))
+    for job in jobs:
+        job.apply(overlays)
+        problems += job.problems
+    rendered = {id(job.document): job.result() for job in jobs}
+    result = [rendered.get(id(document), document) for document in documents]
+    if jobs:
+        added, found = companions(overlays, _namespaces(jobs))
+        problems += [*found, *unshared_volumes(jobs, result, added)]
+        result += _as_documents(added, result)
+    return Applied(result, _each_once(problems))
+
+
+def _exclusions(overlays: Sequence[Overlay]) -> Iterator[Diagnostic]:
+    """An error for each pair of overlays of which one names the other in `conflicts`."""
+    for number, overlay in enumerate(overlays):
+        for other in overlays[:number]:
+            pairs = ((overlay, other), (other, overlay))
+            named = [name for one, another in pairs for name in one.conflicts() if name.value == another.name]
+            if named and overlay.name != other.name:
+                message = f"`{overlay.name}` and `{other.name}` exclude each other"
+                yield Diagnostic("overlay-conflict", message, named[0].mark, hint="apply one of them only")
+
+
+def _namespaces(jobs: Sequence[OverlaidJob]) -> list[MarkedTree | None]:
+    """The different namespaces of the jobs; None for jobs without one."""
+    found: dict[str, MarkedTree | None] = {}
+    for job in jobs:
+        found.setdefault(job.result().namespace, job.tree.get("metadata", "namespace"))
+    return list(found.values())
+
+
+def _as_documents(added: Sequence[MarkedTree], before: Sequence[Document]) -> list[Document]:
+    """Companions as documents that follow those of a file."""
+    first = before[-1].index + 1
+    return [Document(tree.data(), tree.marks, file=before[0].file, index=number) for number, tree in enumerate(added, first)]
+
+
+def _each_once(problems: list[Diagnostic]) -> list[Diagnostic]:
+    """One mistake of an overlay is one diagnostic, however many roles and jobs the overlay is applied to."""
+    return list({(each.rule, str(each.mark)): each for each in reversed(problems)}.values())[::-1]
