@@ -29,7 +29,9 @@ class Pods(Model):
     flags: dict[str, Any] | None = Field(
         None, description="flags of the training program; `null` removes, `true` is a bare flag, `false` removes one"
     )
-    template: dict[str, Any] | None = Field(None, description="a partial pod template; lists merge by their merge keys")
+    template: dict[str, Any] | None = Field(
+        None, description="a partial pod template; lists merge by their merge keys, and `$remove: true` removes an item"
+    )
 
 
 class OverlaySpec(Model):

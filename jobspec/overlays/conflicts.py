@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 
 from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.overlays.directives import APPEND, is_removal
 from jobspec.overlays.flags import text_after
-from jobspec.overlays.merge import APPEND, chosen, identity
+from jobspec.overlays.merge import chosen, identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.shapes import Shape
 
+_NULL = "null"
 _OPEN = "an empty mapping"  # which does not conflict with what other overlays set inside
 _ONE_OF = Key("one of")  # the last step of the address of a choice among fields that exclude each other
 
@@ -67,7 +69,12 @@ def settings_of_flags(flags: MarkedTree, address: Path) -> Iterator[Setting]:
 def _keyed(items: list[MarkedTree], shape: Shape, address: Path) -> Iterator[Setting]:
     for item in items:
         name = identity(item, shape)
-        if name is not None:
+        mount = item.get("mountPath") if shape.merge == ["name"] else None
+        if mount:  # entries of a TrainJob have one mount for each volume, and overlays remove mounts by their path
+            yield Setting((*address, Key(str(mount.value))), _NULL if is_removal(item) else "a mount", item.place())
+        if name and is_removal(item):
+            yield Setting((*address, Key(",".join(name))), _NULL, item.place())
+        elif name:
             yield from settings_of(item, shape.items, (*address, Key(",".join(name))))
 
 
@@ -85,20 +92,24 @@ def _text(tree: MarkedTree) -> str:
 
 
 def conflicting(earlier: Sequence[Setting], later: Sequence[Setting]) -> Iterator[tuple[Setting, Setting]]:
-    """For each of the later settings that conflicts with an earlier one: the pair."""
+    """Each of the later settings that conflicts with an earlier one, with that; of those inside of one earlier setting, the first."""
     exact: dict[Path, list[Setting]] = {}
     inside: dict[Path, list[Setting]] = {}
     for setting in earlier:
         exact.setdefault(setting.address, []).append(setting)
         for length in range(len(setting.address)):
             inside.setdefault(setting.address[:length], []).append(setting)
+    reported: set[Setting] = set()
     for setting in later:
         address = setting.address
         around = [other for length in range(len(address)) for other in exact.get(address[:length], ()) if other.value != _OPEN]
         here = [other for other in exact.get(address, ()) if other.value != setting.value]
         within = inside.get(address, ()) if setting.value != _OPEN else ()
         for other in (*around, *here, *within):
-            yield other, setting
+            if other not in reported:
+                yield other, setting
+            if other in around:
+                reported.add(other)
             break
 
 
@@ -106,7 +117,7 @@ def conflict(earlier: Setting, later: Setting, names: tuple[str, str]) -> Diagno
     """The diagnostic of a conflict, with both places; *names* are those of the earlier and the later overlay."""
     first, second = names
     what = str(later.address[-1])
-    if later.address[-1] is _ONE_OF:
+    if later.address == earlier.address and later.address[-1] is _ONE_OF:
         message = f"`{second}` gives `{later.address[-2]}` a `{later.value}`, and `{first}` a `{earlier.value}`: it has one of them only"
     elif earlier.address == later.address:
         message = f"`{second}` {_sets(later, what)}, and `{first}` {_sets(earlier, what)}"
@@ -122,6 +133,6 @@ def conflict(earlier: Setting, later: Setting, names: tuple[str, str]) -> Diagno
 
 def _sets(setting: Setting, name: str) -> str:
     what = f" `{name}`" if name else ""
-    if setting.value == "null":
+    if setting.value == _NULL:
         return f"removes{what}"
     return f"sets{what} to {setting.value}" if name else "sets"

@@ -7,10 +7,11 @@ values that are empty in Go, such as `""` and `false`.
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.overlays.directives import APPEND, is_removal, only_removes
 from jobspec.overlays.job_runtime import CONTAINER
 from jobspec.overlays.marked_tree import MarkedTree, items
-from jobspec.overlays.merge import APPEND, excludes, identity
-from jobspec.overlays.trainjob import TRAINER, WAY_OUT, only_removes
+from jobspec.overlays.merge import excludes, identity
+from jobspec.overlays.trainjob import TRAINER, WAY_OUT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from jobspec.shapes import Shape
 
 NODE_PATH: Path = ("spec", "containers", Key(CONTAINER))
-_ALWAYS_THERE = (("spec",), ("spec", "containers"))
+_ALWAYS_THERE = (("spec",), ("spec", "containers"), NODE_PATH)
 
 
 class Change:
@@ -47,14 +48,15 @@ class Change:
 
 
 def changes_in(template: MarkedTree, shape: Shape | None, path: Path = ()) -> Iterator[Change]:
-    """All changes in a partial pod template; a list without merge keys is one change."""
+    """All changes in a partial pod template; a list without merge keys is one change, a removed item a change to null."""
     value = template.value
     appended = template.get(APPEND)
     if shape and shape.merge and (appended or isinstance(value, list)):
         for item in items(appended or template):
             name = identity(item, shape)
             if name:
-                yield from changes_in(item, shape.items, (*path, Key(",".join(name))))
+                change = item.with_value(None) if is_removal(item) else item
+                yield from changes_in(change, shape.items, (*path, Key(",".join(name))))
         return
     if path:
         yield Change(path, template, shape)
@@ -155,7 +157,7 @@ def _in_trainer(change: Change, job: MarkedTree, pods: TrainJobPods) -> Iterator
         removes = only_removes(change.tree) if pods.runtime.document is None and own is None else _removes_all(change.tree, own)
         if len(inside) == 1 and removes and (there is None or there.value):
             yield _cannot_remove(change, source, sure=there is not None)
-    elif name == "env" and len(inside) > 1:
+    elif name == "env" and len(inside) > 1 and (len(inside) > 2 or change.tree.value is not None):
         return  # the job has the variable, and that of the runtime does not count
     elif change.tree.value is None:
         if pods.runtime.document is None:

@@ -7,10 +7,12 @@ from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.documents.document import Document
 from jobspec.kinds import TRAINJOB
 from jobspec.overlays.conflicts import conflict, conflicting, settings_of, settings_of_flags
+from jobspec.overlays.directives import APPEND
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.marked_tree import MarkedTree, items, with_marks
-from jobspec.overlays.merge import APPEND, Merge
+from jobspec.overlays.merge import Merge
 from jobspec.overlays.parameters import TRAINING, Substitution
+from jobspec.overlays.removals import wrong_removals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +129,9 @@ class _Application:
 
         template, flags = entry.get("template"), entry.get("flags")
         job = self.job
-        if template:
+        wrong = list(wrong_removals(template, pods.template_shape, ())) if template else []
+        job.problems += wrong
+        if template and not wrong:
             if roles and len(set(roles.data())) == 1:
                 volumes = template.get("spec", "volumes")
                 job.volumes += items(volumes and volumes.get(APPEND)) or items(volumes)
@@ -141,6 +145,10 @@ class _Application:
     def _merge(self, patch: MarkedTree, path: Path, *, entry: int, everything: MarkedTree | None = None) -> None:
         """Merge a patch into the job; *everything* is the patch with what needs no change of this job, all of which can conflict."""
         shape = self.job.shape.at(path)
+        wrong = list(wrong_removals(patch, shape, path))
+        if wrong:
+            self.job.problems += wrong
+            return
         merge = Merge(self.overlay.name, entry)
         self.job.tree = self.job.tree.replace_at(path, lambda base: merge(base, patch, shape, path))
         self.job.problems += merge.problems

@@ -1,13 +1,15 @@
 """Merge a patch into a value: mappings by key, lists by their merge keys, `null` removes.
 
 Merge keys belong to the field and hold on every release. A list without them is replaced whole; `{$append: [...]}`
-adds the items that are not there. Items that overlays add to a list follow those of the base, in the order of the
-overlays' names, so that the order in which the overlays are applied does not matter.
+adds the items that are not there. In a list with merge keys, `{name: x, $remove: true}` removes the item with these keys.
+Items that overlays add to a list follow those of the base, in the order of the overlays' names, so that the order in which
+the overlays are applied does not matter.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.overlays.directives import APPEND, is_removal, only_removes
 from jobspec.overlays.marked_tree import MarkedTree, by_rank, items, share_rank
 from jobspec.validation.wording import closest
 
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.shapes import Shape
-
-APPEND = "$append"
 
 #: Lists whose items an overlay has to find in the base; only `$append` may bring new ones.
 MUST_EXIST = frozenset(("containers", "initContainers", "ephemeralContainers"))
@@ -68,11 +68,13 @@ class Merge:
                     merged[name] = child  # the verdict on the result then points at this null
                 continue
             there = merged.get(name)
-            if (there is None or there.value is None) and _only_removes(child):
+            if (there is None or there.value is None) and only_removes(child):
                 continue  # what is to be removed is not there, nor will be what it would stand in
             below = shape.at((name,)) if shape else None
             step = Key(name) if shape and shape.fields is None else name
-            merged[name] = self(merged.get(name), child, below, (*path, step))
+            merged[name] = self(there, child, below, (*path, step))
+            if not merged[name].value and items(child) and not (shape and name in shape.required):
+                del merged[name]  # its last item was removed
         return old.with_value(merged)
 
     def _list(self, base: MarkedTree | None, patch: MarkedTree, shape: Shape | None, path: Path) -> MarkedTree:
@@ -122,6 +124,9 @@ class Merge:
                 self._problem("invalid-overlay", f"an item of `{path[-1]}` needs {keys}, which tell the items apart", item, path)
             elif name in seen:
                 self._problem("invalid-overlay", f"`{', '.join(name)}` stands twice in this list of `{path[-1]}`", item, path)
+            elif is_removal(item):
+                kept = [old for old, other in zip(kept, names, strict=True) if other != name]
+                names = [other for other in names if other != name]
             elif name in names:
                 index = len(names) - 1 - names[::-1].index(name)  # where a name stands twice, the last counts
                 kept[index] = share_rank(self(kept[index], item, shape.items, (*path, index)), rank)
@@ -157,14 +162,6 @@ class Merge:
 
     def _problem(self, rule: str, message: str, tree: MarkedTree, path: Path, hint: str = "") -> None:
         self.problems.append(Diagnostic(rule, message, tree.place(), field=spell(path), hint=hint))
-
-
-def _only_removes(patch: MarkedTree) -> bool:
-    return (
-        isinstance(patch.value, dict)
-        and bool(patch.value)
-        and all(child.value is None or _only_removes(child) for child in patch.value.values())
-    )
 
 
 def chosen(patch: MarkedTree, shape: Shape | None) -> list[str]:

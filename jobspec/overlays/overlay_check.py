@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from jobspec import workloads
 from jobspec.diagnostics import Diagnostic
-from jobspec.overlays.merge import APPEND
-from jobspec.overlays.parameters import TRAINING, WHEN, fits, pieces
+from jobspec.overlays.directives import APPEND, REMOVE, WHEN, is_removal
+from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.overlays.parameters import TRAINING, fits, pieces
 from jobspec.validation.wording import closest
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from jobspec.overlays.marked_tree import MarkedTree
 
 
 def check_overlay(overlay: MarkedTree) -> list[Diagnostic]:
@@ -47,7 +44,7 @@ class _Check:
             roles = entry.get("roles")
             if roles and not roles.value:
                 self._problem("`roles` names no role", roles, "leave it out to mean every training pod")
-            for field, directives in (("flags", (WHEN,)), ("template", (WHEN, APPEND))):
+            for field, directives in (("flags", (WHEN,)), ("template", (WHEN, APPEND, REMOVE))):
                 child = entry.get(field)
                 if child:
                     self._walk(child, directives, pod=True)
@@ -62,7 +59,7 @@ class _Check:
                 self._problem(f"`{kind}` takes a partial manifest, a mapping", partial)
             else:
                 self._identity(partial, {"apiVersion": known[kind], "kind": kind})
-            self._walk(partial, (WHEN, APPEND))
+            self._walk(partial, (WHEN, APPEND, REMOVE))
 
     def _identity(self, partial: MarkedTree, own: dict[str, str]) -> None:
         for field, value in own.items():
@@ -83,11 +80,11 @@ class _Check:
             if name not in self.used and name != TRAINING:
                 self._problem(f"the parameter `{name}` is used nowhere", declaration, f"write `${{{name}}}` where its value belongs")
 
-    def _walk(self, tree: MarkedTree, directives: tuple[str, ...], *, pod: bool = False) -> None:
+    def _walk(self, tree: MarkedTree, directives: tuple[str, ...], *, pod: bool = False, is_item: bool = False) -> None:
         if isinstance(tree.value, str):
             self._names(tree.value, tree, pod=pod)
         for child in tree.value if isinstance(tree.value, list) else ():
-            self._walk(child, directives, pod=pod)
+            self._walk(child, directives, pod=pod, is_item=True)
         for key, child in tree.value.items() if isinstance(tree.value, dict) else ():
             self._names(key, child, pod=pod)
             if key.startswith("$") and not key.startswith(("${", "$${")) and key not in directives:
@@ -95,8 +92,10 @@ class _Check:
             elif key == WHEN:
                 self._when(child)
                 continue
-            elif key == APPEND and (len(tree.value.keys() - {WHEN}) > 1 or not isinstance(child.value, list)):
-                self._problem("`$append` takes a list and stands alone in its mapping", tree)
+            elif key == APPEND:
+                self._append(tree, child)
+            elif key == REMOVE:
+                self._remove(child, is_item=is_item)
             self._walk(child, directives, pod=pod)
 
     def _names(self, text: str, tree: MarkedTree, *, pod: bool) -> None:
@@ -107,6 +106,19 @@ class _Check:
             elif name not in self.declared and name != TRAINING:
                 hint = closest(name, self.declared) or "write `$${` for a literal `${`"
                 self._problem(f"`${{{name}}}` is no parameter of this overlay", tree, hint)
+
+    def _append(self, tree: MarkedTree, added: MarkedTree) -> None:
+        if len(tree.value.keys() - {WHEN}) > 1 or not isinstance(added.value, list):
+            self._problem("`$append` takes a list and stands alone in its mapping", tree)
+        for item in filter(is_removal, items(added)):
+            self._problem("an item cannot be appended and removed", item, "write the list itself in place of `$append`")
+
+    def _remove(self, removal: MarkedTree, *, is_item: bool) -> None:
+        if not is_item:
+            self._problem("`$remove` stands in an item of a list", removal, "`null` in place of a value removes a field")
+        elif removal.value is not True:
+            hint = "leave `$remove` out to keep the item, or write `$when` to remove it for some values of a parameter"
+            self._problem("`$remove` takes `true` only", removal, hint)
 
     def _when(self, when: MarkedTree) -> None:
         if not isinstance(when.value, dict) or not when.value:
@@ -130,7 +142,8 @@ class _Check:
                 self._problem(f"`{name}` never is `{choice.value}`", choice)
 
     def _unknown(self, key: str, child: MarkedTree, directives: tuple[str, ...]) -> None:
-        hint = "`null` in place of a value removes it" if key == "$patch" else f"here, there are {' and '.join(directives)}"
+        removals = "`null` in place of a value removes it, and `$remove: true` an item of a list"
+        hint = removals if key == "$patch" else f"here, there are {' and '.join(directives)}"
         mark = child.key or child.mark
         self.problems.append(Diagnostic("invalid-overlay", f"there is no `{key}` here", mark, hint=closest(key, directives) or hint))
 

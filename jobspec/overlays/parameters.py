@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
+from jobspec.overlays.directives import WHEN
 from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.validation.formats import is_quantity
 from jobspec.validation.wording import closest
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     Values = Mapping[str, Any]
 
 TRAINING = "training"  # `${training}`: the container that the operator requires
-WHEN = "$when"
 
 
 def parameter_values(declared: MarkedTree | None, given: Mapping[str, str], owner: MarkedTree) -> tuple[dict[str, Any], list[Diagnostic]]:

@@ -5,9 +5,9 @@ The field is `podSpecOverrides` (2.0), `podTemplateOverrides` (2.1) or `runtimeP
 
 from __future__ import annotations
 
+from jobspec.overlays.directives import APPEND, REMOVE, is_removal
 from jobspec.overlays.job_runtime import is_named
 from jobspec.overlays.marked_tree import MarkedTree, items
-from jobspec.overlays.merge import APPEND
 from jobspec.runtimes.runtime import TEMPLATE
 
 TYPE_CHECKING = False
@@ -112,9 +112,11 @@ class PodOverrides:
 
 
 def without_useless_removals(patch: MarkedTree, own: MarkedTree | None) -> MarkedTree | None:
-    """The patch without nulls that remove nothing, since *own* has no such field; None where nothing is left of it."""
+    """The patch without removals of what *own* does not have; None where nothing is left of it."""
     if patch.value is None:
         return patch if own and own.value is not None else None
+    if isinstance(patch.value, list):
+        return _without_useless_item_removals(patch, own)
     if not isinstance(patch.value, dict) or not patch.value:
         return patch
     changed = {}
@@ -141,6 +143,18 @@ def _without_useless_container_removals(patch: MarkedTree, own: MarkedTree | Non
         if kept and len(kept.value) > 1:
             changed.append(kept)
     return patch.with_value({APPEND: appended.with_value(changed)}) if changed else None
+
+
+def _without_useless_item_removals(patch: MarkedTree, own: MarkedTree | None) -> MarkedTree | None:
+    kept = [each for item in items(patch) for each in (_removals(item, own) if is_removal(item) else [item])]
+    return patch.with_value(kept) if kept or not patch.value else None
+
+
+def _removals(item: MarkedTree, own: MarkedTree | None) -> list[MarkedTree]:
+    """The removals of those items of *own* that an item says to remove, by `name`: mounts have another key in pods than in entries."""
+    keys = item.value.keys() - {REMOVE}
+    found = [each for each in items(own) if all(same_field(item, each, key) for key in keys)]
+    return [item.with_value({"name": each.value["name"], REMOVE: item.value[REMOVE]}) for each in found]
 
 
 def same_field(one: MarkedTree, other: MarkedTree, field: str) -> bool:

@@ -7,12 +7,13 @@ and each list without merge keys.
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, spell
+from jobspec.overlays.directives import APPEND, is_removal, only_removes
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.ineffective import NODE_PATH, at_address, changes_in, last_source, why_ineffective
 from jobspec.overlays.marked_tree import MarkedTree, by_rank, items
-from jobspec.overlays.merge import APPEND, Merge, identity
+from jobspec.overlays.merge import Merge, identity
 from jobspec.overlays.pod_overrides import nested, same_field
-from jobspec.overlays.trainjob import TRAINER, only_removes
+from jobspec.overlays.trainjob import TRAINER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _keep_variables(job: MarkedTree, node: MarkedTree, pods: TrainJobPods, *, ov
     new = [
         there[name].with_rank((overlay, entry, number))
         for number, item in enumerate(items(wanted.get(APPEND) or wanted))
-        if (name := identity(item, shape)) in there and name not in [identity(each, shape) for each in own]
+        if not is_removal(item) and (name := identity(item, shape)) in there and name not in [identity(each, shape) for each in own]
     ]
     return _trainer_with(job, {"env": wanted.with_value(by_rank([*own, *new]))}, wanted) if new else job
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.overlays.directives import APPEND, is_removal, only_removes
 from jobspec.overlays.job_runtime import CONTAINER, JOBS, JobRuntime
 from jobspec.overlays.marked_tree import MarkedTree, items
-from jobspec.overlays.merge import APPEND
 from jobspec.overlays.pod_overrides import PodOverrides, without_useless_removals
 from jobspec.runtimes.runtime import ANCESTOR, API_VERSION, TEMPLATE
 
@@ -109,7 +109,7 @@ class TrainJobPods:
         appended = child.get(APPEND)
         changes = []
         for name, item in self._named_once(items(appended or child), field):
-            if not self._is_there(field, name, adding=bool(appended)):
+            if is_removal(item) or not self._is_there(field, name, adding=bool(appended)):
                 continue
             change = {"name": name}
             for key, value in item.value.items():
@@ -224,10 +224,3 @@ class TrainJobPods:
     def not_expressible(self, tree: MarkedTree, path: Path, message: str, hint: str = WAY_OUT) -> None:
         """Report that a TrainJob cannot express something."""
         self.problems.append(Diagnostic("not-expressible", message, tree.place(), field=spell(path), hint=hint))
-
-
-def only_removes(patch: MarkedTree) -> bool:
-    """Whether a patch only removes."""
-    if isinstance(patch.value, dict):
-        return bool(patch.value) and all(map(only_removes, patch.value.values()))
-    return patch.value is None

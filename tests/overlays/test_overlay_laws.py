@@ -76,6 +76,17 @@ def or_append(value: Any) -> Maker:
     return lambda r: {"$append": made(value, r)} if r.random() < 0.4 else made(value, r)
 
 
+def or_change(value: Any, *keys: str) -> Maker:
+    """A list with keys, of which some items are removals; or its items appended."""
+
+    def make(r: Random) -> Any:
+        listed = made(value, r)
+        removals = [{**{key: item[key] for key in keys if key in item}, "$remove": True} for item in listed]
+        return {"$append": listed} if r.random() < 0.4 else [pair[r.random() < 0.35] for pair in zip(listed, removals, strict=True)]
+
+    return make
+
+
 def nullable(fields: Data) -> Data:
     return {name: or_null(value) for name, value in fields.items()}
 
@@ -135,9 +146,9 @@ base = {
 
 container_change = {
     "image": or_null(text),
-    "env": or_null(or_append(keyed("name", ["A", "B", "C"], nullable(env_source)))),
-    "ports": or_null(or_append(ports)),
-    "volumeMounts": or_null(or_append(mounts)),
+    "env": or_null(or_change(keyed("name", ["A", "B", "C"], nullable(env_source)), "name")),
+    "ports": or_null(or_change(ports, "containerPort", "protocol")),
+    "volumeMounts": or_null(or_change(mounts, "mountPath")),
     "resources": or_null(some({"limits": or_null({"cpu": or_null(one_of(1, "${cpus}"))}), "requests": amounts})),
     "securityContext": or_null(some({"privileged": or_null(boolean), "runAsUser": number})),
 }
@@ -148,8 +159,9 @@ pod_change = {
         keyed("name", ["${training}", "side"], container_change),
         keyed("name", ["${training}"], {**container_change, "args": or_null(words)}),
         {"$append": keyed("name", ["extra", "side"], container_change)},
+        [{"name": "side", "$remove": True}],
     ),
-    "volumes": or_null(or_append(keyed("name", ["v", "w"], nullable(volume_source)))),
+    "volumes": or_null(or_change(keyed("name", ["v", "w"], nullable(volume_source)), "name")),
     "tolerations": or_null(or_append(tolerations)),
     "nodeSelector": or_null(some({"x": or_null(text), "y": or_null(text)})),
     "hostNetwork": or_null(boolean),
@@ -253,8 +265,8 @@ def nodes_changes(release: str) -> Maker:
     container = of_release(
         {
             "image": or_null(text),
-            "env": or_null(or_append(keyed("name", ["A", "B", "C"], nullable(env_source)))),
-            "volumeMounts": or_null(or_append(node_mounts)),
+            "env": or_null(or_change(keyed("name", ["A", "B", "C"], nullable(env_source)), "name")),
+            "volumeMounts": or_null(or_change(node_mounts, "mountPath")),
             "resources": or_null(some({"limits": or_null({"cpu": or_null(one_of(1, "${cpus}"))}), "requests": or_null(amounts)})),
             "securityContext": or_null(some({**nullable(security), "capabilities": {"add": or_append(several("A", "B", least=0))}})),
         }
@@ -267,8 +279,9 @@ def nodes_changes(release: str) -> Maker:
                 keyed("name", ["${training}", "side"], container),
                 keyed("name", ["${training}"], {**container, "args": or_null(words), "command": or_null(words)}),
                 {"$append": keyed("name", ["side"], container)},
+                [{"name": "side", "$remove": True}],
             ),
-            "volumes": or_null(or_append(keyed("name", ["v", "w"], nullable(volume_source)))),
+            "volumes": or_null(or_change(keyed("name", ["v", "w"], nullable(volume_source)), "name")),
             "tolerations": or_null(or_append(tolerations)),
             "nodeSelector": or_null(some({"x": or_null(text), "y": or_null(text)})),
             "serviceAccountName": or_null(one_of("x", "y", "")),
@@ -575,6 +588,7 @@ def test_the_generators_reach_what_the_laws_are_about(world: World) -> None:
         seen["applies"] += not problems
         seen["applies and both change something"] += not problems and base != data(alone) != data(both)
         seen["conflicts"] += conflicting(problems)
+        seen["removals"] += not problems and "$remove" in json.dumps(pair)
         seen["flags"] += "flags" in json.dumps(pair)
         for rule in {problem.rule for problem in problems}:
             event(rule)
@@ -587,3 +601,4 @@ def test_the_generators_reach_what_the_laws_are_about(world: World) -> None:
     assert shares["applies and both change something"] > least / 2, shares
     assert shares["conflicts"] > 0.1, shares
     assert shares["flags"] > 0.3, shares
+    assert shares["removals"] > 0.01, shares

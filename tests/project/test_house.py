@@ -147,8 +147,10 @@ WITHIN = {
     "jobspec.overlays": [
         "",
         "marked_tree",
+        "directives",
         "parameters",
         "merge",
+        "removals",
         "flags",
         "conflicts",
         "overlay_check",
