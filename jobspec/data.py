@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_LABEL = "overlay "
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -15,6 +16,21 @@ def path(*parts: str) -> str:
     """The path of a file or folder below `overlays/` or `schemas/`."""
     installed = os.path.join(_HERE, "_data")
     return os.path.join(installed if os.path.isdir(installed) else os.path.dirname(_HERE), *parts)
+
+
+def overlay_path(name: str) -> str:
+    """The path of an overlay that comes with jobspec."""
+    return path("overlays", f"{name}.yaml")
+
+
+def overlay_label(name: str) -> str:
+    """What diagnostics show as the file of an overlay that comes with jobspec."""
+    return f"{_LABEL}{name}"
+
+
+def path_of_file(shown: str) -> str:
+    """The path of a file by what diagnostics show: of an overlay that comes with jobspec its own, of any other file the same."""
+    return overlay_path(shown.removeprefix(_LABEL)) if shown.startswith(_LABEL) else shown
 
 
 def beside(*parts: str) -> str:

@@ -113,7 +113,8 @@ def test_the_json_report_of_validate(tmp_path: Path) -> None:
     ]
     assert problem.pop("message") and problem.pop("hint")
     assert problem == {
-        "rule": "unknown-field", "stage": "schema", "severity": "error", "field": "spec.pytorchReplicaSpecs[Master].replica", "file": "job.yaml",
+        "rule": "unknown-field", "stage": "schema", "severity": "error",
+        "field": "spec.pytorchReplicaSpecs[Master].replica", "file": "job.yaml",
         "document": 1, "line": 15, "column": 7, "endLine": 15, "endColumn": 14, "layer": "",
     }  # fmt: skip
     assert report["target"] == {"training-operator": "1.9.4", "trainer": "2.3.0"}

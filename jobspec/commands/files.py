@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from jobspec import data
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.text import MAX_BYTES, decode
 from jobspec.pipeline import Source
@@ -108,10 +109,11 @@ def reader(files: Iterable[Found]) -> Callable[[str], str]:
     kept = {each.path: each.content for each in files if each.content is not None}
 
     def text(name: str) -> str:
-        if name not in kept and not os.path.isfile(name):
+        path = data.path_of_file(name)
+        if name not in kept and not os.path.isfile(path):
             return ""
         try:
-            decoded = decode(kept[name] if name in kept else _read(name), name)
+            decoded = decode(kept[name] if name in kept else _read(path), name)
         except OSError:
             return ""
         return decoded if isinstance(decoded, str) else ""

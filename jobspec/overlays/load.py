@@ -42,14 +42,14 @@ def load(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[lis
         if tree:
             name = name_of(tree)
             if name in trees:
-                raise JobspecError(f"the overlays {trees[name].mark.file} and {path} have the same name, {name}")
+                raise JobspecError(f"{trees[name].mark.file} and {tree.mark.file} have the same name, {name}")
             trees[name] = tree
     given = _given(sets, list(trees), broken=bool(problems))
     overlays = []
     for name, tree in trees.items():
         spec = tree.get("spec")
         assert spec
-        found_values, found = parameter_values(spec.get("parameters"), given.get(name, {}), spec)
+        found_values, found = parameter_values(name, spec.get("parameters"), given.get(name, {}))
         problems += found
         overlays.append(Overlay(tree, found_values))
     return overlays, problems
@@ -57,7 +57,7 @@ def load(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[lis
 
 def locate(name: str) -> str:
     """The file of an overlay: a shipped name, or a path. Raises JobspecError where there is none."""
-    path = data.path("overlays", f"{name}.yaml")
+    path = data.overlay_path(name)
     if os.sep not in name and not name.endswith((".yaml", ".yml", ".json")):
         if os.path.isfile(path):
             return path
@@ -79,7 +79,7 @@ def _read(path: str, target: Target) -> tuple[MarkedTree | None, list[Diagnostic
         raise JobspecError(f"{path}: {error.strerror}") from None
     if isinstance(text, Diagnostic):
         return None, [text]
-    documents, problems = read(text, file=path, layer=_layer_name(text, path))
+    documents, problems = read(text, file=_file_of_marks(path), layer=_layer_name(text, path))
     if problems:
         return None, problems
     if len(documents) != 1:
@@ -122,6 +122,12 @@ def _layer_name(text: str, path: str) -> str:
     """The `layer` of the overlay's marks: its name, or that of its file where it has none."""
     documents, _ = read(text, file=path)
     return (documents[0].name if documents else "") or _stem(path)
+
+
+def _file_of_marks(path: str) -> str:
+    """What marks have as their file: an overlay that comes with jobspec is shown by its name, not by a path of the installation."""
+    name = _stem(path)
+    return data.overlay_label(name) if path == data.overlay_path(name) else path
 
 
 def _stem(path: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.overlays.directives import WHEN
 from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.validation.formats import is_quantity
@@ -18,23 +18,28 @@ if TYPE_CHECKING:
 TRAINING = "training"  # `${training}`: the container that the operator requires
 
 
-def parameter_values(declared: MarkedTree | None, given: Mapping[str, str], owner: MarkedTree) -> tuple[dict[str, Any], list[Diagnostic]]:
-    """The value of each declared parameter: the text of `--set` as the parameter's type, else the default, else None for unset."""
+def parameter_values(overlay: str, declared: MarkedTree | None, given: Mapping[str, str]) -> tuple[dict[str, Any], list[Diagnostic]]:
+    """The value of each declared parameter: the text of `--set` as the parameter's type, else the default, else None for unset.
+
+    A mistake in a text is reported at the command line, where it stands; a missing value at the declaration in the *overlay*.
+    """
+
+    def option(name: str) -> Mark:
+        return Mark(f"--set {overlay}.{name}={given[name]}", layer=overlay)
+
     declarations: dict[str, MarkedTree] = declared.value if declared else {}
     found: dict[str, Any] = {}
     problems = []
     for name in (each for each in given if each not in declarations):
         known = f"it has {', '.join(f'`{each}`' for each in declarations)}" if declarations else "it has none"
         hint = closest(name, declarations) or known
-        mark = declared.place() if declared else owner.place()
-        problems.append(Diagnostic("unknown-parameter", f"the overlay has no parameter `{name}`", mark, hint=hint))
+        problems.append(Diagnostic("unknown-parameter", f"the overlay has no parameter `{name}`", option(name), hint=hint))
     for name, declaration in declarations.items():
         try:
-            found[name] = _value(name, declaration, given.get(name), owner.mark.layer)
+            found[name] = _value(name, declaration, given.get(name), overlay)
         except _Mistake as mistake:
-            problems.append(
-                Diagnostic(mistake.rule, mistake.message, declaration.place(), hint=mistake.hint, field=f"spec.parameters[{name}]")
-            )
+            mark = option(name) if name in given else declaration.place()
+            problems.append(Diagnostic(mistake.rule, mistake.message, mark, hint=mistake.hint, field=f"spec.parameters[{name}]"))
             found[name] = None
     return found, problems
 

@@ -155,10 +155,20 @@ def test_a_tag_that_would_run_code_runs_none(tmp_path: Path, *, document: bool) 
 
 POD = "  pods: [{%stemplate: {spec: {containers: [{name: %s, image: %s}]}}}]\n"
 OVERLAYS: dict[str, tuple[str, list[str], str, str]] = {
-    "a parameter that is no integer": ("", ["--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=two"], "wrong-parameter", ""),
-    "a parameter below its limit": ("", ["--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=0"], "wrong-parameter", ""),
-    "a parameter that the overlay lacks": ("", ["--overlay", "gpu-nccl", "--set", "gpu-nccl.gpu=1"], "unknown-parameter", ""),
-    "overlays that exclude each other": ("", ["--overlay", "cpu", "--overlay", "gpu-nccl"], "overlay-conflict", ""),
+    "a parameter that is no integer": (
+        "",
+        ["--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=two"],
+        "wrong-parameter",
+        "--set gpu-nccl.gpus=two",
+    ),
+    "a parameter below its limit": ("", ["--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=0"], "wrong-parameter", "--set gpu-nccl.gpus=0"),
+    "a parameter that the overlay lacks": (
+        "",
+        ["--overlay", "gpu-nccl", "--set", "gpu-nccl.gpu=1"],
+        "unknown-parameter",
+        "--set gpu-nccl.gpu=1",
+    ),
+    "overlays that exclude each other": ("", ["--overlay", "cpu", "--overlay", "gpu-nccl"], "overlay-conflict", "overlay gpu-nccl"),
     "a container that the base lacks": (POD % ("", "sidecar", "b"), [], "missing-container", "mine.yaml"),
     "a role that the base lacks": (POD % ("roles: [worker], ", "pytorch", "b"), [], "missing-role", "mine.yaml"),
     "a parameter that is not declared": (POD % ("", "pytorch", '"${image}"'), [], "invalid-overlay", "mine.yaml"),
@@ -177,7 +187,7 @@ def test_an_overlay_at_fault(tmp_path: Path, case: str) -> None:
     done = run_here("validate", "job.yaml", *arguments, cwd=tmp_path)
     first, *_ = done.stdout.splitlines()
     assert (done.returncode, done.stderr, first.endswith(f"[{rule}]")) == (1, "", True)
-    assert first.startswith(f"{file}:") if file else ".yaml:" in first
+    assert first.startswith(f"{file}:")
     done = run_here("render", "job.yaml", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr.splitlines()[0]) == (1, "", first)
     done = run_here("render", "job.yaml", *arguments, "-o", "json", "--to", "out", cwd=tmp_path)

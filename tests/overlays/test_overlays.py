@@ -67,11 +67,22 @@ def write_files(parts: dict[str, str], folder: Path) -> tuple[Path, list[Path]]:
     return base, overlays
 
 
+def layer_of(file: str) -> str:
+    """The overlay that a file of a case holds, or that an option is for."""
+    name = file.removeprefix("--set ").partition(".")[0] if file.startswith("--set ") else Path(file).stem
+    return "" if name == "base" else name
+
+
+def sets(parts: dict[str, str]) -> list[str]:
+    """The texts for `--set`, one in a line."""
+    return [line.partition(" # ~ ")[0] for line in parts.get("set", "").splitlines() if line]
+
+
 @pytest.mark.parametrize("parts", cases())
 def test_case(parts: dict[str, str], tmp_path: Path) -> None:
     base, overlays = write_files(parts, tmp_path)
     target = choose(parts.get("target", "").split())
-    loaded, problems = load(list(map(str, overlays)), parts.get("set", "").split(), target)
+    loaded, problems = load(list(map(str, overlays)), sets(parts), target)
     documents: list[Any] = []
     if not problems:
         rendered = checked(base, Cluster(target, webhooks=False), loaded)
@@ -80,9 +91,13 @@ def test_case(parts: dict[str, str], tmp_path: Path) -> None:
     for path in (base, *overlays):
         text = path.read_text().replace("{a}", str(tmp_path / "a.yaml"))
         assert_reported(expectations(text), [each for each in problems if each.mark.file == str(path)])
+    for line in filter(None, parts.get("set", "").splitlines()):
+        found = [each for each in problems if each.mark.file == f"--set {line.partition(' # ~ ')[0]}"]
+        assert [(each.rule, each.words in diagnostic.message) for each, diagnostic in zip(expectations(line), found, strict=True)] == [
+            (each.rule, True) for each in found
+        ]
     for each in problems:
-        assert Path(each.mark.file) in (base, *overlays)
-        assert each.mark.layer == ("" if each.mark.file == str(base) else Path(each.mark.file).stem)
+        assert each.mark.layer == layer_of(each.mark.file)
     if "expected documents" in parts:
         assert list(filter(None, yaml.safe_load_all(parts["expected documents"]))) == documents
     elif "expected pod" in parts:
@@ -206,24 +221,49 @@ def test_cpu_and_gpu_exclude_each_other_in_both_orders() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "rule", "parameter"),
+    ("text", "rule", "field"),
     [
-        ("gpu-nccl.gpus=two", "wrong-parameter", "gpus"),
-        ("gpu-nccl.gpus=--5", "wrong-parameter", "gpus"),
-        ("gpu-nccl.gpus=" + "9" * 5000, "wrong-parameter", "gpus"),
-        ("gpu-nccl.gpus=0", "wrong-parameter", "gpus"),
-        ("gpu-nccl.gpu=2", "unknown-parameter", "parameters"),
+        ("gpu-nccl.gpus=two", "wrong-parameter", "spec.parameters[gpus]"),
+        ("gpu-nccl.gpus=--5", "wrong-parameter", "spec.parameters[gpus]"),
+        ("gpu-nccl.gpus=" + "9" * 5000, "wrong-parameter", "spec.parameters[gpus]"),
+        ("gpu-nccl.gpus=0", "wrong-parameter", "spec.parameters[gpus]"),
+        ("gpu-nccl.gpu=2", "unknown-parameter", ""),
     ],
 )
-def test_a_parameter_is_complained_about_at_its_declaration(text: str, rule: str, parameter: str) -> None:
+def test_a_wrong_parameter_is_reported_at_the_command_line(text: str, rule: str, field: str) -> None:
     result = run_here("render", "-", "--overlay", "gpu-nccl", "--set", text, "-o", "json", stdin=BASE)
     assert result.returncode == 1, result.stderr
     (report,) = json.loads(result.stderr)["files"]
     (problem,) = report["diagnostics"]
-    line = (ROOT / "overlays" / "gpu-nccl.yaml").read_text().splitlines()[problem["line"] - 1]
-    assert (problem["rule"], problem["layer"], line.strip()) == (rule, "gpu-nccl", f"{parameter}:")
+    place = (problem["file"], problem["line"], problem["layer"], problem["field"])
+    assert (problem["rule"], *place) == (rule, f"--set {text}", 0, "gpu-nccl", field)
     if rule == "unknown-parameter":
         assert problem["hint"] == "did you mean `gpus`?"
+
+
+def test_every_format_reports_a_wrong_parameter_at_the_command_line() -> None:
+    places = {
+        "text": "--set gpu-nccl.gpus=two: error: `gpus` takes an integer, not `two` (overlay gpu-nccl) [wrong-parameter]\n",
+        "junit": '<testsuite name="--set gpu-nccl.gpus=two"',
+        "sarif": '"uri": "--set%20gpu-nccl.gpus%3Dtwo"',
+        "github": "::error file=--set gpu-nccl.gpus=two,title=wrong-parameter::",
+    }
+    for output, place in places.items():
+        result = jobspec("validate", "-", "--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=two", "-o", output, text=BASE)
+        assert place in result.stdout
+
+
+def test_an_overlay_that_is_shipped_is_shown_by_its_name() -> None:
+    base = BASE.replace("--backend, gloo]", "--backend, gloo], resources: {limits: {nvidia.com/gpu: 2}}")
+    result = jobspec("validate", "-", "--overlay", "gpu-nccl", "--overlay", "cpu", "--set", "cpu.backend=gloo", text=base)
+    lines = result.stdout.splitlines()
+    gpu, cpu = ((ROOT / "overlays" / f"{name}.yaml").read_text().splitlines() for name in ("gpu-nccl", "cpu"))
+    line, column = cpu.index("    - flags:") + 2, len("        --backend: ") + 1
+    other = f"overlay gpu-nccl:{gpu.index('        --backend: nccl') + 1}:{column}"
+    message = f'`cpu` sets `--backend` to " gloo", and `gpu-nccl` sets `--backend` to " nccl" (in {other})'
+    assert f"overlay cpu:{line}:{column}: error: {message} (overlay cpu) [overlay-conflict]" in lines
+    assert f"    {line} |         --backend: ${{backend}}" in lines
+    assert str(ROOT) not in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -256,4 +296,4 @@ def test_two_overlays_of_one_name(tmp_path: Path) -> None:
     path.write_text((ROOT / "overlays" / "cpu.yaml").read_text())
     result = run_here("render", "-", "--overlay", "cpu", "--overlay", str(path), stdin=BASE)
     assert result.returncode == 2
-    assert "have the same name, cpu" in result.stderr
+    assert f"overlay cpu and {path} have the same name, cpu" in result.stderr

@@ -19,7 +19,7 @@ def tree(data: Any) -> MarkedTree:
 
 def value_of(declaration: dict[str, Any], given: str | None = None) -> Any:
     """The value, or the rule that it breaks."""
-    found, problems = parameter_values(tree({"x": declaration}), {} if given is None else {"x": given}, tree({}))
+    found, problems = parameter_values("a", tree({"x": declaration}), {} if given is None else {"x": given})
     return problems[0].rule if problems else found["x"]
 
 
@@ -74,7 +74,7 @@ def test_value(declaration: dict[str, Any], given: str | None, expected: Any) ->
 
 
 def test_unknown_parameters_are_told_in_the_order_given() -> None:
-    _, problems = parameter_values(tree({"claim": {"type": "string", "default": "x"}}), {"zzz": "1", "clam": "2"}, tree({}))
+    _, problems = parameter_values("a", tree({"claim": {"type": "string", "default": "x"}}), {"zzz": "1", "clam": "2"})
     assert [(each.message, each.hint) for each in problems] == [
         ("the overlay has no parameter `zzz`", "it has `claim`"),
         ("the overlay has no parameter `clam`", "did you mean `claim`?"),
@@ -82,7 +82,7 @@ def test_unknown_parameters_are_told_in_the_order_given() -> None:
 
 
 def test_a_missing_parameter_says_how_to_give_it() -> None:
-    _, (problem,) = parameter_values(tree({"size": {"type": "quantity"}}), {}, tree({}))
+    _, (problem,) = parameter_values("a", tree({"size": {"type": "quantity"}}), {})
     assert problem.hint == "give one with `--set a.size=...`"
 
 
