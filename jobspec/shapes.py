@@ -49,6 +49,7 @@ class Shape:
         "most",
         "name",
         "nullable",
+        "one_of",
         "open",
         "parsed",
         "pattern",
@@ -112,6 +113,8 @@ class Shape:
         """The keys that overlays merge the list's items by."""
         self.unset: str = raw.get("unset", "")
         """What Go writes for the field where it is left out: `zero`, `null` or `nothing`; empty where `required` tells."""
+        self.one_of: list[str] = raw.get("one_of", [])
+        """Of an object: the fields of which it can have only one."""
         self.use: str = raw.get("use", "")
         """What took the place of a field that later releases do not have."""
         self.nullable: bool = raw.get("nullable", False)

@@ -70,6 +70,16 @@ class Merge:
         object.__setattr__(self, "keys", keys)
 
 
+@dataclass(frozen=True, init=False)
+class OneOf:
+    """An object that can have only one of *fields*, by their names in YAML; without any, only one field beside `name`."""
+
+    fields: tuple[str, ...]
+
+    def __init__(self, *fields: str) -> None:
+        object.__setattr__(self, "fields", fields)
+
+
 @dataclass(frozen=True)
 class ListType:
     """How the server treats a list: `atomic` (one value) or `set` (no item twice)."""

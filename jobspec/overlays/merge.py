@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 #: Lists whose items an overlay has to find in the base; only `$append` may bring new ones.
 MUST_EXIST = frozenset(("containers", "initContainers", "ephemeralContainers"))
 
-#: Types of which only one of some fields can be set, with those fields; no fields are all but `name`.
-ONE_OF: dict[str, tuple[str, ...]] = {
-    "Volume": (),
-    "EnvVar": ("value", "valueFrom"),
-    "EnvVarSource": (),
-    "VolumeMount": ("subPath", "subPathExpr"),
-    "Probe": ("exec", "httpGet", "tcpSocket", "grpc"),
-    "LifecycleHandler": (),
-}
-
 
 class Merge:
     """A merge of one entry of an overlay, with the problems found so far."""
@@ -166,19 +156,13 @@ class Merge:
 
 def chosen(patch: MarkedTree, shape: Shape | None) -> list[str]:
     """The fields that a patch sets of those that exclude each other."""
-    group = _group(shape)
-    return [name for name, child in patch.value.items() if name in group and child.value is not None]
+    return [name for name, child in patch.value.items() if shape and name in shape.one_of and child.value is not None]
 
 
 def excludes(patch: MarkedTree, shape: Shape | None) -> set[str]:
     """The fields that a merge of the patch removes, such as the other sources of a volume."""
-    return _group(shape) - set(chosen(patch, shape)) if chosen(patch, shape) else set()
-
-
-def _group(shape: Shape | None) -> set[str]:
-    if shape is None or shape.fields is None or shape.name not in ONE_OF:
-        return set()
-    return set(ONE_OF[shape.name]) or shape.fields.keys() - {"name"}
+    names = chosen(patch, shape)
+    return set(shape.one_of) - set(names) if shape and names else set()
 
 
 def identity(item: MarkedTree, shape: Shape) -> tuple[str, ...] | None:

@@ -3,8 +3,8 @@
 A structure is a mapping. `type` is an OpenAPI type, `int-or-string` or `any`; `fields`, `values` (of a map) and `items` hold
 structures; `required`, `format` (`quantity` too), `pattern`, `enum`, `default`, `minimum` to `maxProperties`, `keys` (a list map's),
 `unique` (a set), `atomic`, `granular` and `rules` (CEL) are the server's facts; `name` is the model's, `description` the field's or the
-model's, `merge` the keys that overlays merge by, `unset` what Go writes for a field that is left out, `use` what took the place of a
-field that is gone in later releases.
+model's, `merge` the keys that overlays merge by, `one_of` the fields that exclude each other, `unset` what Go writes for a field that is
+left out, `use` what took the place of a field that is gone in later releases.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from jobspec.models.base import (
     MapType,
     Merge,
     Nested,
+    OneOf,
     Pattern,
     Quantities,
     Required,
@@ -175,6 +176,8 @@ def _apply(facts: Iterable[object], structure: Structure, context: _Context) -> 
                 structure["keys"] = structure["merge"] = list(keys)
             case Merge(keys):
                 structure["merge"] = list(keys)
+            case OneOf(names):
+                structure["one_of"] = [name for name in structure["fields"] if name in names or (not names and name != "name")]
             case ListType("set"):
                 structure["unique"] = True
             case ListType("atomic") | MapType("atomic"):

@@ -249,13 +249,13 @@ def test_every_format_reports_a_wrong_parameter_at_the_command_line() -> None:
         "github": "::error file=--set gpu-nccl.gpus=two,title=wrong-parameter::",
     }
     for output, place in places.items():
-        result = jobspec("validate", "-", "--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=two", "-o", output, text=BASE)
+        result = run_here("validate", "-", "--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=two", "-o", output, stdin=BASE)
         assert place in result.stdout
 
 
 def test_an_overlay_that_is_shipped_is_shown_by_its_name() -> None:
     base = BASE.replace("--backend, gloo]", "--backend, gloo], resources: {limits: {nvidia.com/gpu: 2}}")
-    result = jobspec("validate", "-", "--overlay", "gpu-nccl", "--overlay", "cpu", "--set", "cpu.backend=gloo", text=base)
+    result = run_here("validate", "-", "--overlay", "gpu-nccl", "--overlay", "cpu", "--set", "cpu.backend=gloo", stdin=base)
     lines = result.stdout.splitlines()
     gpu, cpu = ((ROOT / "overlays" / f"{name}.yaml").read_text().splitlines() for name in ("gpu-nccl", "cpu"))
     line, column = cpu.index("    - flags:") + 2, len("        --backend: ") + 1

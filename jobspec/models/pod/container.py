@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Keyed, Model, PodList, SetList, Since, pod_keys
+from jobspec.models.base import AtomicList, Int32, Keyed, Model, OneOf, PodList, SetList, Since, pod_keys
 from jobspec.models.pod.env import EnvVar
 from jobspec.models.pod.env_from import EnvFromSource
 from jobspec.models.pod.probe import Lifecycle, Probe
@@ -24,6 +24,8 @@ class ContainerPort(Model):
 
 class VolumeMount(Model):
     """A volume at a path of the container."""
+
+    FACTS = (OneOf("subPath", "subPathExpr"),)
 
     name: str = Field(description="name of the volume, among the pod's `volumes`")
     mount_path: str = Field(description="path in the container, without `:`")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, MapType, Model, Quantity, Since
+from jobspec.models.base import POD_DEFAULT, MapType, Model, OneOf, Quantity, Since
 
 
 class ConfigMapKeySelector(Model):
@@ -60,6 +60,8 @@ class ResourceFieldSelector(Model):
 class EnvVarSource(Model):
     """Where the value of a variable comes from; exactly one source."""
 
+    FACTS = (OneOf(),)
+
     field_ref: ObjectFieldSelector | None = Field(None, description="a field of the pod")
     resource_field_ref: ResourceFieldSelector | None = Field(None, description="a limit or request of a container")
     config_map_key_ref: ConfigMapKeySelector | None = Field(None, description="a key of a ConfigMap")
@@ -69,6 +71,8 @@ class EnvVarSource(Model):
 
 class EnvVar(Model):
     """A variable in the environment of a container."""
+
+    FACTS = (OneOf("value", "valueFrom"),)
 
     name: str = Field(description="name of the variable")
     value: str | None = Field(None, description="its text, in which `$(NAME)` stands for an earlier variable")

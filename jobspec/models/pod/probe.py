@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, Int32, Int64, IntOrString, Model, PodList, Since
+from jobspec.models.base import POD_DEFAULT, Int32, Int64, IntOrString, Model, OneOf, PodList, Since
 
 
 class ExecAction(Model):
@@ -53,6 +53,8 @@ class SleepAction(Model):
 class Probe(Model):
     """A repeated check of a container; exactly one action."""
 
+    FACTS = (OneOf("exec", "httpGet", "tcpSocket", "grpc"),)
+
     exec: ExecAction | None = Field(None, description="run a command in the container")
     http_get: HTTPGetAction | None = Field(None, description="ask an HTTP server")
     tcp_socket: TCPSocketAction | None = Field(None, description="open a TCP connection")
@@ -67,6 +69,8 @@ class Probe(Model):
 
 class LifecycleHandler(Model):
     """What to do at a moment of a container's life; exactly one action."""
+
+    FACTS = (OneOf(),)
 
     exec: ExecAction | None = Field(None, description="run a command in the container")
     http_get: HTTPGetAction | None = Field(None, description="send an HTTP request")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, Int32, Model, PodList, Quantity, Since
+from jobspec.models.base import POD_DEFAULT, Int32, Model, OneOf, PodList, Quantity, Since
 from jobspec.models.pod import volume_legacy as legacy
 from jobspec.models.pod.claim import EphemeralVolumeSource, PersistentVolumeClaimVolumeSource
 from jobspec.models.pod.projection import ConfigMapVolumeSource, DownwardAPIVolumeSource, ProjectedVolumeSource, SecretVolumeSource
@@ -78,6 +78,8 @@ class ISCSIVolumeSource(Model):
 
 class Volume(Model):
     """A volume that containers can mount; exactly one source, an empty folder by default."""
+
+    FACTS = (OneOf(),)
 
     name: str = Field(description="name, unique in the pod, that mounts refer to")
     empty_dir: EmptyDirVolumeSource | None = Field(None, description="an empty folder for the pod's life")
