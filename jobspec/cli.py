@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-from jobspec import __version__, documents
+from jobspec import __version__
 from jobspec.arguments import Option, Options, declare, read
 from jobspec.diagnostics import JobspecError
 
@@ -34,7 +34,6 @@ def program() -> NoReturn:
 
     What it holds is left to the system: an interpreter that takes itself apart first takes a tenth of the time of a verdict.
     """
-    documents.alone = True
     gc.disable()  # a command lives for moments; looking for cycles costs it more than they hold
     code = main(sys.argv[1:])
     atexit._run_exitfuncs()
@@ -111,7 +110,6 @@ def _render(options: Options) -> int:
 
 
 def _dry_run(options: Options) -> int:
-    documents.alone = False  # the kubernetes package wants PyYAML whole
     try:
         from jobspec.commands import dry_run
     except ModuleNotFoundError as error:

@@ -1,64 +1,21 @@
 """PyYAML's C parser and emitter, without the start-up cost of what is pure Python in PyYAML.
 
-`import yaml` loads a loader and a dumper of twenty modules, and compiles regular expressions, that the C extension does
-not use: a third of a cold start. Where jobspec is the program (`documents.alone`), and no other code in the process can
-want PyYAML, the extension is loaded with nothing but the tokens, events, nodes and errors that it refers to. Should some
-code import `yaml` there all the same, it fails at once.
+`import yaml` loads a loader and a dumper of twenty modules and compiles regular expressions, none of which the C extension uses: a
+third of a cold start. Where PyYAML is not loaded yet, the extension is loaded with nothing but the tokens, events, nodes and
+errors that it refers to. Whoever asks the package for anything else, now or later, gets PyYAML whole.
 """
 
 from __future__ import annotations
 
 import sys
+from _thread import RLock
 
-from jobspec import documents
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
-
-
-def _load() -> tuple[ModuleType, ModuleType, ModuleType]:
-    """The modules `yaml._yaml`, `yaml.events` and `yaml.error`."""
-    if documents.alone and "yaml" not in sys.modules:
-        try:
-            return _load_alone()
-        except (ImportError, AttributeError):  # a release of PyYAML that is built in another way
-            pass
-    import yaml.error
-    import yaml.events
-
-    try:
-        import yaml._yaml
-    except ImportError:
-        raise JobspecError("PyYAML was built without libyaml here; install one of its wheels, or libyaml before it") from None
-    return yaml._yaml, yaml.events, yaml.error
-
-
-def _load_alone() -> tuple[ModuleType, ModuleType, ModuleType]:
-    """The same, of a package that has no more than the extension needs; it does not stay among the loaded modules."""
-    package = type(sys)("yaml")
-    found = next(filter(None, (finder.find_spec("yaml", None) for finder in sys.meta_path)))
-    package.__path__ = list(found.submodule_search_locations or ())
-    sys.modules["yaml"] = package
-    try:
-        import yaml.error
-        import yaml.events
-        import yaml.nodes
-        import yaml.tokens
-
-        for module, name in _ERRORS.items():
-            base = _ReaderError if module == "reader" else yaml.error.MarkedYAMLError
-            setattr(package, module, type("", (), {name: type(name, (base, yaml.error.YAMLError), {})}))
-        import yaml._yaml
-
-        loaded = yaml._yaml, yaml.events, yaml.error
-    finally:
-        for name in [name for name in sys.modules if name == "yaml" or name.startswith("yaml.")]:
-            del sys.modules[name]
-    sys.modules["yaml"] = None  # type: ignore[assignment]
-    return loaded
-
+    from typing import Any
 
 _ERRORS = {
     "reader": "ReaderError",
@@ -72,6 +29,37 @@ _ERRORS = {
 }
 
 
+class _Part(type(sys)):  # type: ignore[misc]  # the type of modules, without importing `types`
+    """The package `yaml` while no more of it is loaded than the extension needs."""
+
+    def __getattr__(self, name: str) -> Any:
+        _complete(self)
+        try:
+            return vars(self)[name]
+        except KeyError:
+            raise AttributeError(f"module 'yaml' has no attribute {name!r}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Also where the import of another submodule ends."""
+        super().__setattr__(name, value)
+        _complete(self)
+
+
+def _complete(package: Any) -> None:
+    """Load the rest of the package, and let the extension raise its errors."""
+    with _lock:
+        if "_is_complete" in vars(package):  # or is about to be, in this thread
+            return
+        vars(package)["_is_complete"] = True
+        package.__spec__.loader.exec_module(package)
+        for module, name in _ERRORS.items():
+            setattr(package._yaml, name, getattr(sys.modules[f"yaml.{module}"], name))
+        package.__class__ = type(sys)
+
+
+_lock = RLock()
+
+
 class _ReaderError(Exception):
     """What the extension raises for a character that YAML does not allow, with PyYAML's arguments."""
 
@@ -79,6 +67,48 @@ class _ReaderError(Exception):
         super().__init__(name, position, character, encoding, reason)
         self.position = position
         self.reason = reason
+
+
+def _load() -> tuple[ModuleType, ModuleType, ModuleType]:
+    """The modules `yaml._yaml`, `yaml.events` and `yaml.error`."""
+    if "yaml" not in sys.modules:
+        before = set(sys.modules)
+        try:
+            return _load_part()
+        except (ImportError, AttributeError):  # a release of PyYAML that is built in another way
+            for name in sys.modules.keys() - before:
+                del sys.modules[name]
+    import yaml.error
+    import yaml.events
+
+    try:
+        import yaml._yaml
+    except ImportError:
+        raise JobspecError("PyYAML was built without libyaml here; install one of its wheels, or libyaml before it") from None
+    return yaml._yaml, yaml.events, yaml.error
+
+
+def _load_part() -> tuple[ModuleType, ModuleType, ModuleType]:
+    """The same, in a package that has no more than the extension needs."""
+    spec = next(filter(None, (finder.find_spec("yaml", None) for finder in sys.meta_path)))
+    package = type(sys)("yaml")
+    package.__spec__, package.__file__ = spec, spec.origin
+    package.__path__ = list(spec.submodule_search_locations or ())
+    sys.modules["yaml"] = package
+    import yaml.error
+    import yaml.events
+    import yaml.nodes
+    import yaml.tokens
+
+    for module, name in _ERRORS.items():
+        base = _ReaderError if module == "reader" else yaml.error.MarkedYAMLError
+        setattr(package, module, type("", (), {name: type(name, (base, yaml.error.YAMLError), {})}))
+    import yaml._yaml
+
+    for module in _ERRORS:
+        delattr(package, module)
+    package.__class__ = _Part
+    return yaml._yaml, yaml.events, yaml.error
 
 
 _extension, events, _error = _load()

@@ -444,29 +444,54 @@ def test_the_deepest_that_may_be() -> None:
 
 _PROGRAM = """
 import sys
-from jobspec import documents
-documents.alone = {alone}
+{before}
 from jobspec.documents import libyaml, reader, writer
+print("yaml.constructor" in sys.modules)
+{after}
+import yaml
 found, _ = reader.read("a: [1, x]", file="f")
-_, problems = reader.read("a: \\x01", file="f")
-_, worse = reader.read("a: [", file="f")
 text = writer.write([found[0].data])
-try:
-    import yaml
-    loads = yaml.load(text, yaml.CSafeLoader) == found[0].data and not hasattr(libyaml.CParser("a"), "nothing")
-except ImportError:
-    loads = False
-print(text, problems, worse, loads, "yaml.constructor" in sys.modules)
+print(yaml.safe_load(text) == yaml.load(text, yaml.CSafeLoader) == found[0].data, hasattr(yaml, "nothing"))
+import yaml.composer, yaml.parser, yaml.reader, yaml.scanner
+for wrong, error in (
+    ("a: \\x01", yaml.reader.ReaderError), ("a: '", yaml.scanner.ScannerError), ("a: [", yaml.parser.ParserError),
+    ("*a", yaml.composer.ComposerError), ("a: !x b", yaml.constructor.ConstructorError),
+):
+    print([each.message for each in reader.read(wrong, file="f")[1]])
+    try:
+        yaml.load(wrong, yaml.CSafeLoader)
+    except error as told:
+        assert isinstance(told, yaml.YAMLError)
+"""
+_SAID = """\
+{loaded}
+True False
+['a control character that YAML does not allow']
+['the text that begins here has no closing quote']
+['a value is missing here']
+['no anchor `&a` stands before this alias']
+[]
 """
 
 
-@pytest.mark.parametrize("alone", [True, False])
-def test_the_parser_is_the_same_with_and_without_the_rest_of_pyyaml(alone: bool) -> None:
-    """In a program of its own, PyYAML's other modules are not loaded; elsewhere, PyYAML stays whole for everybody."""
-    code = _PROGRAM.format(alone=alone)
-    done = python(code, check=True)
-    said = "a:\n- 1\n- x\n [<yaml-syntax f:1:4 'a control character that YAML does not allow'>] "
-    assert done.stdout == f"{said}[<yaml-syntax f:2:1 'a value is missing here'>] {not alone} {not alone}\n"
+@pytest.mark.parametrize("before", ["", "import yaml", "from yaml.constructor import SafeConstructor"])
+@pytest.mark.parametrize(
+    "after",
+    [
+        "",
+        "import yaml.error, yaml.scanner",
+        "from yaml.constructor import SafeConstructor",
+        "exec('from yaml import *', {})",
+        "import importlib, yaml; importlib.reload(yaml)",
+        "import yaml; yaml.mine = 1",
+        "import kubernetes.config",
+        "import ruamel.yaml",
+    ],
+)
+def test_pyyaml_is_whole_for_everybody_else_whoever_loads_it_first(before: str, after: str) -> None:
+    code = _PROGRAM.format(before=before, after=after)
+    done = python(code)
+    assert (done.stderr, done.stdout) == ("", _SAID.format(loaded=bool(before)))
 
 
 def test_pyyaml_without_libyaml_is_told() -> None:
