@@ -15,7 +15,6 @@ from jobspec.results import DocumentResult, FileResult, result_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
     from jobspec.admission.webhooks import Name, Objects
     from jobspec.cluster import Cluster
@@ -133,10 +132,7 @@ def items_of(document: Document) -> list[Document]:
     if document.kind != "List" or document.api_version != "v1" or not isinstance(items, list):
         return [document]
 
-    def marks(number: int) -> Any:
-        return lambda: document.marks.nearest(("items", number))
-
-    return [Document(item, marks(number), file=document.file, index=document.index, is_item=True) for number, item in enumerate(items)]
+    return [document.part(item, ("items", number)) for number, item in enumerate(items)]
 
 
 def apply(manifests: Manifests, overlays: Sequence[Overlay], cluster: Cluster) -> Manifests:

@@ -37,7 +37,7 @@ def rewritten(document: Document, target: Target) -> Document:
     changed = _rewritten(spec, child) if child else spec
     if changed is spec:
         return document
-    return Document({**document.data, "spec": changed}, lambda: document.marks, file=document.file, index=document.index)
+    return document.changed({**document.data, "spec": changed})
 
 
 def _rewritten(value: Any, shape: Shape) -> Any:

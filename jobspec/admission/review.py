@@ -36,4 +36,4 @@ def _with_spec(document: Document) -> Document:
     """The document as Go decodes it: a `spec` that is absent is an empty one."""
     if document.data.get("spec") is not None:
         return document
-    return Document({**document.data, "spec": {}}, lambda: document.marks, file=document.file, index=document.index)
+    return document.changed({**document.data, "spec": {}})

@@ -1,4 +1,4 @@
-"""A document: plain data, and a tree of marks that says where each value was written."""
+"""A document: plain data, and a tree of marks that says where each value was written. It can be pickled."""
 
 from __future__ import annotations
 
@@ -75,9 +75,6 @@ class Marks:
             here = child
         return here
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Marks, (self.mark, self.key, self.children)
-
     def child(self, step: str | int) -> Marks | None:
         """The marks of the value at a key or an index, None where there is none."""
         children = self.children
@@ -93,7 +90,7 @@ class Marks:
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = ("_marks", "api_version", "data", "file", "has_merges", "index", "is_item", "kind")
+    __slots__ = ("_made", "_marks", "api_version", "data", "file", "has_merges", "index", "is_item", "kind")
 
     def __init__(
         self,
@@ -108,6 +105,7 @@ class Document:
         self.data = data
         """Mappings, lists and scalars as JSON has them; never changed once made."""
         self._marks = marks
+        self._made: Marks | None = None
         self.file = file
         self.index = index
         """Counts the documents of the file from 0, empty ones left out."""
@@ -128,12 +126,24 @@ class Document:
     @property
     def marks(self) -> Marks:
         """The tree of marks, made when first asked for."""
-        if not isinstance(self._marks, Marks):
-            self._marks = self._marks()
-        return self._marks
+        if self._made is None:
+            self._made = self._marks if isinstance(self._marks, Marks) else self._marks()
+        return self._made
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _document, (self.data, self.marks, self.file, self.index, self.is_item)
+    def part(self, data: Any, path: Path) -> Document:
+        """A document of its own for the *data* at *path*, an item of a `v1` List."""
+        return Document(data, _MarksInside(self, path), file=self.file, index=self.index, is_item=True)
+
+    def changed(self, data: Any) -> Document:
+        """The same document with other data, at the places of its own."""
+        return Document(data, self._marks, file=self.file, index=self.index, is_item=self.is_item, has_merges=self.has_merges)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.data, self._marks, self.file, self.index, self.is_item, self.has_merges
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        data, marks, file, index, is_item, has_merges = state
+        Document.__init__(self, data, marks, file=file, index=index, is_item=is_item, has_merges=has_merges)
 
     @property
     def name(self) -> str:
@@ -163,8 +173,21 @@ def marks_at(data: Any, mark: Mark) -> Marks:
     return Marks(mark, mark)
 
 
-def _document(data: Any, marks: Marks, file: str, index: int, is_item: bool) -> Document:  # noqa: FBT001 (by pickle alone)
-    return Document(data, marks, file=file, index=index, is_item=is_item)
+class _MarksInside:
+    """The marks inside another document, made when somebody asks; pickled without that document's data."""
+
+    __slots__ = ("_document", "_path")
+
+    def __init__(self, document: Document, path: Path) -> None:
+        self._document = document
+        self._path = path
+
+    def __call__(self) -> Marks:
+        return self._document.marks.nearest(self._path)
+
+    def __reduce__(self) -> tuple[type[_MarksInside], tuple[Document, Path]]:
+        around = self._document
+        return _MarksInside, (Document(None, around._marks, file=around.file), self._path)
 
 
 def _text(data: Any, key: str) -> str:

@@ -48,10 +48,11 @@ def _read_piece(piece: Piece, index: int, documents: list[Document], problems: l
     """Add the documents and problems of a piece, numbered from *index* on; gives the index of what comes after it."""
     decoder = _Decoder(piece)
     try:
-        for data, node in decoder.documents():
+        for number, (data, node) in enumerate(decoder.documents()):
             problems += decoder.take_problems(index)
             if data is not None:
-                documents.append(Document(data, _later(piece, node), file=piece.file, index=index, has_merges=decoder.has_merges))
+                marks = _MarksLater(piece, number, node)
+                documents.append(Document(data, marks, file=piece.file, index=index, has_merges=decoder.has_merges))
                 index += 1
         return index
     except _Failure as failure:
@@ -81,15 +82,27 @@ def _mark(piece: Piece, start: Any) -> Mark:
     return mark(piece, start)
 
 
-def _later(piece: Piece, node: Any) -> Callable[[], Marks]:
-    """A function that makes the marks of a node."""
+class _MarksLater:
+    """The marks of a document, made when somebody asks; what is pickled of them is the text alone, which is parsed again then."""
 
-    def made() -> Marks:
-        from jobspec.documents.places import marks
+    __slots__ = ("_node", "_number", "_piece")
 
-        return marks(piece, node)
+    def __init__(self, piece: Piece, number: int, node: Any = None) -> None:
+        self._piece = piece
+        self._number = number
+        """Counts the documents of the piece."""
+        self._node = node
 
-    return made
+    def __call__(self) -> Marks:
+        from jobspec.documents import places
+
+        if self._node is None:
+            decoded = _Decoder(self._piece).documents()
+            self._node = [node for _, (_, node) in zip(range(self._number + 1), decoded, strict=False)][-1]
+        return places.marks(self._piece, self._node)
+
+    def __reduce__(self) -> tuple[type[_MarksLater], tuple[Piece, int]]:
+        return _MarksLater, (self._piece, self._number)
 
 
 class _Failure(Exception):

@@ -1,19 +1,24 @@
 """Decoding: YAML text to data and places, as sigs.k8s.io/yaml and go-yaml do it for an API server."""
 
 import json
+import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jobspec.manifests import expand
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents import scalars
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, Marks
 from jobspec.documents.reader import MAX_DEPTH, read
+from tests import kubectl
 from tests.support import kubectl
 from tests.support.processes import python
+from tests.support.reference import ROOT
 
 _INF = float("inf")
 
@@ -416,6 +421,46 @@ def test_what_an_alias_or_a_merge_brings_is_placed_where_it_was_written() -> Non
     key = marks.nearest(("d", "b")).key
     assert key
     assert key.line == 5
+
+
+def _told(marks: Marks) -> Any:
+    """All places of a tree of marks."""
+    children = marks.children
+    inside: Any = children
+    if isinstance(children, dict):
+        inside = {name: _told(child) for name, child in children.items()}
+    elif children is not None:
+        inside = [_told(child) for child in children]
+    return [
+        (place.file, place.layer, place.line, place.column, place.end_line, place.end_column) if place else None
+        for place in (marks.mark, marks.key)
+    ], inside
+
+
+ALL_CASES = [*sorted((ROOT / "tests" / "cases").rglob("*.yaml")), *sorted((ROOT / "tests" / "cases").rglob("*.json"))]
+
+
+@pytest.mark.parametrize("path", ALL_CASES, ids=lambda path: path.stem)
+def test_a_pickled_document_has_the_same_data_and_marks(path: Path) -> None:
+    documents, _ = read(path.read_text(errors="replace"), file=path.name, layer="ours")
+    for document in [part for each in documents for part in (each, *expand(each))]:
+        before = pickle.dumps(document)
+        places = _told(document.marks)
+        for pickled in (before, pickle.dumps(document)):
+            copy = pickle.loads(pickled)
+            assert (copy.data, copy.file, copy.index, copy.has_merges) == (
+                document.data,
+                document.file,
+                document.index,
+                document.has_merges,
+            )
+            assert _told(copy.marks) == places
+
+
+def test_what_is_pickled_is_little_more_than_the_text() -> None:
+    text = "".join(f"key{number}: value\n" for number in range(100))
+    (_, document, _), _ = read(f"a: 1\n---\n{text}---\na: {'x' * 10_000}\n", file="x.yaml")
+    assert len(pickle.dumps(document)) < 3 * len(text)
 
 
 NESTED = {
