@@ -1,11 +1,12 @@
-"""Whole processes side by side: jobspec against kubeconform (a Go program), and against a bare interpreter.
+"""Whole processes side by side: jobspec against kubeconform and kustomize (Go programs), and against a bare interpreter.
 
-    python tests/bench/bench.py [--kubeconform PATH] [--crds FOLDER] [--runs N]
+    python tests/bench/bench.py [--manifests FOLDER] [--kubeconform PATH] [--kustomize PATH] [--crds FOLDER] [--runs N]
 
-Prints the median wall time of each, its ratio to the first one's in the same rounds, and the memory of its largest
-process. kubeconform validates the same files by jobspec's own JSON Schemas, or with `--crds` by those that its users
-make of upstream's CRDs. jobspec is measured as users have it: installed into a virtual environment, with byte code,
-which a checkout may lack. Without kubeconform only what needs no peer is measured.
+Prints the median wall time of each, its ratio to the first one's in the same rounds, its processor time and the memory of its largest
+process. The jobs are those of our guides, or with `--manifests` all PyTorchJobs and TrainJobs in a folder of public manifests that both
+programs accept. kubeconform validates the same files by jobspec's own JSON Schemas, or with `--crds` by those that its users make of
+upstream's CRDs. jobspec is measured as users have it: installed into a virtual environment, with byte code, which a checkout may lack.
+Without a peer only what needs none is measured.
 """
 
 import argparse
@@ -17,21 +18,89 @@ import subprocess
 import tempfile
 import time
 import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from jobspec.documents.document import Document
+from jobspec.documents.pieces import cut
+from jobspec.documents.reader import read
 from jobspec.targets import RELEASES
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDES = ROOT / "tests" / "cases" / "guides"
-JOBS = {"PyTorchJob": GUIDES / "simple.yaml", "TrainJob": GUIDES / "trainjob.yaml"}
 PLACES = {
     "PyTorchJob": ("training-operator", "kubeflow.org", "pytorchjob_v1"),
     "TrainJob": ("trainer", "trainer.kubeflow.org", "trainjob_v1alpha1"),
 }
 NUMBER = 2000
+OVERLAYS = ("gpu-nccl", "istio-off")
+#: What the overlays do, as the patches that users of kustomize write.
+PATCHES = (
+    """\
+- {op: add, path: /spec/pytorchReplicaSpecs/Master/template/spec/containers/0/resources, value: {limits: {nvidia.com/gpu: 1}}}
+- {op: add, path: /spec/pytorchReplicaSpecs/Worker/template/spec/containers/0/resources, value: {limits: {nvidia.com/gpu: 1}}}
+""",
+    """\
+- {op: add, path: /spec/pytorchReplicaSpecs/Master/template/metadata, value: {annotations: {sidecar.istio.io/inject: "false"}}}
+- {op: add, path: /spec/pytorchReplicaSpecs/Worker/template/metadata, value: {annotations: {sidecar.istio.io/inject: "false"}}}
+""",
+)
+Commands = dict[str, tuple[list[str], int]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job in its own text."""
+
+    text: str
+
+    @property
+    def document(self) -> Document:
+        (document,), _ = read(self.text, file="")
+        return document
+
+    def named(self, name: str) -> str:
+        """The text with another name for the job."""
+        mark = self.document.marks.nearest(("metadata", "name")).mark
+        lines = self.text.split("\n")
+        line = lines[mark.line - 1]
+        lines[mark.line - 1] = line[: mark.column - 1] + name + line[mark.end_column - 1 :]
+        return "\n".join(lines)
+
+    def with_mistake(self) -> "Job":
+        """The job with an unknown field at its top."""
+        return Job(f"metdata: {{}}\n{self.text}")
+
+
+def guides() -> list[Job]:
+    return [Job((GUIDES / name).read_text()) for name in ("simple.yaml", "trainjob.yaml")]
+
+
+def public(manifests: Path) -> Iterator[Job]:
+    """Each job of the folder that has a name and stands in block style, once."""
+    texts = set()
+    for path in sorted(manifests.rglob("*.y*ml")):
+        for text, _ in cut(path.read_text()):
+            documents, problems = read(text.removeprefix("---\n"), file="")
+            if [each.kind in PLACES and bool(each.name) for each in documents] == [True] and not problems and "\n{" not in f"\n{text}":
+                texts.add(text.removeprefix("---\n"))
+    yield from map(Job, sorted(texts))
+
+
+def accepted(jobs: list[Job], commands: list[list[str]], folder: Path) -> list[Job]:
+    """The jobs that all commands accept, each asked about a file of its own."""
+    folder.mkdir()
+
+    def is_accepted(number: int, job: Job) -> bool:
+        path = folder / f"{number}.yaml"
+        path.write_text(job.named("job"))
+        return all(subprocess.run([*command, path], capture_output=True, check=False).returncode == 0 for command in commands)
+
+    return [job for number, job in enumerate(jobs) if is_accepted(number, job)]
 
 
 def newest(component: str) -> str:
@@ -69,28 +138,21 @@ def close(node: Any) -> None:
             close(child)
 
 
-def write_many(folder: Path, *, broken: bool) -> Path:
-    """Distinct files, half of them of several documents; with one mistake in each where *broken*."""
+def write_many(folder: Path, jobs: list[Job]) -> Path:
+    """As many files, each one of the jobs under a name of its own."""
     folder.mkdir()
-    jobs = [path.read_text() for path in JOBS.values()]
     for number in range(NUMBER):
-        texts = [distinct(text, number) for text in (jobs if number % 2 else jobs[:1])]
-        if broken:
-            texts[0] = texts[0].replace("image:", "imagePulPolicy: Always\n" + " " * indent(texts[0], "image:") + "image:", 1)
-        (folder / f"{number}.yaml").write_text("---\n".join(texts))
+        (folder / f"{number}.yaml").write_text(jobs[number % len(jobs)].named(f"job-{number}"))
     return folder
 
 
-def distinct(text: str, number: int) -> str:
-    """The job under another name, with labels, image and arguments of its own."""
-    name = yaml.safe_load(text)["metadata"]["name"]
-    labelled = text.replace(f"name: {name}\n", f"name: job-{number}\n  labels:\n    number: n{number}\n", 1)
-    return labelled.replace("--epochs=", f"--epochs={number}").replace("image: ", f"image: registry-{number}.example/")
-
-
-def indent(text: str, word: str) -> int:
-    line = next(line for line in text.splitlines() if line.lstrip("- ").startswith(word))
-    return line.index(word)
+def write_kustomization(folder: Path, job: Path) -> Path:
+    """A folder from which kustomize renders a job with two patches."""
+    folder.mkdir()
+    shutil.copy(job, folder / "job.yaml")
+    patches = [{"target": {"kind": "PyTorchJob"}, "patch": patch} for patch in PATCHES]
+    (folder / "kustomization.yaml").write_text(json.dumps({"resources": ["job.yaml"], "patches": patches}))
+    return folder
 
 
 def installed(folder: Path) -> Path:
@@ -100,8 +162,8 @@ def installed(folder: Path) -> Path:
     return folder / "bin"
 
 
-def measured(command: list[str], code: int) -> tuple[float, float]:
-    """Wall time in seconds of one whole process, which ends with *code*, and the memory of its largest process in MB."""
+def measured(command: list[str], code: int) -> tuple[float, float, float]:
+    """Wall and processor time in seconds of one whole process, which ends with *code*, and the memory of its largest process in MB."""
     started = time.perf_counter()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, stdout=output, stderr=output)
@@ -110,52 +172,74 @@ def measured(command: list[str], code: int) -> tuple[float, float]:
         taken = time.perf_counter() - started
         output.seek(0)
         assert process.returncode == code, (command, output.read()[-1000:])
-    return taken, usage.ru_maxrss / 1000
+    return taken, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000
 
 
-def compare(title: str, commands: dict[str, tuple[list[str], int]], runs: int) -> None:
+def compare(title: str, commands: Commands, runs: int) -> None:
     """Run the commands in turn, round by round, and print medians and ratios to the first."""
-    times: dict[str, list[float]] = {name: [] for name in commands}
-    memory = dict.fromkeys(commands, 0.0)
+    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
     for number in range(runs + 1):
         for name, (command, code) in commands.items():
-            taken, memory[name] = measured(command, code)
+            one = measured(command, code)
             if number:  # the first round warms the file cache
-                times[name].append(taken)
-    peer, *_ = commands
+                found[name].append(one)
     print(f"{title}, {runs} rounds")
-    for name, taken_by in times.items():
-        ratios = [one / other for one, other in zip(taken_by, times[peer], strict=True)]
-        print(f"  {name:14} median {statistics.median(taken_by) * 1000:7.1f} ms   min {min(taken_by) * 1000:7.1f} ms   ", end="")
-        print(f"{memory[name]:4.0f} MB   {statistics.median(ratios):.2f} of {peer}")
+    first, *_ = found.values()
+    peer, *_ = commands
+    for name, rounds in found.items():
+        wall, processor, memory = (statistics.median(column) for column in zip(*rounds, strict=True))
+        ratio, ratio_of_processor = (
+            statistics.median(one[column] / other[column] for one, other in zip(rounds, first, strict=True)) for column in (0, 1)
+        )
+        print(f"  {name:20} {wall * 1000:7.1f} ms, {ratio:.2f} of {peer}; ", end="")
+        print(f"processor {processor * 1000:7.1f} ms, {ratio_of_processor:.2f}; {memory:3.0f} MB")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--manifests", type=Path, help="a folder of public manifests, the jobs in which are measured instead of our guides")
+    for name in ("kubeconform", "kustomize"):
+        parser.add_argument(f"--{name}", default=shutil.which(name), help="the program, found on PATH by default")
+    parser.add_argument("--crds", type=Path, help="a folder of upstream's CRDs, named PLURAL.GROUP@vRELEASE.yaml")
+    parser.add_argument("--runs", type=int, default=20)
+    return parser.parse_args()
 
 
 def main() -> None:
-    """Measure a cold start on one job of each kind, and on many distinct files, sound and broken."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kubeconform", default=shutil.which("kubeconform"), help="the program, found on PATH by default")
-    parser.add_argument("--crds", type=Path, help="a folder of upstream's CRDs, named PLURAL.GROUP@vRELEASE.yaml")
-    parser.add_argument("--runs", type=int, default=20)
-    options = parser.parse_args()
+    """Measure a cold start on one job of each kind, on many files, sound and broken, and a render with two overlays."""
+    options = arguments()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         programs = installed(folder / "venv")
         jobspec = [str(programs / "jobspec"), "validate"]
-        bare = {"python": ([str(programs / "python"), "-c", "pass"], 0)}
-        peer = [options.kubeconform or "", "-schema-location", schemas(options.crds, folder / "schemas")]
-        many, broken = write_many(folder / "many", broken=False), write_many(folder / "broken", broken=True)
+        bare: Commands = {"python": ([str(programs / "python"), "-c", "pass"], 0)}
+        peer = [options.kubeconform, "-schema-location", schemas(options.crds, folder / "schemas")] if options.kubeconform else []
+        both = [peer, jobspec] if peer else [jobspec]
+        jobs = accepted(list(public(options.manifests)), both, folder / "accepted") if options.manifests else guides()
+        print(f"{len(jobs)} different jobs")
 
-        def against_peer(path: Path) -> dict[str, tuple[list[str], int]]:
-            return ({"kubeconform": ([*peer, str(path)], 0)} if options.kubeconform else {}) | {"jobspec": ([*jobspec, str(path)], 0)}
+        def against_peer(path: Path, code: int = 0) -> Commands:
+            return ({"kubeconform": ([*peer, str(path)], code)} if peer else {}) | {"jobspec": ([*jobspec, str(path)], code)}
 
-        if not options.kubeconform:
-            print("kubeconform is not on PATH (name it with --kubeconform): nothing is compared with it")
-        for kind, path in JOBS.items():
+        for kind in PLACES:
+            texts = sorted((job.text for job in jobs if job.document.kind == kind), key=len)
+            path = folder / f"{kind}.yaml"
+            path.write_text(texts[len(texts) // 2])
             compare(f"one {kind}, cold", against_peer(path) | bare, options.runs)
         few = max(options.runs // 4, 3)
+        many = write_many(folder / "many", jobs)
+        broken = write_many(folder / "broken", [job.with_mistake() for job in jobs])
         compare(f"{NUMBER:,} files", against_peer(many), few)
-        wrong = {"sound": ([*jobspec, str(many)], 0), "one error each": ([*jobspec, str(broken)], 1)}
-        compare(f"{NUMBER:,} files with one error in each", wrong, few)
+        sound: Commands = {"jobspec, no error": ([*jobspec, str(many)], 0)}
+        compare(f"{NUMBER:,} files with one error in each", against_peer(broken, 1) | sound, few)
+        job = GUIDES / "simple.yaml"
+        render = [str(programs / "jobspec"), "render", str(job), *(word for name in OVERLAYS for word in ("--overlay", name))]
+        build: Commands = {}
+        if options.kustomize:
+            build["kustomize"] = [options.kustomize, "build", str(write_kustomization(folder / "kustomization", job))], 0
+        if peer:
+            build["kubeconform"] = [*peer, str(job)], 0
+        compare("render with two overlays", {**build, "jobspec": (render, 0)}, options.runs)
 
 
 if __name__ == "__main__":

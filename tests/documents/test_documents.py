@@ -15,7 +15,6 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents import scalars
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.reader import MAX_DEPTH, read
-from tests import kubectl
 from tests.support import kubectl
 from tests.support.processes import python
 from tests.support.reference import ROOT
