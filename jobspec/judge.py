@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     #: `unknown`: no manifest, or of a kind that jobspec does not know.
     Judgement = Literal["valid", "invalid", "partly", "unknown"]
 
-#: The kinds of objects that webhooks look up for other objects.
-LOOKED_UP = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME, kinds.PRIORITY_CLASS)
-
 
 class Judged:
     """A document, and what the server and then the webhooks have against it."""
@@ -65,7 +62,7 @@ class Judged:
     @property
     def can_be_looked_up(self) -> bool:
         """Whether the document is an accepted object of a kind that webhooks look up."""
-        return self.document.group_kind in LOOKED_UP and self.status in ("valid", "partly")
+        return self.document.group_kind in kinds.LOOKED_UP and self.status in ("valid", "partly")
 
 
 def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = ()) -> list[Judged]:
@@ -87,7 +84,7 @@ def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
     """What webhooks can look up for the documents of one file: what stands in it, and the cluster's own objects."""
     from jobspec.admission.webhooks import Objects
 
-    found = [each for each in judged if each.document.group_kind in LOOKED_UP]
+    found = [each for each in judged if each.document.group_kind in kinds.LOOKED_UP]
     accepted = [each.document for each in found if each.can_be_looked_up]
     refused = [each.document for each in found if not each.can_be_looked_up]
     return Objects(accepted, cluster.objects, refused=refused, closed=cluster.closed)

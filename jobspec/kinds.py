@@ -21,6 +21,9 @@ PERSISTENT_VOLUME_CLAIM: GroupKind = ("", "PersistentVolumeClaim")
 CUSTOM_RESOURCE_DEFINITION: GroupKind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 PRIORITY_CLASS: GroupKind = ("scheduling.k8s.io", "PriorityClass")
 
+#: The kinds of objects that operators' webhooks look up on behalf of others.
+LOOKED_UP = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
+
 #: Group, kind, versions, scope, component, names; `-` is none.
 #: Without a component a kind has no schema: decoding and metadata are checked. Without a version, only its scope is known.
 #: What `names` says of an object's name:

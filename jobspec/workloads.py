@@ -1,10 +1,11 @@
-"""Training jobs of every kind seen the same way: their roles, pod templates and training containers.
+"""Training jobs and runtimes of every kind seen the same way: their roles, pod templates and containers.
 
-Whatever comes after this module learns from here alone how one kind differs from another.
+Whatever comes after this module learns from here alone where a kind has its pods.
 """
 
 from __future__ import annotations
 
+from jobspec import kinds
 from jobspec.diagnostics import Key
 
 TYPE_CHECKING = False
@@ -14,18 +15,47 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
+    from jobspec.kinds import GroupKind
     from jobspec.results import DocumentResult
 
 
 class Role:
-    """The pods of one role of a kind: where their template is, and which container trains."""
+    """The pods of one role: of a replica type of a PyTorchJob, or of a replicated job of a JobSet or a runtime."""
+
+    __slots__ = ("data", "name", "path", "template")
+
+    def __init__(self, name: str, path: Path, data: dict[str, Any], template: Path) -> None:
+        self.name = name
+        """The key of the replica type, or the name of the replicated job."""
+        self.path = path
+        """Where the role stands in its manifest."""
+        self.data = data
+        """What stands there."""
+        self.template = template
+        """Path of the pod template from there."""
+
+    def at(self, *steps: str) -> Path:
+        """The path of a field of the pod spec in the manifest."""
+        return *self.path, *self.template, "spec", *steps
+
+    def in_pod(self, *steps: str) -> Any:
+        """The value of a field of the pod spec, None where there is none."""
+        return value_at(self.data, (*self.template, "spec", *steps))
+
+    def items(self, field: str) -> list[tuple[Path, Any]]:
+        """The items of a list of the pod spec, such as `containers`, with the path of each in the manifest."""
+        return [((*self.at(field), index), item) for index, item in enumerate(self.in_pod(field) or ())]
+
+
+class TrainingRole:
+    """A role as overlays name it, of a kind that they can be applied to."""
 
     __slots__ = ("container", "name", "path")
 
     def __init__(self, name: str, path: Path, container: str) -> None:
         self.name = name
         self.path = path
-        """Path of the pod template in the manifest; empty where the manifest has none, since a runtime has it."""
+        """Path of the pod template in the manifest; empty where a runtime has the template."""
         self.container = container
         """Name of the container that the operator requires."""
 
@@ -47,14 +77,40 @@ class Workload:
         """On an update: the stored object; None on a create."""
 
 
-#: (apiVersion, kind) -> its roles, in the order in which the operator ranks them.
-KINDS: dict[tuple[str, str], tuple[Role, ...]] = {
-    ("kubeflow.org/v1", "PyTorchJob"): (
-        Role("master", ("spec", "pytorchReplicaSpecs", Key("Master"), "template"), "pytorch"),
-        Role("worker", ("spec", "pytorchReplicaSpecs", Key("Worker"), "template"), "pytorch"),
-    ),
-    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): (Role("node", (), "node"),),
+_REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
+
+#: Of the kinds with pod templates: where the roles stand, and the path of the pod template in each.
+_ROLES: dict[GroupKind, tuple[Path, Path]] = {
+    kinds.PYTORCHJOB: (_REPLICAS, ("template",)),
+    kinds.JOBSET: (("spec", "replicatedJobs"), ("template", "spec", "template")),
+    kinds.TRAINING_RUNTIME: (("spec", "template", "spec", "replicatedJobs"), ("template", "spec", "template")),
+    kinds.CLUSTER_TRAINING_RUNTIME: (("spec", "template", "spec", "replicatedJobs"), ("template", "spec", "template")),
 }
+
+#: (apiVersion, kind) -> the roles of the kinds that overlays can be applied to, in the order in which the operator ranks them.
+KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
+    ("kubeflow.org/v1", "PyTorchJob"): (
+        TrainingRole("master", (*_REPLICAS, Key("Master"), "template"), "pytorch"),
+        TrainingRole("worker", (*_REPLICAS, Key("Worker"), "template"), "pytorch"),
+    ),
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): (TrainingRole("node", (), "node"),),
+}
+
+
+def roles(workload: Workload) -> list[Role]:
+    """The roles that a workload has pods for; a TrainJob has those of its runtime, and none where that is not at hand."""
+    return roles_in(workload.runtime or workload.document)
+
+
+def roles_in(document: Document) -> list[Role]:
+    """The roles that stand in a manifest, none for a kind without pod templates; a null role is none."""
+    if document.group_kind not in _ROLES:
+        return []
+    place, template = _ROLES[document.group_kind]
+    found = value_at(document.data, place) or {}
+    if isinstance(found, list):
+        return [Role(role["name"], (*place, index), role, template) for index, role in enumerate(found)]
+    return [Role(name, (*place, Key(name)), role, template) for name, role in found.items() if role is not None]
 
 
 def is_workload(document: Document | DocumentResult) -> bool:
@@ -62,8 +118,8 @@ def is_workload(document: Document | DocumentResult) -> bool:
     return (document.api_version, document.kind) in KINDS
 
 
-def roles(document: Document) -> list[Role]:
-    """The roles that a job has pods for."""
+def training_roles(document: Document) -> list[TrainingRole]:
+    """The roles of a job that overlays can name."""
     return [role for role in KINDS[document.api_version, document.kind] if isinstance(value_at(document.data, role.path), dict)]
 
 

@@ -10,7 +10,7 @@ from jobspec.admission.names import bad_manager, name_of
 from jobspec.admission.rule import Finding, Rule
 from jobspec.targets import reached
 from jobspec.validation.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
-from jobspec.workloads import items_at, value_at
+from jobspec.workloads import items_at, roles, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,42 +19,41 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.targets import Target
-    from jobspec.workloads import Workload
+    from jobspec.workloads import Role, Workload
 
 _JOBS: Path = ("spec", "replicatedJobs")
 _FAILURE: Path = ("spec", "failurePolicy")
 _FAILURE_RULES: Path = (*_FAILURE, "rules")
 _CLAIMS: Path = ("spec", "volumeClaimPolicies")
-_POD: Path = ("template", "spec", "template", "spec")
 _MOST = 2**31 - 1
 _REASONS = ("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy")
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
-def _jobs(workload: Workload) -> list[tuple[Path, dict[str, Any]]]:
+def _jobs(workload: Workload) -> list[Role]:
     """The replicated jobs, for which an update has rules of its own."""
-    return [] if workload.old else items_at(workload.document.data, _JOBS)
+    return [] if workload.old else roles(workload)
 
 
 def _names(workload: Workload) -> list[str]:
-    return [job["name"] for _, job in items_at(workload.document.data, _JOBS)]
+    return [job.name for job in roles(workload)]
 
 
 def depends_on(workload: Workload, target: Target) -> Iterator[Finding]:
     """A replicated job can wait only for jobs that stand before it in the list, so the first cannot wait at all. Reorder them."""
     before: set[str] = set()
-    for number, (path, job) in enumerate(_jobs(workload)):
-        before.add(job["name"])
-        depends = job.get("dependsOn")
+    for number, job in enumerate(_jobs(workload)):
+        before.add(job.name)
+        depends = job.data.get("dependsOn")
         if depends == [] and not reached(target["jobset"], "0.10.1"):
-            yield Finding((*path, "dependsOn"), "`dependsOn` is empty, on which the webhook fails", "remove `dependsOn`")
+            yield Finding((*job.path, "dependsOn"), "`dependsOn` is empty, on which the webhook fails", "remove `dependsOn`")
         elif number == 0 and depends is not None:
-            yield Finding((*path, "dependsOn"), f"the first replicated job, `{job['name']}`, can wait for no other", "remove `dependsOn`")
+            yield Finding((*job.path, "dependsOn"), f"the first replicated job, `{job.name}`, can wait for no other", "remove `dependsOn`")
             continue
-        for inner, other in items_at(job, ("dependsOn",)):
+        for inner, other in items_at(job.data, ("dependsOn",)):
             if other["name"] not in before:
-                message = f"`{job['name']}` cannot wait for `{other['name']}`, which does not stand before it"
-                yield Finding((*path, *inner, "name"), message, "put that job first")
+                message = f"`{job.name}` cannot wait for `{other['name']}`, which does not stand before it"
+                yield Finding((*job.path, *inner, "name"), message, "put that job first")
 
 
 def subdomain(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -80,24 +79,24 @@ def jobset_manager(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def pod_total(workload: Workload, target: Target) -> Iterator[Finding]:
     """`replicas` times `parallelism` is a number of pods, and has to fit into 32 bits."""
-    for path, job in _jobs(workload):
-        replicas, parallelism = _replicas(job), value_at(job, ("template", "spec", "parallelism"))
+    for job in _jobs(workload):
+        replicas, parallelism = _replicas(job), value_at(job.data, ("template", "spec", "parallelism"))
         if replicas * (1 if parallelism is None else parallelism) > _MOST:
-            yield Finding((*path, "replicas"), f"`{job['name']}` would have more than {_MOST:,} pods")
+            yield Finding((*job.path, "replicas"), f"`{job.name}` would have more than {_MOST:,} pods")
 
 
-def _replicas(job: dict[str, Any]) -> int:
-    replicas: int | None = job.get("replicas")
+def _replicas(job: Role) -> int:
+    replicas: int | None = job.data.get("replicas")
     return 1 if replicas is None else replicas
 
 
 def group_name(workload: Workload, target: Target) -> Iterator[Finding]:
     """The name of a replicated job's group is a DNS label of RFC 1035: at most 63 characters, a letter first."""
-    for path, job in _jobs(workload):
-        group = job.get("groupName")
+    for job in _jobs(workload):
+        group = job.data.get("groupName")
         why = "" if group is None else bad_dns1035_label(group)
         if why:
-            yield Finding((*path, "groupName"), f"`{group}` cannot be the name of a group: {why}")
+            yield Finding((*job.path, "groupName"), f"`{group}` cannot be the name of a group: {why}")
 
 
 def child_names(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -106,17 +105,17 @@ def child_names(workload: Workload, target: Target) -> Iterator[Finding]:
     They have at most 63 characters, of which five are a pod's own. Shorten the names.
     """
     name, key = name_of(workload)
-    for path, job in _jobs(workload):
+    for job in _jobs(workload):
         last = _replicas(job) - 1
-        child = f"{name}-{job['name']}-{last}"
-        completions = value_at(job, ("template", "spec", "completions"))
-        indexed = value_at(job, ("template", "spec", "completionMode")) in (None, "Indexed")
+        child = f"{name}-{job.name}-{last}"
+        completions = value_at(job.data, ("template", "spec", "completions"))
+        indexed = value_at(job.data, ("template", "spec", "completionMode")) in (None, "Indexed")
         longest = f"{child}-{completions - 1}-abcde" if indexed and completions is not None else child
         why = bad_dns1035_label(child) or bad_dns1035_label(longest)
         if why:
-            message = f"`{longest}` cannot be the name of what `{job['name']}` makes: {why}"
-            at = ("metadata", key) if bad_dns1035_label(name) else (*path, "name")
-            yield Finding(at, message, "shorten the names", field=f"spec.replicatedJobs[{path[-1]}].name")
+            message = f"`{longest}` cannot be the name of what `{job.name}` makes: {why}"
+            at = ("metadata", key) if bad_dns1035_label(name) else (*job.path, "name")
+            yield Finding(at, message, "shorten the names", field=f"spec.replicatedJobs[{job.path[-1]}].name")
 
 
 def policy_target(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -176,18 +175,18 @@ def coordinator(workload: Workload, target: Target) -> Iterator[Finding]:
     wanted = value_at(workload.document.data, place)
     if wanted is None or workload.old:
         return
-    job = next((job for _, job in _jobs(workload) if job["name"] == wanted["replicatedJob"]), None)
+    job = next((job for job in _jobs(workload) if job.name == wanted["replicatedJob"]), None)
     if job is None:
         yield Finding((*place, "replicatedJob"), f"there is no replicated job `{wanted['replicatedJob']}`")
         return
-    completions = value_at(job, ("template", "spec", "completions"))
+    completions = value_at(job.data, ("template", "spec", "completions"))
     number, pod = wanted.get("jobIndex") or 0, wanted.get("podIndex") or 0
     if not 0 <= number < _replicas(job):
-        yield Finding((*place, "jobIndex"), f"`{job['name']}` has {_replicas(job)} Jobs, and no number {number}, counted from 0")
-    elif completions is None or value_at(job, ("template", "spec", "completionMode")) not in (None, "Indexed"):
-        yield Finding((*place, "replicatedJob"), f"`{job['name']}` needs `completions` and the completion mode Indexed")
+        yield Finding((*place, "jobIndex"), f"`{job.name}` has {_replicas(job)} Jobs, and no number {number}, counted from 0")
+    elif completions is None or value_at(job.data, ("template", "spec", "completionMode")) not in (None, "Indexed"):
+        yield Finding((*place, "replicatedJob"), f"`{job.name}` needs `completions` and the completion mode Indexed")
     elif not 0 <= pod < completions:
-        yield Finding((*place, "podIndex"), f"`{job['name']}` has {completions} pods, and no number {pod}, counted from 0")
+        yield Finding((*place, "podIndex"), f"`{job.name}` has {completions} pods, and no number {pod}, counted from 0")
 
 
 def coordinator_label(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -221,20 +220,20 @@ def volume_claim(workload: Workload, target: Target) -> Iterator[Finding]:
         elif len(f"{name}-{jobset}") > 63:
             yield Finding(at, f"the claim's name with the JobSet's, `{name}-{jobset}`, has more than 63 characters", "shorten one")
         yield from _volumes_named(workload, name)
-        if not any(_mounts(job, name) for _, job in _jobs(workload)):
+        if not any(_mounts(job, name) for job in _jobs(workload)):
             yield Finding(at, f"no container mounts the claim `{name}`", f"add `volumeMounts: [{{name: {name}, mountPath: ...}}]` to one")
         seen.add(name)
 
 
 def _volumes_named(workload: Workload, name: str) -> Iterator[Finding]:
-    for path, job in _jobs(workload):
-        for inner, volume in items_at(job, (*_POD, "volumes")):
+    for job in _jobs(workload):
+        for path, volume in job.items("volumes"):
             if volume["name"] == name:
-                yield Finding((*path, *inner, "name"), f"the volume `{name}` has the name of a claim that JobSet makes", "remove it")
+                yield Finding((*path, "name"), f"the volume `{name}` has the name of a claim that JobSet makes", "remove it")
 
 
-def _mounts(job: dict[str, Any], name: str) -> bool:
-    containers = [*items_at(job, (*_POD, "initContainers")), *items_at(job, (*_POD, "containers"))]
+def _mounts(job: Role, name: str) -> bool:
+    containers = [*job.items("initContainers"), *job.items("containers")]
     return any(mount["name"] == name for _, container in containers for _, mount in items_at(container, ("volumeMounts",)))
 
 

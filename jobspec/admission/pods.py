@@ -6,9 +6,8 @@ have is added, not refused; from 2.3 on a whole replicated job is.
 
 from __future__ import annotations
 
-from jobspec.runtimes.runtime import replicated_jobs
 from jobspec.targets import reached
-from jobspec.workloads import items_at, value_at
+from jobspec.workloads import items_at, roles, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,8 +72,8 @@ def changes(workload: Workload) -> Iterator[Change]:
 def pods_of(workload: Workload, target: Target) -> dict[str, Pods]:
     """By replicated job: the pods of a job's runtime with the job's changes laid on them."""
     found: dict[str, Pods] = {}
-    for job in replicated_jobs(workload.runtime):
-        found.setdefault(job["name"], Pods()).add(value_at(job, _POD))
+    for job in roles(workload):
+        found.setdefault(job.name, Pods()).add(job.in_pod())
     for change in changes(workload):
         if change.job not in found and reached(target["trainer"], "2.3.0"):
             found[change.job] = Pods()

@@ -6,12 +6,11 @@ from jobspec.admission.decoding import undecodable_value
 from jobspec.admission.names import job_name
 from jobspec.admission.rule import Finding, Rule
 from jobspec.diagnostics import Key
-from jobspec.workloads import items_at, value_at
+from jobspec.workloads import roles, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from jobspec.diagnostics import Path
     from jobspec.targets import Target
@@ -20,15 +19,8 @@ if TYPE_CHECKING:
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _ELASTIC: Path = ("spec", "elasticPolicy")
 _MANAGED_BY: Path = ("spec", "runPolicy", "managedBy")
-_CONTAINERS: Path = ("template", "spec", "containers")
 _TYPES = ("Master", "Worker")
 _MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
-
-
-def _replicas(workload: Workload) -> list[tuple[Path, str, dict[str, Any]]]:
-    """The path, the name and the content of each replica type; a null is dropped before the webhook sees it."""
-    found = value_at(workload.document.data, _REPLICAS) or {}
-    return [((*_REPLICAS, Key(name)), name, spec) for name, spec in found.items() if spec is not None]
 
 
 def replica_specs(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -39,54 +31,56 @@ def replica_specs(workload: Workload, target: Target) -> Iterator[Finding]:
 
 def replica_type(workload: Workload, target: Target) -> Iterator[Finding]:
     """The operator knows the replica types `Master` and `Worker`, spelt exactly so; the schema takes any key."""
-    for path, name, _ in _replicas(workload):
-        if name not in _TYPES:
-            near = next((known for known in _TYPES if known.lower() == name.lower()), "")
+    for role in roles(workload):
+        if role.name not in _TYPES:
+            near = next((known for known in _TYPES if known.lower() == role.name.lower()), "")
             hint = f"write `{near}`" if near else "the types are `Master` and `Worker`"
-            yield Finding(path, f"a PyTorchJob has no replica type `{name}`", hint)
+            yield Finding(role.path, f"a PyTorchJob has no replica type `{role.name}`", hint)
 
 
 def master_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
     """There is one Master, and `replicas: 1` has to say so: the webhook looks before the operator fills in its default."""
-    for path, name, spec in _replicas(workload):
-        replicas = spec.get("replicas")
-        if name == "Master" and replicas != 1:
+    for role in roles(workload):
+        replicas = role.data.get("replicas")
+        if role.name == "Master" and replicas != 1:
             what = "the Master says nothing about `replicas`" if replicas is None else f"the Master has `replicas: {replicas}`"
-            yield Finding((*path, "replicas"), f"{what}; it has to be 1, and written down", "write `replicas: 1`; further pods are Workers")
+            yield Finding(
+                (*role.path, "replicas"), f"{what}; it has to be 1, and written down", "write `replicas: 1`; further pods are Workers"
+            )
 
 
 def worker_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
     """A replica type with no replica at all is refused. Leave the type out, or suspend the job with `runPolicy.suspend`."""
-    for path, name, spec in _replicas(workload):
-        replicas = spec.get("replicas")
-        if name != "Master" and replicas is not None and replicas < 1:
-            message = f"`{name}` has `replicas: {replicas}`; at least 1 is needed"
-            yield Finding((*path, "replicas"), message, f"leave `{name}` out for a job without it")
+    for role in roles(workload):
+        replicas = role.data.get("replicas")
+        if role.name != "Master" and replicas is not None and replicas < 1:
+            message = f"`{role.name}` has `replicas: {replicas}`; at least 1 is needed"
+            yield Finding((*role.path, "replicas"), message, f"leave `{role.name}` out for a job without it")
 
 
 def training_container(workload: Workload, target: Target) -> Iterator[Finding]:
     """Every replica type needs a container named `pytorch`: the operator adds its port, and reads exit codes from it."""
-    for path, name, spec in _replicas(workload):
-        containers = value_at(spec, _CONTAINERS) or []
-        if not containers:
-            yield Finding((*path, *_CONTAINERS), f"`{name}` has no container", "it needs one named `pytorch`")
-        elif all(container["name"] != "pytorch" for container in containers):
-            message = f"none of `{name}`'s containers is named `pytorch`, by which the operator knows the one that trains"
-            yield Finding((*path, *_CONTAINERS), message, f"rename `{containers[0]['name']}` to `pytorch`")
+    for role in roles(workload):
+        names = [container["name"] for _, container in role.items("containers")]
+        if not names:
+            yield Finding(role.at("containers"), f"`{role.name}` has no container", "it needs one named `pytorch`")
+        elif "pytorch" not in names:
+            message = f"none of `{role.name}`'s containers is named `pytorch`, by which the operator knows the one that trains"
+            yield Finding(role.at("containers"), message, f"rename `{names[0]}` to `pytorch`")
 
 
 def container_image(workload: Workload, target: Target) -> Iterator[Finding]:
     """Every container needs an image; the schema would take one without, for other tools to fill in."""
-    for path, _, spec in _replicas(workload):
-        for inside, container in items_at(spec, _CONTAINERS):
+    for role in roles(workload):
+        for path, container in role.items("containers"):
             if not container.get("image"):
-                yield Finding((*path, *inside, "image"), f"the container `{container['name']}` has no image")
+                yield Finding((*path, "image"), f"the container `{container['name']}` has no image")
 
 
 def elastic_workers(workload: Workload, target: Target) -> Iterator[Finding]:
     """An elastic job changes its number of Workers, so it has to have some. Add them, or remove `elasticPolicy`."""
     elastic = value_at(workload.document.data, _ELASTIC) is not None
-    if elastic and all(name != "Worker" for _, name, _ in _replicas(workload)):
+    if elastic and all(role.name != "Worker" for role in roles(workload)):
         message = "`elasticPolicy` is about Workers, and the job has none"
         yield Finding((*_REPLICAS, Key("Worker")), message, "add a `Worker`, or remove `elasticPolicy`")
 

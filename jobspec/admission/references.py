@@ -6,20 +6,19 @@ from jobspec.admission import trainjob
 from jobspec.admission.rule import Finding
 from jobspec.admission.webhooks import Answer, diagnostic, told
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, TRAINING_RUNTIME
-from jobspec.runtimes.runtime import Reference, is_meant, replicated_jobs, runtime_of, shipped
-from jobspec.workloads import Workload, value_at
+from jobspec.runtimes.runtime import Reference, is_meant, runtime_of, shipped
+from jobspec.workloads import Workload, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.admission.webhooks import Name, Objects
-    from jobspec.diagnostics import Path, Severity
+    from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
     from jobspec.targets import Target
 
 _RULE = "unresolved-reference"
-_PRIORITY_CLASS: Path = ("template", "spec", "template", "spec", "priorityClassName")
 _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
@@ -76,8 +75,8 @@ def _priority_classes(runtime: Document) -> Iterator[str]:
     """The classes that Volcano's plugin looks for; it stops at one of the system's own."""
     if value_at(runtime.data, ("spec", "podGroupPolicy", "volcano")) is None:
         return
-    for job in replicated_jobs(runtime):
-        name = value_at(job, _PRIORITY_CLASS)
+    for job in roles_in(runtime):
+        name = job.in_pod("priorityClassName")
         if name in _SYSTEM_CLASSES:
             return
         if name:

@@ -8,7 +8,7 @@ from jobspec.diagnostics import Key
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import ANCESTOR, ancestor
 from jobspec.targets import reached
-from jobspec.workloads import items_at, value_at
+from jobspec.workloads import roles, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
     from jobspec.workloads import Workload
 
-_JOBS: Path = ("spec", "template", "spec", "replicatedJobs")
-_CONTAINERS: Path = ("template", "spec", "template", "spec", "containers")
 _SUPPORT: Path = ("metadata", "labels", Key("trainer.kubeflow.org/support"))
 _VALIDATION: Path = ("metadata", "labels", Key("trainer.kubeflow.org/webhook-validation"))
 
@@ -36,13 +34,13 @@ def _unwatched(workload: Workload, target: Target) -> bool:
 
 def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:
     """A replicated job that trains or initializes has one replica: its number of pods is `numNodes`, not the number of Jobs."""
-    for path, job in items_at(workload.document.data, _JOBS):
+    for job in roles(workload):
         part = ancestor(job)
-        launcher = job["name"] == "launcher" and not reached(target["trainer"], "2.1.0")
-        replicas = job.get("replicas")
+        launcher = job.name == "launcher" and not reached(target["trainer"], "2.1.0")
+        replicas = job.data.get("replicas")
         if (part in _CONTAINER or launcher) and replicas not in (None, 1) and not _unwatched(workload, target):
-            message = f"the job `{job['name']}` has `replicas: {replicas}`; it can only be 1"
-            yield Finding((*path, "replicas"), message, "remove it; say the number of nodes in `mlPolicy.numNodes`")
+            message = f"the job `{job.name}` has `replicas: {replicas}`; it can only be 1"
+            yield Finding((*job.path, "replicas"), message, "remove it; say the number of nodes in `mlPolicy.numNodes`")
 
 
 def ancestor_container(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -50,13 +48,13 @@ def ancestor_container(workload: Workload, target: Target) -> Iterator[Finding]:
 
     A trainer's is `node`, the others' are `dataset-initializer` and `model-initializer`, as their labels are. Name the container so.
     """
-    for path, job in items_at(workload.document.data, _JOBS):
+    for job in roles(workload):
         needed = _CONTAINER.get(ancestor(job))
-        names = [container["name"] for _, container in items_at(job, _CONTAINERS)]
+        names = [container["name"] for _, container in job.items("containers")]
         if needed and needed not in names and not _unwatched(workload, target):
-            message = f"the job `{job['name']}` is labelled `{ANCESTOR}: {ancestor(job)}`, and has no container `{needed}`"
+            message = f"the job `{job.name}` is labelled `{ANCESTOR}: {ancestor(job)}`, and has no container `{needed}`"
             hint = f"rename `{names[0]}` to `{needed}`" if names else f"add the container `{needed}`"
-            yield Finding((*path, *_CONTAINERS), message, hint)
+            yield Finding(job.at("containers"), message, hint)
 
 
 def deprecated_runtime(workload: Workload, target: Target) -> Iterator[Finding]:

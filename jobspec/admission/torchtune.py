@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from jobspec.admission.policies import torch_looks
 from jobspec.admission.rule import Finding, Rule
-from jobspec.runtimes.runtime import Reference, ancestor, replicated_jobs
+from jobspec.runtimes.runtime import Reference, ancestor
 from jobspec.targets import reached
 from jobspec.validation.formats import is_parsed_quantity
-from jobspec.workloads import items_at, value_at
+from jobspec.workloads import items_at, roles, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ def _gpus(workload: Workload) -> int:
 
 
 def _runtime_resources(workload: Workload) -> dict[str, Any]:
-    for job in replicated_jobs(workload.runtime):
-        if job["name"] == "node" or ancestor(job) == "trainer":
-            for _, container in items_at(job, ("template", "spec", "template", "spec", "containers")):
+    for job in roles(workload):
+        if job.name == "node" or ancestor(job) == "trainer":
+            for _, container in job.items("containers"):
                 if container["name"] == "node":
                     return container.get("resources") or {}
     return {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from jobspec import shapes, workloads
 from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.documents.document import Document
-from jobspec.kinds import TRAINJOB
 from jobspec.overlays.conflicts import conflict, conflicting, settings_of, settings_of_flags
 from jobspec.overlays.directives import APPEND
 from jobspec.overlays.flags import set_flags
@@ -51,7 +50,7 @@ class OverlaidJob:
         self.problems = [problem for problem in self.problems if problem.severity == "warning"]
         with_roles = self.result()
         self.pods = self._pods(with_roles)
-        roles = workloads.roles(with_roles)
+        roles = workloads.training_roles(with_roles)
         earlier: list[tuple[Overlay, list[Setting]]] = []
         for overlay in overlays:
             application = _Application(self, overlay)
@@ -69,7 +68,7 @@ class OverlaidJob:
 
     def _pods(self, job: Document) -> TrainJobPods | None:
         """Of a TrainJob: its pods, with its runtime; None for other kinds."""
-        if job.group_kind != TRAINJOB:
+        if all(role.path for role in workloads.training_roles(job)):
             return None
         from jobspec.overlays.trainjob import TrainJobPods
         from jobspec.runtimes.runtime import runtime_of
@@ -97,7 +96,7 @@ class _Application:
         if patch:
             self._merge(patch, (), entry=-1)
 
-    def change_pods(self, roles: list[workloads.Role]) -> None:
+    def change_pods(self, roles: list[workloads.TrainingRole]) -> None:
         """Merge the overlay's entries for training pods into the pod templates of their roles."""
         by_entry: list[tuple[MarkedTree | None, list[Setting]]] = []
         for number, entry in enumerate(items(self.overlay.spec.get("pods"))):
@@ -112,7 +111,7 @@ class _Application:
         if self.job.pods:
             self._report_differing_roles(by_entry)
 
-    def _change_pod(self, role: workloads.Role, entry: MarkedTree, number: int) -> None:
+    def _change_pod(self, role: workloads.TrainingRole, entry: MarkedTree, number: int) -> None:
         substituted = self._substituted(entry, {TRAINING: role.container})
         if substituted and self.job.pods:
             self._change_nodes(self.job.pods, substituted, entry.get("roles"), number)
@@ -154,7 +153,7 @@ class _Application:
         self.job.problems += merge.problems
         self.settings += settings_of(everything or patch, shape, path)
 
-    def _set_flags(self, flags: MarkedTree, role: workloads.Role, number: int) -> None:
+    def _set_flags(self, flags: MarkedTree, role: workloads.TrainingRole, number: int) -> None:
         path = (*role.path, "spec", "containers")
         containers = items(self.job.tree.get(*map(str, path)))
         for index, container in enumerate(containers):
@@ -189,7 +188,7 @@ class _Application:
         hint = "say it to all pods, or leave the overlay out"
         return Diagnostic("not-expressible", message, setting.mark, field=spell(setting.address), hint=hint)
 
-    def _report_missing_role(self, entry: MarkedTree, wanted: MarkedTree | None, roles: list[workloads.Role]) -> None:
+    def _report_missing_role(self, entry: MarkedTree, wanted: MarkedTree | None, roles: list[workloads.TrainingRole]) -> None:
         names = ", ".join(wanted.data()) if wanted else "any role"
         known = " and ".join(role.name for role in roles) or "none"
         message = f"`{self.overlay.name}` changes pods of {names}, and the job {self.job.document.name} has pods of {known} only"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from jobspec.overlays.marked_tree import MarkedTree, items, with_marks
-from jobspec.runtimes.runtime import TEMPLATE, TRAINER, Reference, ancestor, replicated_jobs, training_jobs
+from jobspec.runtimes.runtime import TEMPLATE, TRAINER, Reference, ancestor, training_jobs
 from jobspec.targets import reached
-from jobspec.workloads import value_at
+from jobspec.workloads import roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class JobRuntime:
         if self.document is None:
             return {}
         tree = with_marks(self.document.data, self.document.marks).get(*map(str, JOBS))
-        names = [job["name"] for job in replicated_jobs(self.document)]
+        names = [job.name for job in roles_in(self.document)]
         found = {name: job.get(*map(str, TEMPLATE)) for name, job in zip(names, items(tree), strict=True) if name in self.jobs}
         return {name: template for name, template in found.items() if template}
 
@@ -51,7 +51,7 @@ class JobRuntime:
         """The replicated job that `spec.trainer` configures, None where no job of the runtime has the label for it."""
         if self.document is None:
             return self.jobs[0]
-        return next((job["name"] for job in replicated_jobs(self.document) if ancestor(job) == TRAINER), None)
+        return next((job.name for job in roles_in(self.document) if ancestor(job) == TRAINER), None)
 
     def training_container(self) -> MarkedTree | None:
         """The container that `spec.trainer` configures; None where the runtime is not at hand."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec import data
 from jobspec.documents.document import Document, marks_at
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME
-from jobspec.workloads import value_at
+from jobspec.workloads import roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
+    from jobspec.workloads import Role
 
 GROUP = "trainer.kubeflow.org"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -80,18 +81,13 @@ def shipped(target: Target) -> dict[str, Any]:
 
 def training_jobs(runtime: Document | None) -> list[str]:
     """The names of the replicated jobs whose pods train: the trainer's own, and MPI's further `node`s."""
-    found = [job["name"] for job in replicated_jobs(runtime) if ancestor(job) == TRAINER or job["name"] == "node"]
-    return found or ["node"]
+    jobs = roles_in(runtime) if runtime else []
+    return [job.name for job in jobs if ancestor(job) == TRAINER or job.name == "node"] or ["node"]
 
 
-def replicated_jobs(runtime: Document | None) -> list[dict[str, Any]]:
-    """The replicated jobs of a runtime."""
-    return list(value_at(runtime.data, ("spec", "template", "spec", "replicatedJobs")) or []) if runtime else []
-
-
-def ancestor(job: dict[str, Any]) -> str:
+def ancestor(job: Role) -> str:
     """Which part of a TrainJob lands on a replicated job: `trainer`, `dataset-initializer`, `model-initializer` or none."""
-    return str(value_at(job, ("template", "metadata", "labels", ANCESTOR)) or "")
+    return str(value_at(job.data, ("template", "metadata", "labels", ANCESTOR)) or "")
 
 
 def nodes_of(job: dict[str, Any], runtime: Document | None) -> int:

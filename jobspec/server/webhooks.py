@@ -7,8 +7,8 @@ from urllib.parse import quote
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
-from jobspec.judge import LOOKED_UP, judge
-from jobspec.kinds import TRAINJOB
+from jobspec.judge import judge
+from jobspec.kinds import LOOKED_UP, TRAINJOB
 from jobspec.runtimes.runtime import API_VERSION, Reference, is_meant
 from jobspec.targets import KINDS, OPERATORS
 
