@@ -6,7 +6,15 @@ from jobspec.admission import jobset, policies, pytorchjob, runtime, torchtune, 
 from jobspec.diagnostics import RULES
 
 #: The lists that rules of the operators' webhooks stand in.
-ADMISSION = (pytorchjob.RULES, trainjob.ALONE, trainjob.RULES, policies.RULES, torchtune.RULES, runtime.RULES, jobset.RULES)
+ADMISSION = (
+    pytorchjob.WEBHOOK_RULES,
+    trainjob.WITHOUT_RUNTIME,
+    trainjob.WEBHOOK_RULES,
+    policies.WEBHOOK_RULES,
+    torchtune.WEBHOOK_RULES,
+    runtime.WEBHOOK_RULES,
+    jobset.WEBHOOK_RULES,
+)
 
 #: The rules that warn, as a rule: of what a server accepts, or what nobody can look at here. All others refuse.
 WARNINGS = frozenset(

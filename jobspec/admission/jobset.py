@@ -1,6 +1,8 @@
 """What JobSet's webhook refuses in a JobSet.
 
-Most JobSets are made by the trainer, which meets the same rules then; of a JobSet in a file they are told at once.
+Most JobSets are made by the trainer, which meets the same rules then; of a JobSet in a file they are reported at once.
+
+Follows `jobSetWebhook.ValidateCreate` and `ValidateUpdate`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to 0.12.0.
 """
 
 from __future__ import annotations
@@ -266,7 +268,7 @@ def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
 
 _CHANGEABLE = ("nodeSelector", "tolerations", "schedulingGates")
 
-RULES = [
+WEBHOOK_RULES = [
     Rule(undecodable_value),
     Rule(becomes_null),
     Rule(depends_on),

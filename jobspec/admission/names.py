@@ -1,4 +1,7 @@
-"""Names that end in the names of Services and pods, which DNS has to know."""
+"""Names of jobs, which become part of the names of Services and pods, and names of managers.
+
+Follows `NameIsDNS1035Label` and `IsDomainPrefixedPath`, k8s.io/apimachinery pkg/api/validation and pkg/util/validation, 0.36.
+"""
 
 from __future__ import annotations
 

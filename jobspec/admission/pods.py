@@ -1,7 +1,10 @@
 """The pods that a TrainJob makes of its runtime's, as far as the webhook looks: which containers they have, and what these mount.
 
-The webhook lays a job's changes on the runtime's replicated jobs before it looks at them. So a container that the runtime does not
-have is added, not refused; from 2.3 on a whole replicated job is.
+The webhook applies a job's changes to the runtime's replicated jobs before it looks at them. So a container that the runtime does
+not have is added, not refused; from 2.3 on a whole replicated job is.
+
+Follows `TrainingRuntime.mergeRuntimePatches` (`mergePodSpecOverrides` in 2.0), github.com/kubeflow/trainer pkg/runtime/core, 2.0.0 to
+2.3.0.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ class Pods:
         self.init: set[str] = set()
 
     def add(self, spec: Any) -> None:
-        """Lay a pod spec on what is there."""
+        """Merge a pod spec over what is there."""
         self.init.update(container["name"] for _, container in items_at(spec, ("initContainers",)))
         for path, container in items_at(spec, ("containers",)):
             mounts = self.containers.setdefault(container["name"], set())
@@ -70,7 +73,7 @@ def changes(workload: Workload) -> Iterator[Change]:
 
 
 def pods_of(workload: Workload, target: Target) -> dict[str, Pods]:
-    """By replicated job: the pods of a job's runtime with the job's changes laid on them."""
+    """By replicated job: the pods of a job's runtime with the job's changes applied to them."""
     found: dict[str, Pods] = {}
     for job in roles(workload):
         found.setdefault(job.name, Pods()).add(job.in_pod())

@@ -1,4 +1,7 @@
-"""What the trainer's webhook refuses because of the policy of a TrainJob's runtime: torch, mpi, xgboost, flux or volcano."""
+"""What the trainer's webhook refuses because of the policy of a TrainJob's runtime: torch, mpi, xgboost, flux or volcano.
+
+Follows `Validate` of the plugins of these names, github.com/kubeflow/trainer pkg/runtime/framework/plugins, 2.0.0 to 2.3.0.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +124,7 @@ def queue_name(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(path, f"the annotation `{_QUEUE}` is empty", hint, field=f"spec.annotations[{_QUEUE}]")
 
 
-RULES = [
+WEBHOOK_RULES = [
     Rule(reserved_environment),
     Rule(processes_per_node),
     Rule(launcher_and_node),

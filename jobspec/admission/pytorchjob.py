@@ -1,4 +1,7 @@
-"""What the training-operator's webhook refuses in a PyTorchJob; 1.7 has no webhook."""
+"""What the training-operator's webhook refuses in a PyTorchJob; 1.7 has no webhook.
+
+Follows `validatePyTorchJob`, github.com/kubeflow/training-operator pkg/webhooks/pytorch, 1.8.1 to 1.9.4.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +113,7 @@ def managed_by(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(_MANAGED_BY, f"no controller `{manager}` can manage a PyTorchJob", f"write {known}, or leave it out")
 
 
-RULES = [
+WEBHOOK_RULES = [
     Rule(undecodable_value, since="1.8.1"),
     Rule(job_name, since="1.8.1"),
     Rule(managed_by, since="1.9.0"),

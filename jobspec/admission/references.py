@@ -1,10 +1,14 @@
-"""A TrainJob and what it refers to: its runtime, and the priority classes of the runtime's pods."""
+"""A TrainJob and what it refers to: its runtime, and the priority classes of the runtime's pods.
+
+Follows `TrainingRuntime.ValidateObjects` and the plugin `Volcano.Validate`, github.com/kubeflow/trainer pkg/runtime/core and
+pkg/runtime/framework/plugins/volcano, 2.0.0 to 2.3.0.
+"""
 
 from __future__ import annotations
 
 from jobspec.admission import trainjob
 from jobspec.admission.rule import Finding
-from jobspec.admission.webhooks import Answer, diagnostic, told
+from jobspec.admission.webhooks import Answer, diagnostic, diagnostics
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import Reference, is_meant, runtime_of, shipped
 from jobspec.workloads import Workload, roles_in, value_at
@@ -24,7 +28,7 @@ _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: Document | None = None) -> Answer:
     """What the webhook says to a TrainJob; without its runtime the rules that look at it do not run."""
-    alone = told(trainjob.ALONE, Workload(job, old=old), target)
+    alone = diagnostics(trainjob.WITHOUT_RUNTIME, Workload(job, old=old), target)
     if any(each.rule == "unsupported-runtime" for each in alone):
         return Answer([each for each in alone if each.rule == "unsupported-runtime"])
     ref = Reference(job.data)
@@ -38,7 +42,7 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     workload = Workload(job, runtime=runtime, old=old)
     missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
     absent = [diagnostic(job, _RULE, _no_priority_class(name, objects)) for name in missing]
-    found = told(trainjob.rules_for(job), workload, target)
+    found = diagnostics(trainjob.rules_for(job), workload, target)
     return Answer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 
 

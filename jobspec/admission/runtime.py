@@ -1,4 +1,7 @@
-"""What the trainer's webhook refuses in a TrainingRuntime or ClusterTrainingRuntime."""
+"""What the trainer's webhook refuses in a TrainingRuntime or ClusterTrainingRuntime.
+
+Follows `validateReplicatedJobs` and its callers, github.com/kubeflow/trainer pkg/webhooks, 2.0.0 to 2.3.0.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,7 @@ def deprecated_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(_SUPPORT, "the label says that this runtime is deprecated", severity="warning")
 
 
-RULES = [
+WEBHOOK_RULES = [
     Rule(undecodable_value),
     Rule(one_replica),
     Rule(ancestor_container, since="2.1.0"),

@@ -1,4 +1,7 @@
-"""What the trainer's webhook refuses in a TrainJob that fine-tunes with torchtune: one whose command is `tune run`."""
+"""What the trainer's webhook refuses in a TrainJob that fine-tunes with torchtune: one whose command is `tune run`.
+
+Follows `validateTorchTune`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +154,7 @@ def _whole(quantity: str) -> int:
     return int((Decimal(number) * times).to_integral_value(ROUND_CEILING))
 
 
-RULES = [
+WEBHOOK_RULES = [
     Rule(torchtune_model),
     Rule(torchtune_nodes),
     Rule(torchtune_qlora, since="2.1.0"),

@@ -1,4 +1,8 @@
-"""What the trainer's webhook refuses in a TrainJob, whatever its runtime trains with."""
+"""What the trainer's webhook refuses in a TrainJob, whatever its runtime trains with.
+
+Follows `TrainJobValidator` and the plugin `JobSet.Validate`, github.com/kubeflow/trainer pkg/webhooks and
+pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
+"""
 
 from __future__ import annotations
 
@@ -143,15 +147,15 @@ def _said(patches: Any) -> list[dict[str, Any]]:
     return [{key: value for key, value in patch.items() if key != "time"} for patch in patches or ()]
 
 
-#: Those that do not look at the runtime; the webhook stops where the first finds something.
-ALONE = [
+#: The rules that do not look at the runtime.
+WITHOUT_RUNTIME = [
     Rule(undecodable_value),
     Rule(becomes_null, since="2.2.0"),
     Rule(unsupported_runtime),
     Rule(job_name, until="2.1.0"),
 ]
 
-RULES = [
+WEBHOOK_RULES = [
     Rule(deprecated_runtime, since="2.1.0"),
     Rule(initializer_job),
     Rule(initializer_mount, since="2.3.0"),
@@ -160,14 +164,14 @@ RULES = [
     Rule(patched_job, until="2.3.0"),
     Rule(repeated_job, until="2.1.0"),
     Rule(patched_environment),
-    *policies.RULES,
+    *policies.WEBHOOK_RULES,
 ]
 
 
 def rules_for(job: Document) -> list[Rule]:
     """The rules that look at a job's runtime; those of torchtune only where the job tunes with it."""
     if value_at(job.data, ("spec", "trainer", "command")) != ["tune", "run"]:
-        return RULES
+        return WEBHOOK_RULES
     from jobspec.admission import torchtune
 
-    return RULES + torchtune.RULES
+    return WEBHOOK_RULES + torchtune.WEBHOOK_RULES

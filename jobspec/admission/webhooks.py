@@ -1,4 +1,4 @@
-"""What webhooks are asked and answer: rules' findings as diagnostics, and the objects that they look for."""
+"""What webhooks answer to a document: the findings of their rules as diagnostics, and the objects that they look up."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Objects:
 
 
 class Answer:
-    """Why webhooks refuse a document, their warnings, and what they looked for that does not stand beside it."""
+    """What webhooks answer: errors and warnings, and the names of objects that they looked for and that are not in the same file."""
 
     __slots__ = ("diagnostics", "wanted")
 
@@ -62,8 +62,8 @@ class Answer:
         return all(each.severity != "error" for each in self.diagnostics)
 
 
-def told(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:
-    """What rules have against a workload, as diagnostics of its document."""
+def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:
+    """The findings of rules about a workload, as diagnostics of its document."""
     document = workload.document
     kind = find(document.api_version, document.kind)
     assert kind

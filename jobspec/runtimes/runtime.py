@@ -1,4 +1,7 @@
-"""The runtime of a TrainJob, where it can be seen: beside the job, or among those that the trainer's release ships."""
+"""The runtime of a TrainJob, where it is at hand: beside the job, in other given files, or among those that the trainer's release ships.
+
+Follows `TrainingRuntime.RuntimeInfo`, github.com/kubeflow/trainer pkg/runtime/core, 2.0.0 to 2.3.0.
+"""
 
 from __future__ import annotations
 
