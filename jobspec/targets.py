@@ -1,4 +1,4 @@
-"""Releases: which exist, which kinds they define, and which libraries an operator was built with."""
+"""Releases: which exist, and which libraries an operator was built with."""
 
 from __future__ import annotations
 

@@ -139,6 +139,7 @@ WITHIN = {
         "policies",
         "torchtune",
         "trainjob",
+        "jobset_policies",
         "jobset",
         "webhooks",
         "references",
