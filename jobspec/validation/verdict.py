@@ -103,7 +103,7 @@ def _with_code(document: Document, kind: Kind, shape: Shape | None, found: list[
     if document.group_kind == kinds.CUSTOM_RESOURCE_DEFINITION and shape:
         from jobspec.validation.crds import definition
 
-        found = definition.problems(document.data, found, shape, old)
+        found = definition.definition_problems(document.data, found, shape, old)
     meta = document.data.get("metadata")
     if meta is None or isinstance(meta, dict):
         problems = metadata.problems(meta or {}, names=kind.names, builtin=kind.is_builtin, namespaced=kind.namespaced)

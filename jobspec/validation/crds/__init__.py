@@ -1,1 +1,1 @@
-"""CustomResourceDefinitions as documents: what a server refuses of them."""
+"""What a server has against a CustomResourceDefinition and the schemas in it."""

@@ -1,7 +1,8 @@
-"""The schemas of a CRD as the server decodes them: what is wrong with their fields, and a form in which only what counts is left.
+"""Decode the schemas of a CRD as the server does: report what cannot be decoded, and drop what the decoder drops.
 
-The server decodes a schema into a Go type, so null and zero values are as good as absent. Below `items` and `additionalProperties`,
-which have decoders of their own, it does not look for unknown fields.
+Follows `JSONSchemaProps`, k8s.io/apiextensions-apiserver pkg/apis/apiextensions/v1/types_jsonschema.go and marshal.go, 1.36. A schema
+becomes a Go struct, so null and zero values equal absent ones. `items` and `additionalProperties` have unmarshalers of their own, which
+ignore unknown fields.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ if TYPE_CHECKING:
 
 MAPS = ("properties", "patternProperties", "definitions", "dependencies")
 BRANCHES = ("allOf", "anyOf", "oneOf")
-_LOOSE = ("items", "additionalProperties", "additionalItems")
+_UNMARSHALED = ("items", "additionalProperties", "additionalItems")
 _ANYTHING = ("default", "example")
 _POINTERS = ("not", "maximum", "minimum", "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties", "multipleOf")
 _TEXT_POINTERS = ("labelSelectorPath",)
-#: What means something even where it is empty; and what Go tells from none then, though it means the same.
-_MEANT = (
-    *(*_ANYTHING, *_LOOSE, *_POINTERS, "$ref", "dependencies", "externalDocs"),
+#: Keywords whose empty value differs from an absent one; with those in `COUNTED`, Go tells both apart, but they mean the same.
+_MEANINGFUL_EMPTY = (
+    *(*_ANYTHING, *_UNMARSHALED, *_POINTERS, "$ref", "dependencies", "externalDocs"),
     *("x-kubernetes-preserve-unknown-fields", "x-kubernetes-list-type", "x-kubernetes-map-type"),
 )
 COUNTED = ("properties", "required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
-_KEPT = (*_MEANT, *COUNTED)
+_KEPT = (*_MEANINGFUL_EMPTY, *COUNTED)
 _KEYWORDS = frozenset(
     (
         *(*MAPS, *BRANCHES, *_KEPT, "$schema", "id", "type", "title", "description", "format", "pattern", "enum", "nullable"),
@@ -41,7 +42,7 @@ _KEYWORDS = frozenset(
 
 
 def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = False) -> Iterator[Problem]:
-    """What cannot be decoded in a schema and those inside of it; *shape* is that of any schema."""
+    """What cannot be decoded in a schema and those inside it. *shape* is that of a schema; *loose* ignores unknown fields."""
     for problem in typed_problems_at(schema, shape, path):
         if problem.rule != "missing-field" and not (loose and problem.rule in ("unknown-field", "wrong-indentation")):
             yield problem
@@ -52,7 +53,7 @@ def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = Fals
     for keyword in BRANCHES:
         yield from _list(schema.get(keyword), shape, (*path, keyword), loose=loose)
     yield from decode_problems(schema.get("not"), shape, (*path, "not"), loose=loose)
-    for keyword in _LOOSE:
+    for keyword in _UNMARSHALED:
         inner = schema.get(keyword)
         if isinstance(inner, dict):
             yield from decode_problems(inner, shape, (*path, keyword), loose=True)
@@ -80,7 +81,7 @@ def _list(value: Any, shape: Shape, path: Path, *, loose: bool) -> Iterator[Prob
 
 
 def decoded(schema: Any, *, kept: Sequence[str] = _KEPT) -> Schema:
-    """A schema without what counts as absent, where it is empty and its keyword is none of those that are *kept*; null is `{}`."""
+    """A schema without null, unknown and empty keywords; empty values of the keywords *kept* stay. A schema that is null is `{}`."""
     made: Schema = {}
     for keyword, value in (schema or {}).items():
         if value is None or keyword not in _KEYWORDS or (not value and keyword not in kept):
@@ -91,7 +92,7 @@ def decoded(schema: Any, *, kept: Sequence[str] = _KEPT) -> Schema:
             }
         elif keyword in BRANCHES:
             made[keyword] = [decoded(inner, kept=kept) for inner in value]
-        elif keyword in (*_LOOSE, "not") and isinstance(value, dict):
+        elif keyword in (*_UNMARSHALED, "not") and isinstance(value, dict):
             made[keyword] = decoded(value, kept=kept)
         elif keyword != "items":
             made[keyword] = value
@@ -101,13 +102,13 @@ def decoded(schema: Any, *, kept: Sequence[str] = _KEPT) -> Schema:
 
 
 def are_alike(schemas: Sequence[Schema]) -> bool:
-    """Whether schemas, decoded, mean the same to the server."""
-    meant = [decoded(each, kept=_MEANT) for each in schemas]
+    """Whether decoded schemas are equal, with empty and absent values of the keywords in `COUNTED` taken for equal."""
+    meant = [decoded(each, kept=_MEANINGFUL_EMPTY) for each in schemas]
     return all(each == meant[0] for each in meant)
 
 
 def plain(value: Any) -> Any:
-    """What stands beside a schema, without what counts as absent; `status: {}` and an empty `labelSelectorPath` do not, being pointers."""
+    """What stands beside a schema, without null and zero values; `{}` and an empty `labelSelectorPath` stay, since they are pointers."""
     if isinstance(value, list):
         return [plain(each or {}) for each in value]
     if isinstance(value, dict):
@@ -116,7 +117,7 @@ def plain(value: Any) -> Any:
 
 
 def keywords_of(schema: Schema) -> list[str]:
-    """The keywords that the server finds set in a schema; a list or a mapping is, even where it is empty."""
+    """The keywords that are set in a schema; lists and mappings are, even empty ones."""
     return [
         keyword for keyword, value in schema.items() if value or isinstance(value, (list, dict)) or keyword in decoded({keyword: value})
     ]

@@ -1,14 +1,16 @@
-"""Whether the defaults of a CRD's schema fit the schema that they stand in.
+"""Whether the defaults in a CRD's schema are valid against that schema.
 
-A server looks at a default as it is written: no other default stands in, no null is dropped, and a text or a list passes for any
-type but a number's where there is a `format`. `x-kubernetes-int-or-string` counts for nothing.
+Follows `ValidateDefaults`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go, 1.36.
+
+A default is checked as it is written: it is not defaulted itself, and nulls in it are not pruned. A string or a list passes for any
+type but a number's if there is a `format`. `x-kubernetes-int-or-string` is ignored.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key, spell
 from jobspec.validation.cel import evaluation
-from jobspec.validation.crds.schema import has_known_type
+from jobspec.validation.crds.openapi_schema import has_known_type
 from jobspec.validation.given import embedded, values
 from jobspec.validation.given.complete import child_of
 from jobspec.validation.structural import Problem, name_of, typed_problems_at
@@ -32,24 +34,24 @@ _EITHER = "x-kubernetes-int-or-string"
 _LEFT_TO_FORMATS = ("array", "boolean", "object")
 
 
-def problems(schema: Schema, meta: Shape, path: Path = (), steps: Path | None = None) -> Iterator[Problem]:
-    """What stands against the defaults in a structural schema; in the values of maps, the server does not look at them.
+def default_problems(schema: Schema, meta: Shape, path: Path = (), steps: Path | None = None) -> Iterator[Problem]:
+    """What a server has against the defaults in a structural schema; it does not check those in the values of maps.
 
-    *meta* is the shape of metadata; *steps* lead from an object to its kind or metadata, where the schema is of such.
+    *meta* is the shape of `metadata`. Inside `apiVersion`, `kind` or `metadata` of an object, *steps* is the path from the object.
     """
     default = schema.get("default")
     if default is not None:
-        found = _of_default(default, schema, meta) if steps is None else _of_part(default, schema, meta, steps)
-        yield from (_told(problem, path) for problem in found)
+        found = _default(default, schema, meta) if steps is None else _default_in_meta(default, schema, meta, steps)
+        yield from (_at_default(problem, path) for problem in found)
     for name, child in (schema.get("properties") or {}).items():
         is_meta = bool(schema.get("x-kubernetes-embedded-resource")) and name in _META
         inside = (name,) if is_meta else None if steps is None else (*steps, name)
-        yield from problems(child, meta, (*path, "properties", Key(name)), inside)
+        yield from default_problems(child, meta, (*path, "properties", Key(name)), inside)
     if isinstance(schema.get("items"), dict):
-        yield from problems(schema["items"], meta, (*path, "items"), None if steps is None else (*steps, 0))
+        yield from default_problems(schema["items"], meta, (*path, "items"), None if steps is None else (*steps, 0))
 
 
-def _told(problem: Problem, path: Path) -> Problem:
+def _at_default(problem: Problem, path: Path) -> Problem:
     where = f" in `{spell(problem.path)}`" if problem.path else ""
     rule = problem.rule if problem.rule == "rule-not-evaluated" else "invalid-crd"
     return Problem(
@@ -57,27 +59,27 @@ def _told(problem: Problem, path: Path) -> Problem:
     )
 
 
-def _of_default(default: Any, schema: Schema, meta: Shape) -> Iterator[Problem]:
+def _default(default: Any, schema: Schema, meta: Shape) -> Iterator[Problem]:
     yield from _unknown(default, schema, ())
-    yield from _of_resources(list(_resources(default, schema, ())), meta) or _as_value(default, schema)
+    yield from _as_resources(list(_resources(default, schema, ())), meta) or _as_value(default, schema)
 
 
-def _of_part(default: Any, schema: Schema, meta: Shape, steps: Path) -> Iterator[Problem]:
-    """What stands against a default inside the kind or metadata of an object, where no field is unknown."""
+def _default_in_meta(default: Any, schema: Schema, meta: Shape, steps: Path) -> Iterator[Problem]:
+    """What a server has against a default inside `apiVersion`, `kind` or `metadata` of an object; unknown fields are pruned there."""
     whole = default
     for step in reversed(steps):
         whole = [whole] if step == 0 else {step: whole}
-    found = _of_resources([({"apiVersion": "v1", "kind": "Any", **whole}, ())], meta)
+    found = _as_resources([({"apiVersion": "v1", "kind": "Any", **whole}, ())], meta)
     yield from (_inside(problem, steps) for problem in found[:1]) if found else _as_value(default, schema)
 
 
 def _inside(problem: Problem, steps: Path) -> Problem:
-    """A problem of the object around a default as one of the default."""
+    """A problem of the object around a default, with its path from the default."""
     return Problem(problem.rule, problem.path[len(steps) :], problem.message, problem.hint)
 
 
 def _unknown(value: Any, schema: Schema | None, path: Path, *, kept: bool = False) -> Iterator[Problem]:
-    """Fields that the server would drop; *kept* says that the list around the value keeps what its schema does not name."""
+    """The fields that the server would prune; *kept* if the list around the value preserves unknown fields."""
     if isinstance(value, list):
         kept = schema is not None and (kept or bool(schema.get("x-kubernetes-preserve-unknown-fields")))
         items = (schema or {}).get("items")
@@ -102,7 +104,7 @@ def _unknown_fields(value: dict[str, Any], schema: Schema, path: Path, *, kept: 
 
 
 def _resources(value: Any, schema: Schema, path: Path) -> Iterator[tuple[dict[str, Any], Path]]:
-    """The objects in a default, the outer ones first."""
+    """The embedded resources in a default, with their paths, the outer ones first."""
     if isinstance(value, dict):
         if schema.get("x-kubernetes-embedded-resource"):
             yield value, path
@@ -116,10 +118,10 @@ def _resources(value: Any, schema: Schema, path: Path) -> Iterator[tuple[dict[st
             yield from _resources(item, schema["items"], (*path, index))
 
 
-def _of_resources(found: list[tuple[dict[str, Any], Path]], meta: Shape) -> list[Problem]:
-    """What stands against objects, as far as any object is the same; of what cannot be decoded the server says nothing more."""
-    wrong = [problem for value, path in found for problem in _decoding(value, path, meta)]
-    return wrong or [problem for value, path in found for problem in _resource(value, path)]
+def _as_resources(found: list[tuple[dict[str, Any], Path]], meta: Shape) -> list[Problem]:
+    """What a server has against embedded resources as objects; if one cannot be decoded, that alone."""
+    undecodable = [problem for value, path in found for problem in _decoding(value, path, meta)]
+    return undecodable or [problem for value, path in found for problem in _resource(value, path)]
 
 
 def _decoding(value: dict[str, Any], path: Path, meta: Shape) -> Iterator[Problem]:
@@ -138,12 +140,12 @@ def _resource(value: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 
 def _without_unknown(found: list[Problem]) -> list[Problem]:
-    """The server drops what it does not know of metadata."""
+    """The problems but those of unknown fields, which the server prunes in metadata."""
     return [problem for problem in found if problem.rule not in ("unknown-field", "wrong-indentation")]
 
 
 def _as_value(default: Any, schema: Schema) -> Iterator[Problem]:
-    """What the schema asks of its default; its rules have to hold where the value is new, and where it was there."""
+    """What the schema and its rules have against the default, as a new value and as one that was there before."""
     found = [*_types(default, schema, _DEFAULT), *values.problems(default, _as_judged(schema), _DEFAULT)]
     yield from (_inside(problem, _DEFAULT) for problem in found)
     if not found:
@@ -152,7 +154,7 @@ def _as_value(default: Any, schema: Schema) -> Iterator[Problem]:
 
 
 def _as_judged(schema: Any) -> Any:
-    """The schema by which a default is judged: what leaves the type of a value open is gone, and without a type all formats are texts'."""
+    """The schema that a default is checked against: without int-or-string and loose types; formats without a type are those of strings."""
     if isinstance(schema, list):
         return [_as_judged(inner) for inner in schema]
     if not isinstance(schema, dict):
@@ -168,10 +170,10 @@ def _as_judged(schema: Any) -> Any:
 
 
 def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
-    """Types, nulls, and required fields that the schema describes."""
+    """Wrong types, nulls and missing fields in a value."""
     kind, form = schema.get("type"), schema.get("format") or ""
     if not has_known_type(schema):
-        return  # which has been said of the schema
+        return  # the schema has been reported already
     if value is None:
         if kind and not schema.get("nullable"):
             yield Problem("wrong-type", path, f"{name_of(path)} cannot be null")
@@ -187,7 +189,7 @@ def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
 
 
 def _passes(value: Any, kind: str, form: str) -> bool:
-    """Whether a text or a list passes for a value of another type, because of its format."""
+    """Whether a string or a list passes for a value of another type because of the format."""
     return bool(form) and kind not in ("integer", "number") and isinstance(value, (str, list))
 
 

@@ -1,9 +1,13 @@
-"""Whether the CEL rules of a CRD's schema compile, with `self` of the schema's type, and stand where they can be evaluated."""
+"""What a server has against the CEL rules of a CRD's schema: rules that do not compile, or need an old value where there is none.
+
+Follows `ValidateCustomResourceDefinitionOpenAPISchema` (its part on `XValidations`) and `CELSchemaContext`, k8s.io/apiextensions-apiserver
+pkg/apis/apiextensions/validation/validation.go and cel_validation.go, 1.36. The cost of rules is not estimated.
+"""
 
 from __future__ import annotations
 
-from jobspec.validation.cel.evaluation import RULES
-from jobspec.validation.crds.places import Place, children, wrong
+from jobspec.validation.crds.invalid import invalid
+from jobspec.validation.crds.schema_nodes import SchemaContext, children
 from jobspec.validation.structural import Problem
 
 TYPE_CHECKING = False
@@ -12,65 +16,77 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
-    from jobspec.validation.cel.types import SchemaTypes
+    from jobspec.validation.cel.types import Compilation, SchemaTypes
 
     Schema = dict[str, Any]
+    Typed = tuple[Path, Schema, SchemaContext, SchemaTypes | None]
+
+RULES = "x-kubernetes-validations"
 
 
-def problems(schema: Schema, wrong_at: Sequence[Path] = ()) -> Iterator[Problem]:
-    """What stands against the rules of a structural schema; those around a place that is *wrong_at* the server leaves out."""
-    ruled = list(_outermost(schema, (), Place(is_root=True)))
-    if not ruled:
+def rule_problems(schema: Schema, invalid_at: Sequence[Path] = ()) -> Iterator[Problem]:
+    """What a server has against the rules of a structural schema; it skips the rules of schemas that hold one of the paths *invalid_at*."""
+    outermost = list(_outermost(schema, (), SchemaContext(is_root=True)))
+    if not outermost:
         return
     try:
         from jobspec.validation.cel.types import SchemaTypes
     except ImportError:
         message = "nobody looked at the rules: the CEL library is not installed (cel-expr-python)"
-        yield Problem("rule-not-evaluated", (*ruled[0][0], RULES), message)
+        yield Problem("rule-not-evaluated", (*outermost[0][0], RULES), message)
         return
-    for path, node, place in ruled:
-        for at, inner, around, types in _typed(node, path, place, SchemaTypes(node, is_resource=place.is_root)):
-            if not any(other[: len(at)] == at for other in wrong_at):
-                for index, rule in enumerate(inner.get(RULES) or ()):
-                    yield from _of_rule(rule, inner, types, around, (*at, RULES, index))
+    for path, schema_with_rules, context in outermost:
+        for typed in _typed(schema_with_rules, path, context, SchemaTypes(schema_with_rules, is_resource=context.is_root)):
+            if not any(other[: len(typed[0])] == typed[0] for other in invalid_at):
+                yield from _problems_of_rules(*typed)
 
 
-def _outermost(schema: Schema, path: Path, place: Place) -> Iterator[tuple[Path, Schema, Place]]:
-    """The schemas with rules around which no other has any: the server makes types of the values of each of them by itself."""
+def _outermost(schema: Schema, path: Path, context: SchemaContext) -> Iterator[tuple[Path, Schema, SchemaContext]]:
+    """The outermost schemas with rules; the server declares the CEL types of each of them separately."""
     if schema.get(RULES):
-        yield path, schema, place
+        yield path, schema, context
     else:
-        for child, at, inside in children(schema, path, place):
+        for child, at, inside in children(schema, path, context):
             yield from _outermost(child, at, inside)
 
 
-def _typed(schema: Schema, path: Path, place: Place, types: SchemaTypes | None) -> Iterator[tuple[Path, Schema, Place, SchemaTypes | None]]:
-    """A schema and those inside of it, each with the types of its values; None where it, or one around it, is nothing to CEL."""
+def _typed(schema: Schema, path: Path, context: SchemaContext, types: SchemaTypes | None) -> Iterator[Typed]:
+    """A schema and those inside it, each with its CEL types; None where CEL does not see its values, or those around them."""
     types = types and types.of(schema)
-    yield path, schema, place, types
-    for child, at, inside in children(schema, path, place):
+    yield path, schema, context, types
+    for child, at, inside in children(schema, path, context):
         yield from _typed(child, at, inside, types)
 
 
-def _of_rule(rule: dict[str, Any], schema: Schema, types: SchemaTypes | None, place: Place, path: Path) -> Iterator[Problem]:
-    if types is None:
-        yield wrong((*path, "rule"), "the rule does not compile: the schema does not say what the value is")
-        return
-    optional = bool(rule.get("optionalOldSelf"))
-    found = types.compile(rule["rule"], schema, result="bool", optional_old_self=optional)
-    if found.is_too_deep:
+def _problems_of_rules(path: Path, schema: Schema, context: SchemaContext, types: SchemaTypes | None) -> Iterator[Problem]:
+    for index, rule in enumerate(schema.get(RULES) or ()):
+        at: Path = (*path, RULES, index)
+        if types is None:
+            yield invalid((*at, "rule"), "the rule does not compile: the schema does not say what the value is")
+            continue
+        compiled = types.compile(rule["rule"], schema, result="bool", optional_old_self=bool(rule.get("optionalOldSelf")))
+        yield from _problems_of_rule(rule, compiled, context, at)
+        if not compiled.error and rule.get("messageExpression"):
+            yield from _problems_of_message(rule, schema, types, at)
+
+
+def _problems_of_rule(rule: dict[str, Any], compiled: Compilation, context: SchemaContext, path: Path) -> Iterator[Problem]:
+    if compiled.is_too_deep:
         yield Problem("rule-not-evaluated", (*path, "rule"), "nobody looked at the rule: the CEL library does not go so deep")
-    elif found.error:
-        yield wrong((*path, "rule"), f"the rule does not compile: {found.error}")
-    elif found.uses_old_self and place.uncorrelated:
+    elif compiled.error:
+        yield invalid((*path, "rule"), f"the rule does not compile: {compiled.error}")
+    elif compiled.uses_old_self and context.uncorrelated:
         message = "`oldSelf` cannot be used here: nothing tells which item of the list is the old one"
-        yield wrong((*path, "rule"), message, "make the list a map: `x-kubernetes-list-type: map`")
-    elif rule.get("optionalOldSelf") is not None and not found.uses_old_self:
-        yield wrong((*path, "optionalOldSelf"), "it needs a rule that uses `oldSelf`")
-    if not found.error and rule.get("messageExpression"):
-        said = types.compile(rule["messageExpression"], schema, result="string", optional_old_self=optional)
-        if said.is_too_deep:
-            message = "nobody looked at the expression: the CEL library does not go so deep"
-            yield Problem("rule-not-evaluated", (*path, "messageExpression"), message)
-        elif said.error:
-            yield wrong((*path, "messageExpression"), f"the expression does not compile: {said.error}")
+        yield invalid((*path, "rule"), message, "make the list a map: `x-kubernetes-list-type: map`")
+    elif rule.get("optionalOldSelf") is not None and not compiled.uses_old_self:
+        yield invalid((*path, "optionalOldSelf"), "it needs a rule that uses `oldSelf`")
+
+
+def _problems_of_message(rule: dict[str, Any], schema: Schema, types: SchemaTypes, path: Path) -> Iterator[Problem]:
+    at: Path = (*path, "messageExpression")
+    optional = bool(rule.get("optionalOldSelf"))
+    compiled = types.compile(rule["messageExpression"], schema, result="string", optional_old_self=optional)
+    if compiled.is_too_deep:
+        yield Problem("rule-not-evaluated", at, "nobody looked at the expression: the CEL library does not go so deep")
+    elif compiled.error:
+        yield invalid(at, f"the expression does not compile: {compiled.error}")

@@ -1,11 +1,12 @@
-"""What a server has against a new state of a CustomResourceDefinition that it has.
+"""What a server has against the update of a CustomResourceDefinition.
 
-A state that says nothing of its status is taken for one that is in use, with objects stored in its storage version.
+Follows `ValidateCustomResourceDefinitionUpdate`, k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go, 1.36. An
+old definition without status is taken to be established, with objects stored in its storage version.
 """
 
 from __future__ import annotations
 
-from jobspec.validation.crds.places import wrong
+from jobspec.validation.crds.invalid import invalid
 from jobspec.validation.structural import Problem
 from jobspec.validation.wording import describe
 
@@ -17,22 +18,22 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
 
 _ALWAYS: tuple[Path, ...] = (("spec", "group"), ("spec", "names", "plural"))
-_IN_USE: tuple[Path, ...] = (("spec", "scope"), ("spec", "names", "kind"))
+_WHEN_ESTABLISHED: tuple[Path, ...] = (("spec", "scope"), ("spec", "names", "kind"))
 _BUNDLE: Path = ("spec", "conversion", "webhook", "clientConfig", "caBundle")
 
 
-def problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
-    """What stands against an update of *old*, besides what stands against the definition by itself."""
-    in_use = _is_in_use(old)
-    for path in (*_ALWAYS, *(_IN_USE if in_use else ())):
+def update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+    """What a server has against an update of *old*, besides what it has against a new definition."""
+    is_established = _is_established(old)
+    for path in (*_ALWAYS, *(_WHEN_ESTABLISHED if is_established else ())):
         value, before = _at(data, path), _at(old, path)
         if value and before and value != before:
             message = f"`{path[-1]}` cannot change from {describe(before)} to {describe(value)}"
             yield Problem("immutable-field", path, message, "delete the definition, and with it its objects, or define another kind")
     yield from _stored(data, old)
     bundle, before = _at(data, _BUNDLE), _at(old, _BUNDLE)
-    if in_use and bundle and not _is_bundle(bundle) and (not before or _is_bundle(before)):
-        yield wrong(_BUNDLE, "`caBundle` holds no certificate: it takes certificates as PEM, in base64")
+    if is_established and bundle and not _is_bundle(bundle) and (not before or _is_bundle(before)):
+        yield invalid(_BUNDLE, "`caBundle` holds no certificate: it takes certificates as PEM, in base64")
 
 
 def _at(data: Any, path: Path) -> Any:
@@ -41,7 +42,7 @@ def _at(data: Any, path: Path) -> Any:
     return data
 
 
-def _is_in_use(old: dict[str, Any]) -> bool:
+def _is_established(old: dict[str, Any]) -> bool:
     conditions = _at(old, ("status", "conditions")) or ()
     states = [each.get("status") for each in conditions if isinstance(each, dict) and each.get("type") == "Established"]
     return states == ["True"] or not _at(old, ("status",))
@@ -63,7 +64,7 @@ def _versions(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _is_bundle(text: str) -> bool:
-    """Whether a text in base64 holds a certificate as PEM."""
+    """Whether a base64 text holds certificates in PEM."""
     import ssl
     from base64 import b64decode
 

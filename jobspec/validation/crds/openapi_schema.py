@@ -1,13 +1,15 @@
-"""What a server has against single schemas of a CRD's version, structural or not.
+"""What a server has against single schemas of a CRD, whether they are structural or not. Paths begin at the CRD's schema.
 
-Paths are those inside of the schema.
+Follows `ValidateCustomResourceDefinitionOpenAPISchema`, k8s.io/apiextensions-apiserver
+pkg/apis/apiextensions/validation/validation.go, 1.36.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation.cel import paths
-from jobspec.validation.crds.places import Place, nodes, wrong
+from jobspec.validation.crds.invalid import invalid
+from jobspec.validation.crds.schema_nodes import SchemaContext, nodes
 from jobspec.validation.crds.structure import NO_ITEMS
 from jobspec.validation.structural import Problem
 
@@ -26,7 +28,7 @@ _UNSUPPORTED = ("id", "$schema", "$ref", "patternProperties", "dependencies", "a
 _REFUSED_EMPTY = ("$ref", "dependencies", "additionalItems")
 _BEFORE_TYPE = ("id", "$schema", "$ref")
 _REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
-#: What can stand at the root of a schema whose `status` is judged by itself.
+#: The keywords allowed at the root of a schema with the status subresource (`allowedAtRootSchema`).
 _WITH_STATUS = (
     *("description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength"),
     *("pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties", "externalDocs", "example"),
@@ -34,18 +36,18 @@ _WITH_STATUS = (
 )
 
 
-def beside_status(keywords: list[str], schema: Schema) -> Iterator[Problem]:
-    """What cannot stand at the root of a schema where the status subresource is."""
+def status_problems(keywords: list[str], schema: Schema) -> Iterator[Problem]:
+    """What is forbidden at the root of a schema with the status subresource; *keywords* are those that are set."""
     is_object = schema.get("type", "object") == "object"
     if not is_object:
-        yield wrong(("type",), "with the status subresource, the root of the schema needs `type: object`")
+        yield invalid(("type",), "with the status subresource, the root of the schema needs `type: object`")
     others = [each for each in keywords if each not in (*_WITH_STATUS, "nullable") and (is_object or each in _BEFORE_TYPE)]
     if others:
-        yield wrong((others[0],), f"with the status subresource, `{others[0]}` cannot stand at the root of the schema")
+        yield invalid((others[0],), f"with the status subresource, `{others[0]}` cannot stand at the root of the schema")
 
 
 def is_readable(schema: Schema) -> bool:
-    """Whether the server can make a structural schema of one, right or wrong, those inside of it left out."""
+    """Whether the server can convert a schema to a structural schema (`NewStructural`), apart from the schemas inside it."""
     return not (
         any(schema.get(keyword) for keyword in _UNSUPPORTED)
         or "additionalItems" in schema
@@ -55,45 +57,45 @@ def is_readable(schema: Schema) -> bool:
 
 
 def has_known_type(schema: Schema) -> bool:
-    """Whether the type of a schema, if it has any, is one of OpenAPI's."""
+    """Whether a schema has no type, or a type that OpenAPI knows."""
     return schema.get("type") in (None, *_TYPES)
 
 
 def draft_problems(schema: Schema) -> Iterator[Problem]:
-    """Where a schema names the draft of JSON Schema that it is of."""
+    """Each use of `$schema`."""
     for node, path in nodes(schema):
         if "$schema" in node:
-            yield wrong((*path, "$schema"), "`$schema` is not supported")
+            yield invalid((*path, "$schema"), "`$schema` is not supported")
 
 
-def node_problems(schema: Schema, path: Path, place: Place) -> Iterator[Problem]:
-    """What stands against one schema by itself, those inside of it left out."""
+def node_problems(schema: Schema, path: Path, context: SchemaContext) -> Iterator[Problem]:
+    """What a server has against a schema, apart from the schemas inside it."""
     for keyword in _UNSUPPORTED:
         if keyword != "$schema" and (schema.get(keyword) or (keyword in schema and keyword in _REFUSED_EMPTY)):
-            yield wrong((*path, keyword), f"`{keyword}` is not supported")
+            yield invalid((*path, keyword), f"`{keyword}` is not supported")
     if not has_known_type(schema):
-        yield wrong((*path, "type"), f"`{schema['type']}` is no type; the types are {', '.join(_TYPES)}")
+        yield invalid((*path, "type"), f"`{schema['type']}` is no type; the types are {', '.join(_TYPES)}")
     if isinstance(schema.get("items"), list):
-        yield wrong((*path, "items"), "`items` takes one schema, not a list of them")
+        yield invalid((*path, "items"), "`items` takes one schema, not a list of them")
     if schema.get("uniqueItems"):
-        yield wrong((*path, "uniqueItems"), "it cannot be true", "write `x-kubernetes-list-type: set`")
+        yield invalid((*path, "uniqueItems"), "it cannot be true", "write `x-kubernetes-list-type: set`")
     if schema.get("properties") and schema.get("additionalProperties") not in (None, True):
-        yield wrong((*path, "additionalProperties"), "`properties` and `additionalProperties` exclude each other")
+        yield invalid((*path, "additionalProperties"), "`properties` and `additionalProperties` exclude each other")
     if schema.get("x-kubernetes-preserve-unknown-fields") is False:
-        yield wrong((*path, "x-kubernetes-preserve-unknown-fields"), "it is true or left out")
-    yield from _out_of_place(schema, path, place)
+        yield invalid((*path, "x-kubernetes-preserve-unknown-fields"), "it is true or left out")
+    yield from _out_of_place(schema, path, context)
     yield from _list_and_map_types(schema, path)
     for index, rule in enumerate(schema.get("x-kubernetes-validations") or ()):
         yield from _rule(rule or {}, schema, (*path, "x-kubernetes-validations", index))
 
 
-def _out_of_place(schema: Schema, path: Path, place: Place) -> Iterator[Problem]:
-    if place.is_root and schema.get("nullable"):
-        yield wrong((*path, "nullable"), "an object as a whole cannot be `nullable`")
-    if schema.get("default") is not None and place.default_hint:
-        yield wrong((*path, "default"), place.default_hint)
-    if place.in_meta and schema.get("x-kubernetes-embedded-resource"):
-        yield wrong((*path, "x-kubernetes-embedded-resource"), "an embedded resource cannot stand in metadata")
+def _out_of_place(schema: Schema, path: Path, context: SchemaContext) -> Iterator[Problem]:
+    if context.is_root and schema.get("nullable"):
+        yield invalid((*path, "nullable"), "an object as a whole cannot be `nullable`")
+    if schema.get("default") is not None and context.default_hint:
+        yield invalid((*path, "default"), context.default_hint)
+    if context.in_meta and schema.get("x-kubernetes-embedded-resource"):
+        yield invalid((*path, "x-kubernetes-embedded-resource"), "an embedded resource cannot stand in metadata")
 
 
 def _list_and_map_types(schema: Schema, path: Path) -> Iterator[Problem]:
@@ -101,44 +103,44 @@ def _list_and_map_types(schema: Schema, path: Path) -> Iterator[Problem]:
     if map_type is not None:
         yield from _needs_type(schema, path, "object", "x-kubernetes-map-type")
     if map_type not in (None, "atomic", "granular"):
-        yield wrong((*path, "x-kubernetes-map-type"), f"`{map_type}` is none of atomic, granular")
+        yield invalid((*path, "x-kubernetes-map-type"), f"`{map_type}` is none of atomic, granular")
     if list_type is not None:
         yield from _needs_type(schema, path, "array", "x-kubernetes-list-type")
     if list_type == "set" and schema.get("type") == "array" and isinstance(schema.get("items"), dict):
         yield from _set_items(schema["items"], (*path, "items"))
     if list_type not in (None, "atomic", "set", "map"):
-        yield wrong((*path, "x-kubernetes-list-type"), f"`{list_type}` is none of atomic, set, map")
+        yield invalid((*path, "x-kubernetes-list-type"), f"`{list_type}` is none of atomic, set, map")
     if schema.get("x-kubernetes-list-map-keys") and list_type != "map":
         at = path if list_type is None else (*path, "x-kubernetes-list-type")
-        yield wrong(at, "`x-kubernetes-list-map-keys` needs `x-kubernetes-list-type: map`")
+        yield invalid(at, "`x-kubernetes-list-map-keys` needs `x-kubernetes-list-type: map`")
     if list_type == "map":
         yield from _list_map(schema, path)
     if list_type in ("set", "map") and isinstance(schema.get("items"), dict) and schema["items"].get("nullable"):
-        yield wrong((*path, "items", "nullable"), f"an item of a list of type {list_type} cannot be null")
+        yield invalid((*path, "items", "nullable"), f"an item of a list of type {list_type} cannot be null")
 
 
 def _needs_type(schema: Schema, path: Path, kind: str, keyword: str) -> Iterator[Problem]:
     if schema.get("type") != kind:
-        yield wrong((*path, "type") if "type" in schema else path, f"`{keyword}` needs `type: {kind}`")
+        yield invalid((*path, "type") if "type" in schema else path, f"`{keyword}` needs `type: {kind}`")
 
 
 def _set_items(items: Schema, path: Path) -> Iterator[Problem]:
     if items.get("type") == "array" and items.get("x-kubernetes-list-type") not in (None, "atomic"):
-        yield wrong((*path, "x-kubernetes-list-type"), "an item of a set has to be atomic")
+        yield invalid((*path, "x-kubernetes-list-type"), "an item of a set has to be atomic")
     if items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
-        yield wrong(path, "an object in a set needs `x-kubernetes-map-type: atomic`")
+        yield invalid(path, "an object in a set needs `x-kubernetes-map-type: atomic`")
 
 
 def _list_map(schema: Schema, path: Path) -> Iterator[Problem]:
     keys, items = schema.get("x-kubernetes-list-map-keys") or [], schema.get("items")
     if not keys:
-        yield wrong(path, "a list of type map needs `x-kubernetes-list-map-keys`")
+        yield invalid(path, "a list of type map needs `x-kubernetes-list-map-keys`")
     if not isinstance(items, dict):
         if not items:
-            yield wrong(path, NO_ITEMS)
+            yield invalid(path, NO_ITEMS)
         return
     if items.get("type") != "object":
-        yield wrong(
+        yield invalid(
             (*path, "items", "type") if "type" in items else (*path, "items"), "the items of a list of type map need `type: object`"
         )
         return
@@ -146,42 +148,42 @@ def _list_map(schema: Schema, path: Path) -> Iterator[Problem]:
     for index, key in enumerate(keys):
         field = (items.get("properties") or {}).get(key)
         if key in keys[:index]:
-            yield wrong((*at, index), f"the key `{key}` stands twice")
+            yield invalid((*at, index), f"the key `{key}` stands twice")
         elif field is None:
-            yield wrong((*at, index), f"the key `{key}` is no field of the items")
+            yield invalid((*at, index), f"the key `{key}` is no field of the items")
         else:
             yield from _list_map_key(key, field, items, (*path, "items", "properties", Key(key)))
 
 
 def _list_map_key(key: str, field: Schema, items: Schema, path: Path) -> Iterator[Problem]:
     if field.get("type") in ("array", "object"):
-        yield wrong((*path, "type"), f"`{key}` is a key of the list, and has to be a scalar")
+        yield invalid((*path, "type"), f"`{key}` is a key of the list, and has to be a scalar")
     if key not in (items.get("required") or ()) and field.get("default") is None:
-        yield wrong(
+        yield invalid(
             path, f"`{key}` is a key of the list, and has to be required or have a default", f"add `required: [{key}]` to the items"
         )
     if field.get("nullable"):
-        yield wrong((*path, "nullable"), f"`{key}` is a key of the list, and cannot be null")
+        yield invalid((*path, "nullable"), f"`{key}` is a key of the list, and cannot be null")
 
 
 def _rule(rule: dict[str, Any], schema: Schema, path: Path) -> Iterator[Problem]:
     text, message, field_path = rule.get("rule") or "", rule.get("message") or "", rule.get("fieldPath") or ""
     if not text.strip():
-        yield wrong(path, "the rule has no `rule`")
+        yield invalid(path, "the rule has no `rule`")
     elif message and not message.strip():
-        yield wrong((*path, "message"), "the message is blank")
+        yield invalid((*path, "message"), "the message is blank")
     elif _has_lines(message.strip()):
-        yield wrong((*path, "message"), "the message cannot have several lines")
+        yield invalid((*path, "message"), "the message cannot have several lines")
     elif _has_lines(text.strip()) and not message:
-        yield wrong(path, "a rule of several lines needs a `message`")
+        yield invalid(path, "a rule of several lines needs a `message`")
     if rule.get("messageExpression") and not rule["messageExpression"].strip():
-        yield wrong((*path, "messageExpression"), "the expression is blank")
+        yield invalid((*path, "messageExpression"), "the expression is blank")
     if rule.get("reason") is not None and rule["reason"] not in _REASONS:
-        yield wrong((*path, "reason"), f"`{rule['reason']}` is none of {', '.join(_REASONS)}")
+        yield invalid((*path, "reason"), f"`{rule['reason']}` is none of {', '.join(_REASONS)}")
     if field_path:
         tokens = paths.tokens_of(field_path)
         if _has_lines(field_path) or tokens is None or paths.place_of(tokens, schema) is None:
-            yield wrong((*path, "fieldPath"), f"`{field_path}` is no path of a field below the rule")
+            yield invalid((*path, "fieldPath"), f"`{field_path}` is no path of a field below the rule")
 
 
 def _has_lines(text: str) -> bool:

@@ -1,0 +1,168 @@
+"""What a server has against the group, names, versions and conversion of a CustomResourceDefinition.
+
+Follows `validateCustomResourceDefinitionSpec`, `ValidateCustomResourceDefinitionNames` and `validateAPIApproval`,
+k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.validation.crds import columns
+from jobspec.validation.crds.conversion import conversion_problems
+from jobspec.validation.crds.decode import plain
+from jobspec.validation.crds.invalid import invalid
+from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain
+from jobspec.validation.text_formats import is_uri
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.validation.structural import Problem
+
+_SPEC: Path = ("spec",)
+_SCOPES = ("Cluster", "Namespaced")
+_PROTECTED = ("k8s.io", "kubernetes.io")
+_LONGEST = 63  # characters of a DNS label
+_APPROVED = "api-approved.kubernetes.io"
+
+
+def spec_problems(data: dict[str, Any], *, is_new: bool) -> Iterator[Problem]:
+    """What a server has against a definition, apart from its schemas; the name counts only where it *is_new*."""
+    spec = mapping(data.get("spec"))
+    group = spec.get("group") or ""
+    yield from _group(group, data)
+    yield from _names(mapping(spec.get("names")))
+    if is_new and group and mapping(spec.get("names")).get("plural"):
+        yield from _own_name(mapping(data.get("metadata")), f"{spec['names']['plural']}.{group}")
+    scope = spec.get("scope")
+    if scope not in _SCOPES:
+        yield invalid((*_SPEC, "scope") if scope else _SPEC, f"`scope` has to be one of {', '.join(_SCOPES)}")
+    if spec.get("preserveUnknownFields"):
+        hint = "write `x-kubernetes-preserve-unknown-fields: true` in the schema"
+        yield invalid((*_SPEC, "preserveUnknownFields"), "`preserveUnknownFields` cannot be true", hint)
+    yield from _versions(versions_of(data))
+    yield from conversion_problems(spec.get("conversion"), (*_SPEC, "conversion"))
+
+
+def _group(group: str, data: dict[str, Any]) -> Iterator[Problem]:
+    at: Path = (*_SPEC, "group")
+    if not group:
+        yield invalid(_SPEC, "`group` is missing: a domain such as `example.com`")
+    elif why := bad_subdomain(group):
+        yield invalid(at, f"`{group}` is no group: {why}")
+    elif "." not in group:
+        yield invalid(at, f"`{group}` is no group: it has to be a domain with a dot")
+    if any(group == domain or group.endswith(f".{domain}") for domain in _PROTECTED):
+        yield from _approval(mapping(data.get("metadata")), group)
+
+
+def _approval(metadata: dict[str, Any], group: str) -> Iterator[Problem]:
+    annotations = metadata.get("annotations")
+    annotation = mapping(annotations).get(_APPROVED) or ""
+    path: Path = ("metadata", "annotations") if annotations else ("metadata",)
+    if not annotation:
+        hint = f"add the annotation `{_APPROVED}`: the URL of the approval, or a reason that begins with `unapproved`"
+        yield invalid(path, f"`{group}` belongs to Kubernetes, and a kind in it needs an approval", hint)
+    elif not annotation.startswith("unapproved") and not _is_address(annotation):
+        message = f"`{annotation}` is no URL of an approval, and no reason that begins with `unapproved`"
+        yield invalid((*path, Key(_APPROVED)), message)
+
+
+def _is_address(text: str) -> bool:
+    from urllib.parse import urlsplit
+
+    return is_uri(text) and bool(urlsplit(text).scheme and urlsplit(text).netloc)
+
+
+def _names(names: dict[str, Any]) -> Iterator[Problem]:
+    at: Path = (*_SPEC, "names")
+    plural, kind = names.get("plural") or "", names.get("kind") or ""
+    for name, value in (("plural", plural), ("kind", kind)):
+        if not value:
+            yield invalid(at, f"`{name}` is missing")
+    texts = [("plural", plural), ("singular", names.get("singular") or ""), ("kind", kind), ("listKind", names.get("listKind") or "")]
+    for name, value in texts:
+        if value and (why := bad_dns1035_label(value.lower() if name in ("kind", "listKind") else value)):
+            yield invalid((*at, name), f"`{value}` is no {name}: {why}")
+    if not names.get("listKind") and kind and len(kind) <= _LONGEST < len(f"{kind}List"):
+        yield invalid((*at, "kind"), f"`{kind}List`, the kind of a list, has more than {_LONGEST} characters", "give it a `listKind`")
+    if kind and names.get("listKind") == kind:
+        yield invalid((*at, "listKind"), f"the kind of a list cannot be `{kind}` as well", f"write `{kind}List`")
+    yield from _further_names(names, at)
+
+
+def _further_names(names: dict[str, Any], path: Path) -> Iterator[Problem]:
+    for name in ("shortNames", "categories"):
+        for index, value in enumerate(names.get(name) or ()):
+            if why := bad_dns1035_label(value or ""):
+                yield invalid((*path, name, index), f"`{value or ''}` cannot stand in `{name}`: {why}")
+
+
+def _own_name(metadata: dict[str, Any], wanted: str) -> Iterator[Problem]:
+    own = metadata.get("name")
+    if own and own != wanted:
+        message = f"the name has to be that of the plural and the group, not `{own}`"
+        yield invalid(("metadata", "name"), message, f"write `{wanted}`")
+    elif not own and metadata.get("generateName"):
+        yield invalid(("metadata", "generateName"), f"the name has to be that of the plural and the group: `{wanted}`")
+
+
+def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
+    at: Path = (*_SPEC, "versions")
+    stored = [index for index, version in enumerate(versions) if version.get("storage")]
+    if len(stored) != 1:
+        number = f"{len(stored)} have" if stored else "none has"
+        where = (*at, stored[1], "storage") if stored else at if versions else _SPEC
+        yield invalid(where, f"exactly one version needs `storage: true`, and {number} it")
+    seen: list[str] = []
+    for index, version in enumerate(versions):
+        name = version.get("name") or ""
+        if name and name in seen:
+            yield invalid((*at, index, "name"), f"the version `{name}` stands twice")
+        elif why := bad_dns1035_label(name):
+            yield invalid((*at, index, "name") if name else (*at, index), f"`{name}` is no name of a version: {why}")
+        seen.append(name)
+        if mapping(version.get("schema")).get("openAPIV3Schema") is None:
+            yield invalid((*at, index), f"the version `{name}` has no schema", "add `schema: {openAPIV3Schema: {type: object}}`, at least")
+        yield from _deprecation(version, (*at, index))
+    for index, subresources in _each(versions, "subresources"):
+        yield from columns.subresource_problems(mapping(subresources), (*at, index, "subresources"))
+    for index, listed in _each(versions, "additionalPrinterColumns"):
+        yield from columns.column_problems(_mappings(listed), (*at, index, "additionalPrinterColumns"))
+    yield from columns.selectable_problems(versions, at)
+
+
+def _each(versions: list[dict[str, Any]], name: str) -> list[tuple[int, Any]]:
+    """One field of each version, with the version's index; only the first where all versions share it, since it is checked once then."""
+    values = [plain(version.get(name)) for version in versions]
+    return list(enumerate(values[:1] if all(value == values[0] for value in values) else values))
+
+
+def _deprecation(version: dict[str, Any], path: Path) -> Iterator[Problem]:
+    warning = version.get("deprecationWarning")
+    if warning is None:
+        return
+    at: Path = (*path, "deprecationWarning")
+    if not version.get("deprecated"):
+        yield invalid(at, "a warning needs `deprecated: true`")
+    if not warning or len(warning.encode()) > 256:
+        yield invalid(at, "the warning has to have 1 to 256 bytes")
+    if any(character != " " and (not character.isprintable() or character.isspace()) for character in warning):
+        yield invalid(at, "the warning cannot hold characters that cannot be printed")
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """A value that is a mapping, empty for any other."""
+    return value if isinstance(value, dict) else {}
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    return [mapping(each) for each in value] if isinstance(value, list) else []
+
+
+def versions_of(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """The versions of a definition; null equals an empty mapping."""
+    return _mappings(mapping(data.get("spec")).get("versions"))
