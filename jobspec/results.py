@@ -70,13 +70,13 @@ class FileResult:
 
 
 def count(files: Sequence[FileResult]) -> dict[str, int]:
-    """The number of documents, and of those with each status."""
+    """The number of documents, in total and of each status."""
     statuses = [document.status for each in files for document in each.documents]
     return {"documents": len(statuses), **{status: statuses.count(status) for status in _STATUSES}}
 
 
 def coverage(files: Sequence[FileResult], target: Target) -> str:
-    """One line that counts every document by its status, and names the releases that they were checked against."""
+    """The last line of a report: the number of documents, how many have each status, and the releases they were checked for."""
     counts = count(files)
     parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
     for severity in ("error", "warning"):

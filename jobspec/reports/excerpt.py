@@ -1,4 +1,4 @@
-"""The line that a diagnostic is about, as a terminal shows it, and carets below the place."""
+"""Show the line of a diagnostic, with carets below the place."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark
 
-    #: The text of a file by its name; empty where it cannot be read again.
+    #: The text of a file by its name; empty if it cannot be read again.
     ReadText = Callable[[str], str]
 
 _TAB = "    "
 _UNSEEN = "\ufffd"
-_OTHER_BREAKS = "\x85\u2028\u2029"  # lines to a parser of YAML 1.1, and to nobody else: better no line than a wrong one
+_OTHER_BREAKS = "\x85\u2028\u2029"  # line breaks in YAML 1.1 only: no line is better than a wrong one
 
 
 class Sources:
-    """The lines of files, each of which is read when first asked for."""
+    """The lines of files; a file is read when its first line is asked for."""
 
     def __init__(self, read: ReadText) -> None:
         self._read = read
         self._lines: dict[str, list[str]] = {}
 
     def line(self, mark: Mark) -> str:
-        """The line in which a mark begins; empty where it has none, or the file cannot be read again."""
+        """The line in which a mark begins; empty if the mark has no line, or the file cannot be read again."""
         if not mark.line:
             return ""
         if mark.file not in self._lines:
@@ -40,7 +40,7 @@ def _lines(text: str) -> list[str]:
 
 
 def excerpt(line: str, mark: Mark, *, width: int) -> tuple[str, str]:
-    """A line, cut around the mark where it is wider than *width* columns, and carets for the line below it."""
+    """A line, cut around the mark if it is wider than *width* columns, and the carets below it."""
     start = mark.column - 1
     end = max(mark.end_column - 1 if mark.end_line == mark.line else len(line), start + 1)
     first = max(start - width // 3, 0) if _is_wide(line, end, width) else 0
@@ -60,12 +60,12 @@ def excerpt(line: str, mark: Mark, *, width: int) -> tuple[str, str]:
 
 
 def _is_wide(line: str, end: int, width: int) -> bool:
-    """Whether a line up to an index takes all of a width; no need to look at every character of a very long one."""
+    """Whether a line up to an index fills *width* columns; very long lines are not measured character by character."""
     return end >= 4 * width or sum(_cells(character)[1] for character in line[:end]) >= width
 
 
 def _cells(character: str) -> tuple[str, int]:
-    """What a terminal shows for a character, and how many columns that takes."""
+    """The text that is shown for a character, and its width in columns."""
     if " " <= character <= "~":
         return character, 1
     if character == "\t":

@@ -1,4 +1,4 @@
-"""The formats in which a report is told; the module of each is loaded when it is asked for."""
+"""The formats of a report; the module of a format is loaded when it is used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jobspec.results import FileResult
     from jobspec.targets import Target
 
-#: The formats of a report: for people, for programs, for CI servers, for code scanning, and as annotations of a pull request on GitHub.
+#: For people, programs, CI servers, code scanning, and annotations of a pull request on GitHub.
 FORMATS = ("text", "json", "junit", "sarif", "github")
 
 
@@ -29,10 +29,7 @@ def report(
     colour: bool = False,
     width: int = 100,
 ) -> str:
-    """The report of a run in one of the formats.
-
-    Text alone has *colour*, and excerpts of the files that *read* gives, in *width* columns.
-    """
+    """The report of a run in one of the formats; *read*, *colour* and *width* are for excerpts of files in `text`."""
     if output != "text":
         from importlib import import_module
 
@@ -40,8 +37,8 @@ def report(
         return text
     lines: list[str] = []
     if any(each.diagnostics for each in files):
-        from jobspec.reports.text import diagnostics
+        from jobspec.reports.text import diagnostic_lines
 
-        lines = diagnostics(files, read, colour=colour, width=width)
+        lines = diagnostic_lines(files, read, colour=colour, width=width)
     last = coverage(files, target)
     return "\n".join([*lines, f"\x1b[1m{last}\x1b[0m" if colour else last, ""])

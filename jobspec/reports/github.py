@@ -1,4 +1,4 @@
-"""Workflow commands of GitHub Actions, which turn diagnostics into annotations of the lines of a pull request."""
+"""A report as workflow commands of GitHub Actions, which annotate the lines of a pull request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _properties(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
     yield "file", visible(from_here(mark.file))
     if mark.line:
         yield "line", str(mark.line)
-        if mark.line == mark.end_line:  # GitHub takes columns only of a place within one line
+        if mark.line == mark.end_line:  # GitHub takes columns only within one line
             yield "col", str(mark.column)
         yield "endLine", str(mark.end_line)
         if mark.line == mark.end_line:
@@ -43,7 +43,7 @@ def _properties(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
 
 
 def _sentences(diagnostic: Diagnostic) -> Iterator[str]:
-    """What the annotation says; the log of a run shows this alone, so the place ends it."""
+    """The text of the annotation. It ends with the place, since the log of a run shows nothing else."""
     mark = diagnostic.mark
     yield visible(diagnostic.message) + (f" (overlay {visible(mark.layer)})" if mark.layer else "")
     if diagnostic.hint:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def report(files: Sequence[FileResult], target: Target) -> str:
-    """Every file with its documents and diagnostics, the releases, and the counts."""
-    told_files = [
+    """All files with their documents and diagnostics, the target's releases, and the counts."""
+    reported = [
         {
             "path": each.path,
             "valid": each.valid,
@@ -26,4 +26,4 @@ def report(files: Sequence[FileResult], target: Target) -> str:
         }
         for each in files
     ]
-    return json.dumps({"files": told_files, "target": told(target), "summary": count(files)}, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"files": reported, "target": told(target), "summary": count(files)}, indent=2, ensure_ascii=False) + "\n"

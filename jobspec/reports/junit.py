@@ -1,4 +1,4 @@
-"""A report as JUnit's XML, which CI servers show as tests: a suite for each file, a case for each document."""
+"""A report as JUnit XML, which CI servers show as tests: a suite for each file, a case for each document."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from jobspec.results import FileResult
     from jobspec.targets import Target
 
-_SKIPPED = "passed by: no manifest, or of a kind that jobspec does not know"
-_PARTLY = "checked partly: how it decodes, and its metadata, but not all that a server looks at"
-_ELSEWHERE = "what is wrong is told with another document of this file"
+_SKIPPED = "skipped: no manifest, or of a kind that jobspec does not know"
+_PARTLY = "checked partly: decoding and metadata, but not everything that a server checks"
+_ELSEWHERE = "the error is reported with another document of this file"
 
 
 class _Case:
-    """A document, or a file as a whole, and what is said to it."""
+    """A test case: a document, or a file as a whole, and its diagnostics."""
 
     __slots__ = ("diagnostics", "name", "status")
 
@@ -38,7 +38,7 @@ class _Case:
 
 
 def report(files: Sequence[FileResult], target: Target) -> str:
-    """One XML document about everything that was checked, and what was not."""
+    """One XML document with a suite for each file."""
     root = Element("testsuites", name="jobspec")
     suites = [_suite(root, each, target) for each in files]
     for name in ("tests", "failures", "errors", "skipped"):
@@ -82,30 +82,30 @@ def _write(element: Element, case: _Case) -> None:
 
 
 def _cases(file: FileResult) -> Iterator[_Case]:
-    """A case for each document; and one for the file where something is said to it that no document can be blamed for."""
+    """A case for each document, and one for the file if it has diagnostics that belong to no document."""
     rows = file.documents
-    blamed = _blamed(file)
-    said: list[list[Diagnostic]] = [[] for _ in rows]
+    row_of = _row_of_index(file)
+    shown: list[list[Diagnostic]] = [[] for _ in rows]
     rest: list[Diagnostic] = []
     for diagnostic in file.diagnostics:
-        (said[blamed[diagnostic.document]] if diagnostic.document in blamed else rest).append(diagnostic)
-    silent = [number for number, row in enumerate(rows) if row.status == "invalid" and not said[number]]
+        (shown[row_of[diagnostic.document]] if diagnostic.document in row_of else rest).append(diagnostic)
+    silent = [number for number, row in enumerate(rows) if row.status == "invalid" and not shown[number]]
     if rest and silent:
-        said[silent[0]] = rest
+        shown[silent[0]] = rest
     elif rest:
         yield _Case("file", "valid", rest)
     names = [f"{row.kind} {row.name}".strip() for row in rows]
     times = Counter(names)
-    for row, name, diagnostics in zip(rows, names, said, strict=True):
+    for row, name, diagnostics in zip(rows, names, shown, strict=True):
         unique = clean(name) if name and times[name] == 1 else f"{clean(name)} (document {row.index})".lstrip()
         yield _Case(unique, row.status, diagnostics)
 
 
-def _blamed(file: FileResult) -> dict[int | None, int]:
-    """For each index, the row that what is said to it is told with: of the items of a List, which share one, an invalid item."""
-    blamed: dict[int | None, int] = {}
+def _row_of_index(file: FileResult) -> dict[int | None, int]:
+    """The row that shows the diagnostics of each document index. The items of a List share an index: the first invalid item shows them."""
+    row_of: dict[int | None, int] = {}
     for number, row in enumerate(file.documents):
-        known = blamed.setdefault(row.index, number)
+        known = row_of.setdefault(row.index, number)
         if row.status == "invalid" and file.documents[known].status != "invalid":
-            blamed[row.index] = number
-    return blamed
+            row_of[row.index] = number
+    return row_of

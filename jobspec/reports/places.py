@@ -1,4 +1,4 @@
-"""Files as the reader of a report in another place finds them."""
+"""Paths of files for reports that are read in another place, such as a code scanning service."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import os
 
 
 def from_here(path: str) -> str:
-    """The path from the working folder, which is as a rule the repository's; as it is, where the file lies elsewhere."""
+    """The path relative to the working folder, mostly the repository's root; unchanged for a file outside of it."""
     relative = os.path.relpath(path)
     return path if relative.split(os.sep, 1)[0] == os.pardir else relative

@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0, which code scanning takes (https://docs.oasis-open.org/sarif/sarif/v2.1.0/)."""
+"""A report as SARIF 2.1.0 for code scanning (https://docs.oasis-open.org/sarif/sarif/v2.1.0/)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
-_ROOT = "%SRCROOT%"  # what relative URIs begin at, by the name that code scanning has for it
+_ROOT = "%SRCROOT%"  # the base of relative URIs, by the name that code scanning uses
 
 
 def report(files: Sequence[FileResult], target: Target) -> str:
-    """One run with its results, the rules that they are about, and every file that was looked at."""
+    """One run: its results, the rules of the results, and all files that were checked."""
     results = [diagnostic for each in files for diagnostic in each.diagnostics]
     explained = catalogue.rules()
     found = {each.rule for each in results}
@@ -71,14 +71,14 @@ def _result(diagnostic: Diagnostic, rules: Mapping[str, int], artifacts: Mapping
 
 
 def _region(mark: Mark) -> dict[str, Any]:
-    """Where in the file; nothing for the file as a whole."""
+    """The region of a mark; empty for a file as a whole."""
     if not mark.line:
         return {}
     return {"region": {"startLine": mark.line, "startColumn": mark.column, "endLine": mark.end_line, "endColumn": mark.end_column}}
 
 
 def _artifact(path: str) -> dict[str, str]:
-    """A file by its URI: relative where it lies below the working folder."""
+    """The location of a file: a relative URI below the working folder, an absolute one elsewhere."""
     place = from_here(path)
     if os.path.isabs(place) or place.startswith(os.pardir + os.sep):
         return {"uri": "file://" + quote(os.fsencode(os.path.abspath(place)))}

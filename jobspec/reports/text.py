@@ -1,4 +1,4 @@
-"""Diagnostics for people: the place, the sentence, the line itself, and what would be right."""
+"""Diagnostics as text for people: place, message, the line itself, and hint."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _BOLD, _DIM = "1", "2"
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
 
 
-def diagnostics(files: Iterable[FileResult], read: ReadText, *, colour: bool, width: int) -> list[str]:
-    """The lines about every diagnostic, coloured or not, with excerpts of files that fit into a width."""
+def diagnostic_lines(files: Iterable[FileResult], read: ReadText, *, colour: bool, width: int) -> list[str]:
+    """The lines of all diagnostics, with excerpts that fit into *width* columns."""
     sources = Sources(read)
     lines: list[str] = []
     for diagnostic in (diagnostic for each in files for diagnostic in each.diagnostics):
@@ -31,12 +31,12 @@ def diagnostics(files: Iterable[FileResult], read: ReadText, *, colour: bool, wi
 
 
 def lines_of(diagnostic: Diagnostic) -> list[str]:
-    """The lines about one diagnostic without colours, and without what stands in the file."""
+    """The lines of one diagnostic, without colours and excerpt."""
     return [_heading(diagnostic, colour=False), *_details(diagnostic, colour=False)]
 
 
 def _heading(diagnostic: Diagnostic, *, colour: bool) -> str:
-    """`FILE:LINE:COLUMN: severity: message [rule]`, in the manner of compilers."""
+    """`FILE:LINE:COLUMN: severity: message [rule]`, as compilers write it."""
     mark = diagnostic.mark
     place = _paint(visible(f"{mark}:"), _BOLD, colour=colour)
     severity = _paint(f"{diagnostic.severity}:", _COLOURS[diagnostic.severity], colour=colour)

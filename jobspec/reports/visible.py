@@ -1,12 +1,12 @@
-"""Text from files and paths as something that can be seen, and that no terminal obeys."""
+"""Make text from files and paths safe to print: escape control characters and everything else that cannot be seen."""
 
 from __future__ import annotations
 
 
 def visible(text: str) -> str:
-    """The text as one line: line breaks, control characters and what else cannot be seen stand in it as escapes.
+    """The text as one line, with escapes for line breaks, control characters and other invisible characters.
 
-    A path's bytes that are no UTF-8, which Python holds as lone surrogates, stay: they go out as they came in.
+    Bytes of a path that are not UTF-8, which Python stores as lone surrogates, are printed unchanged.
     """
     if text.isprintable():
         return text
@@ -14,7 +14,7 @@ def visible(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """The same, in characters that XML and strict UTF-8 can hold: other bytes of a path are lost."""
+    """The visible text in strict UTF-8, as XML and SARIF need it; bytes of a path that are not UTF-8 are replaced."""
     return visible(text).encode(errors="surrogateescape").decode(errors="replace")
 
 

@@ -1,9 +1,12 @@
-"""Forms of text: times and quantities, as the API server checks them in a custom resource, and as Go parses them elsewhere."""
+"""Times and quantities: as the schema of a CRD checks them, and as Go parses them in typed objects.
+
+Follows `ParseQuantity`, k8s.io/apimachinery pkg/api/resource, `Time.UnmarshalJSON`, k8s.io/apimachinery pkg/apis/meta/v1, and `time.Parse`.
+"""
 
 from __future__ import annotations
 
 _SUFFIXES = frozenset(("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "n", "u", "m", "k", "M", "G", "T", "P", "E"))
-#: The blanks that Go trims where they reach it as they are, and not as escapes of JSON (a tab, a line's end, U+2028).
+#: The blanks that Go trims around a quantity; others (tabs, line breaks, U+2028) are escapes in JSON, which it does not trim.
 _BLANKS = " \u0085\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
@@ -22,7 +25,7 @@ def is_quantity(text: str) -> bool:
 
 
 def _number(text: str) -> tuple[str, str]:
-    """The text split after its leading digits with at most one dot; no number where there is no digit."""
+    """The leading number of a text, and the rest; the number is empty where there is no digit."""
     end = 0
     while end < len(text) and text[end] in "0123456789":
         end += 1
@@ -34,7 +37,7 @@ def _number(text: str) -> tuple[str, str]:
 
 
 def is_parsed_quantity(text: str) -> bool:
-    """Whether `resource.ParseQuantity` takes the text, as it has to in built-in kinds: `.` and `Gi` are zeros to it."""
+    """Whether `ParseQuantity` accepts the text, as typed objects need; it accepts `.` and `Gi` as zeros."""
     import re
 
     trimmed = text.strip(_BLANKS)
@@ -47,7 +50,7 @@ def is_parsed_quantity(text: str) -> bool:
 
 
 def is_time(text: str) -> bool:
-    """Whether the text is an RFC 3339 time as Go's `time.Parse(time.RFC3339, text)` reads it."""
+    """Whether `time.Parse(time.RFC3339, text)` accepts the text."""
     import re
     from datetime import datetime
 
@@ -63,12 +66,13 @@ def is_time(text: str) -> bool:
 
 
 def is_date_time(text: str) -> bool:
-    """Whether the text is a time as a custom resource may have it, which is looser in places and stricter in others."""
+    """Whether the text has the format `date-time` of custom resources, which differs from RFC 3339 in details."""
     from jobspec.validation import text_formats
 
     return text_formats.is_date_time(text)
 
 
+#: The checks of formats in the schema of a CRD, and in typed objects.
 CHECKS = {"date-time": is_date_time, "quantity": is_quantity}
 TYPED_CHECKS = {"date-time": is_time, "quantity": is_parsed_quantity}
 EXAMPLES = {"date-time": "a time such as `2026-01-31T12:00:00Z`", "quantity": "a quantity such as `2`, `500m` or `8Gi`"}

@@ -1,6 +1,8 @@
-"""The formats of text that an API server checks in a custom resource, each as the Go function behind it reads it.
+"""The string formats that an API server checks in custom resources.
 
-A format's name counts without its dashes; one that is not here is not looked at.
+Follows k8s.io/kube-openapi pkg/validation/strfmt (default.go, date.go, time.go, duration.go) with its copy of govalidator, and Go's
+`mail.ParseAddress`, `url.ParseRequestURI` and `net.ParseMAC`, 1.36. Dashes in the name of a format are ignored; unknown formats are not
+checked.
 """
 
 from __future__ import annotations
@@ -34,12 +36,12 @@ _CARD = r"(?:4\d{12}(?:\d{3})?|5[1-5]\d{14}|6(?:011|5\d\d)\d{12}|3[47]\d{13}|3(?
 
 
 def _whole(pattern: str, *, any_case: bool = False) -> Callable[[str], bool]:
-    """A check that a text as a whole matches a pattern, whose classes are ASCII's."""
+    """A check that a pattern matches the whole text; character classes are those of ASCII."""
     return lambda text: re.fullmatch(pattern, text, re.ASCII | (re.IGNORECASE if any_case else 0)) is not None
 
 
 def is_date(text: str) -> bool:
-    """A day that exists, as `2026-01-31`."""
+    """Whether the text is an existing day, such as `2026-01-31`."""
     from datetime import date
 
     match = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", text, re.ASCII)
@@ -50,20 +52,20 @@ def is_date(text: str) -> bool:
 
 
 def is_date_time(text: str) -> bool:
-    """A day and a time of day with its zone."""
+    """Whether the text is a day and a time with a time zone."""
     day, _, time = text.lower().partition("t")
     match = re.fullmatch(r"(\d\d):(\d\d):(\d\d)(?:.\d+)?(?:z|[+-]\d\d:\d\d)", time.partition("t")[0], re.ASCII)
     return is_date(day) and match is not None and match[1] <= "23" and match[2] <= "59" and match[3] <= "59"
 
 
 def nanoseconds(text: str) -> int | None:
-    """The length of a duration, in Go's spelling (`1h30m`) or in words (`2 days`); None where the text is none."""
+    """The length of a duration in Go's form (`1h30m`) or in words (`2 days`); None for other texts."""
     found = go_nanoseconds(text)
     return _duration_in_words(text) if found is None else found
 
 
 def go_nanoseconds(text: str) -> int | None:
-    """The length of a duration in Go's spelling; None where the text is none."""
+    """The length of a duration in Go's form; None for other texts."""
     body = text[1:] if text[:1] in ("-", "+") else text
     if body == "0":
         return 0
@@ -93,7 +95,7 @@ def _duration_in_words(text: str) -> int | None:
 
 
 def is_uri(text: str) -> bool:
-    """An absolute URI or an absolute path, as a request's line takes it."""
+    """Whether the text is an absolute URI or an absolute path (`url.ParseRequestURI`)."""
     if not text or any(ord(character) < 0x20 or character == "\x7f" for character in text):
         return False
     if text == "*":
@@ -131,13 +133,13 @@ def _is_port(text: str) -> bool:
 
 
 def _is_host(text: str) -> bool:
-    """A registered name: outside of ASCII anything, in it no more than `_HOST_CHARACTERS`; escapes only for what is not ASCII."""
+    """Whether the text is a host name for a URL: `_HOST_CHARACTERS`, any characters beyond ASCII, and escapes of those."""
     plain = re.sub(r"%[89A-Fa-f][0-9A-Fa-f]", "", text)
     return all(character in _HOST_CHARACTERS or character > "\x7f" for character in plain)
 
 
 def is_hostname(text: str) -> bool:
-    """A name of the internet, letters and symbols of any script included."""
+    """Whether the text is a host name; letters and symbols of any script are allowed."""
     from unicodedata import category
 
     def masked(character: str) -> str:
@@ -153,12 +155,12 @@ def is_hostname(text: str) -> bool:
 
 
 def is_ipv4(text: str) -> bool:
-    """An address with dots, leading zeros allowed; mapped into IPv6 it is one, too."""
+    """Whether the text is an IPv4 address; leading zeros are allowed, and so is an IPv4-mapped IPv6 address."""
     return "." in text and (_is_dotted(text) or _is_hex_address(text))
 
 
 def is_ipv6(text: str) -> bool:
-    """An address with colons, without a zone."""
+    """Whether the text is an IPv6 address without a zone."""
     return _is_hex_address(text) and not re.search(r"(?:^|[:.])0[0-9]+(?=\.)|\.0[0-9]+$", text)
 
 
@@ -178,14 +180,14 @@ def _is_hex_address(text: str) -> bool:
 
 
 def is_cidr(text: str) -> bool:
-    """An address and the length of its prefix."""
+    """Whether the text is an address with a prefix length."""
     address, slash, length = text.partition("/")
     most = 32 if _is_dotted(address) else 128 if _is_hex_address(address) else -1
     return bool(slash) and re.fullmatch("[0-9]+", length) is not None and int(length) <= most
 
 
 def is_mac(text: str) -> bool:
-    """A hardware address of 6, 8 or 20 bytes, with colons, dashes or dots."""
+    """Whether the text is a hardware address of 6, 8 or 20 bytes, written with colons, dashes or dots."""
     for pattern in ("[0-9a-f]{2}(?::[0-9a-f]{2})*", "[0-9a-f]{2}(?:-[0-9a-f]{2})*", r"[0-9a-f]{4}(?:\.[0-9a-f]{4})*"):
         if re.fullmatch(pattern, text, re.IGNORECASE | re.ASCII):
             return len(re.sub("[-:.]", "", text)) in (12, 16, 40)
@@ -193,7 +195,7 @@ def is_mac(text: str) -> bool:
 
 
 def is_isbn10(text: str) -> bool:
-    """A book's number of ten digits."""
+    """Whether the text is an ISBN of ten digits."""
     digits = re.sub(r"[\t\n\f\r -]", "", text)
     if not re.fullmatch("[0-9]{9}[0-9X]", digits):
         return False
@@ -201,7 +203,7 @@ def is_isbn10(text: str) -> bool:
 
 
 def is_isbn13(text: str) -> bool:
-    """A book's number of thirteen digits."""
+    """Whether the text is an ISBN of thirteen digits."""
     digits = re.sub(r"[\t\n\f\r -]", "", text)
     if not re.fullmatch("[0-9]{13}", digits):
         return False
@@ -209,7 +211,7 @@ def is_isbn13(text: str) -> bool:
 
 
 def is_credit_card(text: str) -> bool:
-    """A card's number with its check digit, anything but digits passed over."""
+    """Whether the digits in the text are a credit card number with a valid check digit."""
     digits = re.sub("[^0-9]", "", text)
     if not re.fullmatch(_CARD, digits):
         return False
@@ -220,7 +222,7 @@ def is_credit_card(text: str) -> bool:
 _is_short_name = _whole("[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _is_long_name = _whole(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
-#: What each format asks of a text, by its name without dashes.
+#: The check of each format, by its name without dashes.
 CHECKS: dict[str, Callable[[str], bool]] = {
     "bsonobjectid": _whole("[0-9a-fA-F]{24}"),
     "byte": _whole("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"),
@@ -250,6 +252,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "uuid5": _whole(_UUID % ("5", "[89ab][0-9a-f]{3}"), any_case=True),
 }
 
+#: What a message says that a value of the format is.
 EXAMPLES = {
     "byte": "text in base64",
     "cidr": "a network such as `10.0.0.0/8`",

@@ -301,7 +301,7 @@ def test_junit_tells_of_the_items_of_a_list(tmp_path: Path) -> None:
     assert [each.find("failure") is not None for each in (a, b, d)] == [False, True, True]
     assert "label" in (b.findtext("failure") or "") and "[wrong-type]" in (b.findtext("failure") or "")
     other = d.find("failure")
-    assert other is not None and "told with another document" in (other.get("message") or "")
+    assert other is not None and "reported with another document" in (other.get("message") or "")
 
 
 def test_junit_tells_of_overlays(tmp_path: Path) -> None:
