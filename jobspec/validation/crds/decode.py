@@ -26,11 +26,12 @@ _UNMARSHALED = ("items", "additionalProperties", "additionalItems")
 _ANYTHING = ("default", "example")
 _POINTERS = ("not", "maximum", "minimum", "maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties", "multipleOf")
 _TEXT_POINTERS = ("labelSelectorPath",)
-#: Keywords whose empty value differs from an absent one; with those in `COUNTED`, Go tells both apart, but they mean the same.
+#: Keywords whose empty value differs from an absent one.
 _MEANINGFUL_EMPTY = (
     *(*_ANYTHING, *_UNMARSHALED, *_POINTERS, "$ref", "dependencies", "externalDocs"),
     *("x-kubernetes-preserve-unknown-fields", "x-kubernetes-list-type", "x-kubernetes-map-type"),
 )
+#: Keywords whose empty and absent values mean the same, though the decoded schema still distinguishes them.
 COUNTED = ("properties", "required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
 _KEPT = (*_MEANINGFUL_EMPTY, *COUNTED)
 _KEYWORDS = frozenset(
