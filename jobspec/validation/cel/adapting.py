@@ -11,6 +11,7 @@ from google.protobuf.any_pb2 import Any as Packed
 from google.protobuf.message import Message
 
 from jobspec.validation.cel.messages import Expr, ParsedExpr
+from jobspec.validation.cel.syntax import Name, Select, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,15 +33,22 @@ _RETURNS_OPTIONAL = (("validate", 1), ("named", 1))
 
 def adapted(tree: Tree, checked: CheckedExpression) -> bytes:
     """The expression, serialized, with the functions that the library has. Raises RuntimeError where it has no counterpart."""
+    _refuse_opaque_types(tree, checked)
     message = ParsedExpr()
     message.CopyFrom(tree.message)
     for expr in _expressions(message.expr):
         if expr.HasField("call_expr"):
             _adapt_call(expr, checked)
-        elif expr.HasField("select_expr") and checked.type_at(expr.id).name == "type":
-            raise RuntimeError(f"the CEL library has no type `{expr.select_expr.operand.ident_expr.name}.{expr.select_expr.field}`")
     packed = Packed(type_url=f"type.googleapis.com/{message.DESCRIPTOR.full_name}", value=message.SerializeToString())
     return packed.SerializeToString()
+
+
+def _refuse_opaque_types(tree: Tree, checked: CheckedExpression) -> None:
+    """Raises RuntimeError for the name of a type that the library lacks."""
+    for node in walk(tree.root):
+        is_of_net = isinstance(node, Select) and isinstance(node.operand, Name) and node.operand.name == "net"
+        if is_of_net and checked.type_at(node.at).name == "type":
+            raise RuntimeError(f"the CEL library has no type `net.{node.field}`")
 
 
 def _expressions(message: Any) -> Iterator[Any]:

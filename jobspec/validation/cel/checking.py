@@ -55,9 +55,13 @@ class CompileError(Exception):
 class CheckedExpression:
     """An expression whose types fit together: the type of its result, of each node, and the variables that it uses."""
 
-    def __init__(self, tree: Tree, variables: Mapping[str, Type], fields: Fields) -> None:
-        """Check *tree*; *fields* are those of each object type, by its name. Raises CompileError for types that do not fit together."""
+    def __init__(self, tree: Tree, variables: Mapping[str, Type], fields: Fields, *, lenient: bool = False) -> None:
+        """Check *tree*; *fields* are those of each object type, by its name. Raises CompileError for types that do not fit together.
+
+        Where nothing is known of a type, as of the items of `[]`, the first overload that fits decides, or *lenient* takes `dyn`.
+        """
         self.tree = tree
+        self._lenient = lenient
         self.variables: set[str] = set()
         """The names of the variables that the expression uses, those of its loops among them."""
         self._scopes = [dict(variables)]
@@ -156,14 +160,16 @@ class CheckedExpression:
     def _overload_result(self, overload: Overload, arguments: list[Type]) -> Type | None:
         """The type of an overload's result for arguments of these types, None where it does not take them."""
         *parameters, result = self._substitutions.instantiate((*overload.takes, overload.result))
-        return self._substitutions.substitute(result) if self._substitutions.are_assignable(arguments, parameters) else None
+        if not self._substitutions.are_assignable(arguments, parameters):
+            return None
+        return self._substitutions.substitute(result, unknown_as_dyn=self._lenient)
 
     def _list(self, node: ListOf) -> Type:
         kind: Type | None = None
         for index, item in enumerate(node.items):
             found = self._check(item)
             kind = self._substitutions.join(kind, self._value_type(item, found) if index in node.optional else found)
-        return list_of(kind or self._substitutions.new_variable())
+        return list_of(kind or self._unknown())
 
     def _map(self, node: MapOf) -> Type:
         keys: Type | None = None
@@ -172,7 +178,10 @@ class CheckedExpression:
             keys = self._substitutions.join(keys, self._check(key))
             found = self._check(value)
             values = self._substitutions.join(values, self._value_type(value, found) if optional else found)
-        return map_of(keys or self._substitutions.new_variable(), values or self._substitutions.new_variable())
+        return map_of(keys or self._unknown(), values or self._unknown())
+
+    def _unknown(self) -> Type:
+        return DYN if self._lenient else self._substitutions.new_variable()
 
     def _value_type(self, node: Any, kind: Type) -> Type:
         """The type of the value inside an optional value."""

@@ -87,7 +87,7 @@ class Program:
         """Raises RuntimeError, with the reason, for an expression that cannot be compiled."""
         tree = parse(text, environment())
         try:
-            checked = CheckedExpression(tree, {"self": DYN, "oldSelf": DYN}, {})
+            checked = CheckedExpression(tree, {"self": DYN, "oldSelf": DYN}, {}, lenient=True)
         except CompileError as error:
             raise RuntimeError(f"{tree.position(error.at)}: {error}") from None
         self._expression = environment().deserialize(adapted(tree, checked))

@@ -15,8 +15,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 if TYPE_CHECKING:
     from typing import Any
 
-#: Each message with its fields: number, name and type, which begins with `*` where the field is repeated. The text of a string
-#: constant is read as bytes, because it may hold half of a surrogate pair, which protobuf's strings may not.
+#: Each message with its fields: number, name and type, which begins with `*` where the field is repeated.
 _MESSAGES = {
     "ParsedExpr": "2 expr Expr, 3 source_info SourceInfo",
     "SourceInfo": "4 positions *Position",
@@ -24,7 +23,7 @@ _MESSAGES = {
     "Expr": """2 id int64, 3 const_expr Constant, 4 ident_expr Ident, 5 select_expr Select, 6 call_expr Call, 7 list_expr CreateList,
         8 struct_expr CreateStruct, 9 comprehension_expr Comprehension""",
     "Constant": """1 null_value int64, 2 bool_value bool, 3 int64_value int64, 4 uint64_value uint64, 5 double_value double,
-        6 string_value bytes, 7 bytes_value bytes""",
+        6 string_value string, 7 bytes_value bytes""",
     "Ident": "1 name string",
     "Select": "1 operand Expr, 2 field string, 3 test_only bool",
     "Call": "1 target Expr, 2 function string, 3 args *Expr",

@@ -173,8 +173,6 @@ def _node(expr: Any) -> Any:
 def _literal(at: int, constant: Any) -> Literal:
     ((field, value),) = constant.ListFields()
     kind = field.name.removesuffix("_value").removesuffix("64")
-    if kind == "string":
-        value = value.decode(errors="surrogatepass")
     return Literal(at, kind, None if kind == "null" else value)
 
 
