@@ -100,3 +100,15 @@ def test_every_function_whose_type_is_known_can_be_evaluated() -> None:
             if any(words in str(error) for words in ("overload", "undeclared", "Non-CEL", "there is no")):
                 without.append(call)
     assert without == _NEITHER_HAS
+
+
+def test_every_rule_that_a_server_takes_can_be_evaluated() -> None:
+    lines = [line for name in ("rules", "messages") for line in (cel_growth.FOLDER / f"{name}.cel").read_text().splitlines()[1:]]
+    without = []
+    for line in lines:
+        try:
+            Program(line) if not line.endswith(_REFUSED) else None
+        except RuntimeError:
+            without.append(line)
+    assert [line for line in without if "net." not in line] == []
+    assert len(without) == 3, "the library lacks the types of addresses"
