@@ -1,19 +1,25 @@
-"""Where every check has to run, a skip is a failure; and all processes of a run share a seed."""
+"""Where every check has to run, a skip is a failure; and what is made at random is made from one seed."""
 
 import os
 from collections.abc import Generator
 
+import hypothesis
+import hypothesis.core
 import pytest
 
 from tests.support import seeds
 
 
 def pytest_configure() -> None:
-    seeds.choose()  # before any process of the run is started
+    """Hypothesis makes of each test what it always does, or what follows from the seed that is asked for."""
+    asked = seeds.NAME in os.environ
+    hypothesis.settings.register_profile("one seed", derandomize=not asked, database=None, deadline=None)
+    hypothesis.settings.load_profile("one seed")
+    hypothesis.core.global_force_seed = seeds.seed() if asked else None
 
 
 def pytest_report_header() -> str:
-    return seeds.choose()
+    return f"{seeds.NAME}={seeds.seed()}"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -67,10 +67,9 @@ def _documents(paths: Iterable[Path]) -> Iterator[Case]:
 
 
 def mutants(
-    bases: list[Case], change: Change, count: int, *, target: Mapping[str, str], seed: int, endless: Collection[str]
+    bases: list[Case], change: Change, count: int, *, target: Mapping[str, str], random: Random, endless: Collection[str]
 ) -> Iterator[Case]:
     """Random changes of manifests, as many of each kind; quantities without end are left out where code of Go meets them."""
-    random = Random(seed)
     by_kind = {kind: [base for base in bases if base.kind == kind and len(base.text) < _LONGEST] for kind in VERSIONS}
     for number in range(count):
         kind = random.choice([kind for kind in by_kind if by_kind[kind]])
@@ -79,4 +78,4 @@ def mutants(
         assert shape
         text = change(base.text, shape, random)
         if kind not in endless or not ENDLESS.search(text):
-            yield Case(f"{base.name} changed {change.__name__}, number {number} (seed {seed})", kind, text)
+            yield Case(f"{base.name} changed {change.__name__}, number {number}", kind, text)

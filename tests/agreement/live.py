@@ -1,18 +1,18 @@
 """What a live server says to manifests, beside what `validate` says."""
 
 import re
-import textwrap
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
 from jobspec.documents.writer import write
 from jobspec.pipeline import Checked
+from jobspec.targets import told as reported
 from tests.agreement import known
 from tests.agreement.corpus import Case
+from tests.hunt.finds import Find, errors_in_yaml, errors_of
 from tests.support.checking import checked
 from tests.support.server import Answer, Server
 
@@ -29,13 +29,13 @@ class Live:
     server: Server
     cluster: Cluster
 
-    def disagreements(self, cases: Iterable[Case], place: Path) -> list[str]:
+    def disagreements(self, cases: Iterable[Case], place: Path) -> list[Find]:
         """The cases, and both verdicts, where the two differ and are not known to; the server answers while we go on judging."""
         file = place / "manifest.yaml"
         with ThreadPoolExecutor(_THREADS) as pool:
             asked = [(case, checked, pool.submit(self.ask, case, checked)) for case in cases for checked in [self.check(case, file)]]
             told = [(case, checked, answer.result()) for case, checked, answer in asked]
-        return [_tell(case, checked, answer) for case, checked, answer in told if not self._agree(checked, answer)]
+        return [self._find(case, checked, answer) for case, checked, answer in told if not self._agree(checked, answer)]
 
     def check(self, case: Case, file: Path) -> Checked:
         """What we say."""
@@ -59,7 +59,7 @@ class Live:
             return all(any(each.is_told_by(error) for each in refusals) for error in errors)
         return answer.accepted == (not errors and bool(checked.result.documents))
 
-    def outdated(self, place: Path) -> list[str]:
+    def outdated(self, place: Path) -> list[Find]:
         """What `known.yaml` says of this server and is not so: a witness that both refuse, or take, or that we refuse for other reasons."""
         told = []
         for refusal in known.refusals(self.name):
@@ -68,20 +68,10 @@ class Live:
             answer = self.ask(case, checked)
             errors = errors_of(checked)
             if not (answer.accepted and errors and all(map(refusal.is_told_by, errors))):
-                told.append(_tell(case, checked, answer))
+                told.append(self._find(case, checked, answer))
         return told
 
-
-def errors_of(checked: Checked) -> list[Diagnostic]:
-    """What stands against the first document, the only one that a server reads."""
-    return [each for each in checked.result.diagnostics if each.document in (0, None) and each.severity == "error"]
-
-
-def errors_in_yaml(checked: Checked) -> list[Diagnostic]:
-    """What stands against the first document before anybody knows its kind."""
-    return [each for each in errors_of(checked) if each.rule in ("duplicate-key", "ambiguous-merge", "yaml-syntax")]
-
-
-def _tell(case: Case, checked: Checked, answer: Answer) -> str:
-    said = f"  ours: {errors_of(checked)}\n  server: {answer.code} {answer.message[:300]}\n"
-    return f"{case.name}\n{said}{textwrap.indent(case.text, '    ')}"
+    def _find(self, case: Case, checked: Checked, answer: Answer) -> Find:
+        ours = f"{errors_of(checked)} to {case.name}"
+        target = " ".join(f"{operator}={release}" for operator, release in reported(self.cluster.target).items())
+        return Find(case.text, ours, str(answer), self.name, answer.accepted, target=target)

@@ -9,14 +9,18 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 import jobspec
+from tests.hunt import bad_input
+from tests.hunt.finds import told
 from tests.support import manifests
 from tests.support.processes import environment, run, run_here
 from tests.support.reference import ROOT
+from tests.support.seeds import seed
 
 LIMIT = 500 * 1024 * 1024  # bytes of address space
 PATIENCE = 10.0  # seconds; a tenth of one is usual
@@ -193,6 +197,10 @@ def test_an_overlay_at_fault(tmp_path: Path, case: str) -> None:
     done = run_here("render", "job.yaml", *arguments, "-o", "json", "--to", "out", cwd=tmp_path)
     assert (done.returncode, done.stderr, [found[0] for found in _errors(done.stdout)]) == (1, "", [rule])
     assert not (tmp_path / "out").exists()
+
+
+def test_texts_with_mistakes_at_random_end_in_a_report(tmp_path: Path) -> None:
+    assert told(bad_input.finds(Random(seed()), tmp_path)) == ""
 
 
 def test_flags_inside_a_shell_string(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jobspec.manifests import expand
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents import scalars
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.reader import MAX_DEPTH, read
+from jobspec.pipeline import items_of
 from tests.support import kubectl
 from tests.support.processes import python
 from tests.support.reference import ROOT
@@ -442,7 +442,7 @@ ALL_CASES = [*sorted((ROOT / "tests" / "cases").rglob("*.yaml")), *sorted((ROOT 
 @pytest.mark.parametrize("path", ALL_CASES, ids=lambda path: path.stem)
 def test_a_pickled_document_has_the_same_data_and_marks(path: Path) -> None:
     documents, _ = read(path.read_text(errors="replace"), file=path.name, layer="ours")
-    for document in [part for each in documents for part in (each, *expand(each))]:
+    for document in [part for each in documents for part in (each, *items_of(each))]:
         before = pickle.dumps(document)
         places = _told(document.marks)
         for pickled in (before, pickle.dumps(document)):

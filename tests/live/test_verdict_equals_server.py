@@ -3,49 +3,48 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from jobspec import kinds
-from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
-from jobspec.targets import choose
 from jobspec.validation.verdict import verdict
 from tests.agreement import corpus
-from tests.agreement.corpus import VERSIONS, Case
+from tests.agreement.corpus import Case
 from tests.agreement.live import Live
+from tests.hunt import manifests
+from tests.hunt.finds import told
 from tests.support import server as servers
-from tests.support.mutants import TEXTS, Change, at_one_place, at_two_places, in_other_words, in_the_text
+from tests.support.mutants import TEXTS, Change
 from tests.support.seeds import seed
 
-_TARGET = choose([])
-_MUTANTS: dict[Change, int] = {at_one_place: 1000, at_two_places: 700, in_the_text: 400, in_other_words: 250}
+_MUTANTS = dict(zip(manifests.CHANGES, (1000, 700, 400, 250), strict=True))
 
 
 @pytest.fixture(scope="module")
 def live() -> Iterator[Live]:
     for server in servers.find():
-        server.needs(*VERSIONS)
-        yield Live("control-plane", server, Cluster(_TARGET, webhooks=False))
+        yield manifests.control_plane(server)
 
 
 def test_manifests_of_real_projects(live: Live, tmp_path: Path) -> None:
     cases = corpus.of_projects()
     assert len(cases) > 150
-    assert live.disagreements(cases, tmp_path) == []
+    assert told(live.disagreements(cases, tmp_path)) == ""
 
 
 def test_our_own_cases(live: Live, tmp_path: Path) -> None:
     cases = corpus.our_own()
     assert len(cases) > 50
-    assert live.disagreements(cases, tmp_path) == []
+    assert told(live.disagreements(cases, tmp_path)) == ""
 
 
 def test_manifests_on_web_pages(live: Live, tmp_path: Path) -> None:
     cases = corpus.of_web_pages()
     assert len(cases) >= 5
-    assert live.disagreements(cases, tmp_path) == []
+    assert told(live.disagreements(cases, tmp_path)) == ""
 
 
 def _builtin() -> list[kinds.Kind]:
@@ -90,7 +89,10 @@ def test_names_of_built_in_kinds_are_refused_as_the_server_does(live: Live) -> N
             text = json.dumps({"apiVersion": kind.api_versions[-1], "kind": kind.name, "metadata": metadata})
             answer = live.server.call("POST", place, text)
             theirs = bool({"metadata.name", "metadata.generateName"} & set(answer.fields))
-            ours = bool({"missing-name", "invalid-name"} & {each.rule for each in verdict(read(text, file="")[0][0], _TARGET)[1]})
+            ours = bool(
+                {"missing-name", "invalid-name"}
+                & {each.rule for each in verdict(read(text, file="")[0][0], live.cluster.target).diagnostics}
+            )
             late = kind.name in _NAMED_AT_LAST and not {"a%b", "a/b", ".", ".."}.isdisjoint(metadata.values())
             if (ours > theirs and not late) or (ours < theirs and kind.name not in _NAMED_BY_SPEC):
                 wrong.append((kind.group, kind.name, metadata, ours, answer.message))
@@ -123,18 +125,15 @@ def _scalars() -> Iterator[Case]:
 
 @pytest.mark.slow
 def test_every_odd_scalar_at_every_kind_of_place(live: Live, tmp_path: Path) -> None:
-    assert live.disagreements(_scalars(), tmp_path) == []
+    assert told(live.disagreements(_scalars(), tmp_path)) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", _MUTANTS)
 def test_mutants(change: Change, live: Live, tmp_path: Path) -> None:
-    rare = [case for case in corpus.our_own() if case.kind not in ("PyTorchJob", "PersistentVolumeClaim")]
-    bases = [*corpus.of_projects(), *rare]
-    cases = corpus.mutants(bases, change, _MUTANTS[change], target=_TARGET, seed=seed(), endless=["PersistentVolumeClaim"])
-    disagreements = live.disagreements(cases, tmp_path)
-    assert disagreements == [], "\n".join(disagreements)
+    setting = manifests.without_webhooks(live)
+    assert told(setting.finds(change, Random(seed()), tmp_path, count=_MUTANTS[change])) == ""
 
 
 def test_what_is_known_to_differ_does(live: Live, tmp_path: Path) -> None:
-    assert live.outdated(tmp_path) == []
+    assert told(live.outdated(tmp_path)) == ""

@@ -3,110 +3,25 @@
 Models declare; the verdict comes from the walk alone. What a model says beside it is for people who build jobs in Python.
 """
 
-import os
-import re
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
-from jobspec import models, shapes
-from jobspec.documents.document import Document
-from jobspec.documents.reader import read
-from jobspec.documents.text import decode
-from jobspec.targets import KINDS, choose
-from jobspec.validation import structural
-from tests.support.mutants import mutant
-from tests.support.reference import ROOT, folder
-from tests.support.seeds import settled_seed
-
-_TARGET = choose([])
-_MUTANTS = 1500
-
-#: What a model refuses and the walk takes: why, and what of pydantic's errors is meant.
-_STRICTER: dict[str, Callable[[Any], bool]] = {
-    "a number such as 1.0 is an integer to the server": lambda error: isinstance(error["input"], float) and error["input"].is_integer(),
-    "a null in a map is dropped, and one in place of a default, before the server looks": lambda error: error["input"] is None,
-    "Go's own parser reads the quantities of a built-in kind": lambda error: error["loc"][-1] in ("int", "constrained-str"),
-}
-
-#: What the walk refuses and a model takes, by rule.
-_WIDER = {
-    "duplicate-item": "a model does not compare the items of a list",
-    "wrong-format": "a date's, a pattern's and a quantity's form is the walk's",
-    "out-of-range": "the scale subresource is the server's, and a limit of some releases is no model's",
-    "wrong-size": "a limit of some releases is no model's",
-    "wrong-type": "the type of some releases is narrower than a model's",
-    "unsupported-choice": "the choices of some releases are fewer than a model's",
-    "unknown-field": "a model has the fields of every release",
-    "missing-field": "what only some releases require, a model does not",
-}
-
-
-def _documents(paths: Iterable[Path]) -> Iterator[tuple[Document, str]]:
-    for path in paths:
-        text = decode(path.read_bytes(), str(path))
-        if isinstance(text, str):
-            for part in re.split(r"^---(?:\s.*)?\n", text, flags=re.MULTILINE):
-                documents, problems = read(part, file=path.name)
-                kinds = [(document.api_version, document.kind) for document in documents if not problems]
-                # The schemas in a CustomResourceDefinition have a decoder of their own.
-                if len(kinds) == 1 and kinds[0] in KINDS and kinds[0][1] != "CustomResourceDefinition":
-                    yield documents[0], part
-
-
-def _paths() -> Iterator[Path]:
-    yield from sorted((ROOT / "tests" / "cases").rglob("*.yaml"))
-    if os.environ.get("JOBSPEC_REFERENCE"):
-        for part in (("corpus", "manifests"), ("corpus", "companions"), ("golden", "probes")):
-            yield from sorted(folder(*part).rglob("*.yaml"))
-
-
-def _differences(document: Document) -> Iterator[str]:
-    kind = (document.api_version, document.kind)
-    shape = shapes.load(*kind, _TARGET)
-    assert shape
-    data = {key: value for key, value in document.data.items() if key != "status"}  # what a create drops
-    walked = structural.problems(data, shape, typed=KINDS[kind] == "kubernetes")
-    refused = _refused(getattr(models, document.kind), data)
-    if walked and not refused:
-        yield from (f"{problem.rule} at {problem.path}" for problem in walked if problem.rule not in _WIDER)
-    elif refused and not walked:
-        for error in refused:
-            if not any(meant(error) for meant in _STRICTER.values()):
-                yield f"the model alone refuses {error['loc']}: {error['type']} {error['input']!r}"
-
-
-def _refused(model: Any, data: dict[str, Any]) -> list[Any]:
-    try:
-        model.model_validate(data)
-    except ValidationError as error:
-        return list(error.errors())
-    return []
+from jobspec import models
+from jobspec.targets import KINDS
+from tests.hunt.finds import told
+from tests.hunt.models import differences, documents, finds, paths
+from tests.support.seeds import seed
 
 
 def test_real_manifests() -> None:
-    found = [(document.file, document.name, *_differences(document)) for document, _ in _documents(_paths())]
+    found = [(document.file, document.name, *differences(document)) for document, _ in documents(paths())]
     assert len(found) > 40
     assert [each for each in found if len(each) > 2] == []
 
 
 def test_mutants() -> None:
-    random = Random(settled_seed())
-    bases = [(document, text) for document, text in _documents(_paths()) if len(text) < 6000 and document.kind != "Overlay"]
-    wrong = []
-    for _ in range(_MUTANTS):
-        document, text = random.choice(bases)
-        shape = shapes.load(document.api_version, document.kind, _TARGET)
-        assert shape
-        changed, problems = read(mutant(text, shape, random), file=document.file)
-        for each in changed if not problems else ():
-            if (each.api_version, each.kind) in KINDS and isinstance(each.data, dict):
-                wrong += [(each.data, difference) for difference in _differences(each)]
-    assert wrong == []
+    assert told(finds(Random(seed()))) == ""
 
 
 @pytest.mark.parametrize("kind", [kind for _, kind in KINDS])

@@ -5,7 +5,6 @@ A world is a kind of job at a release, with what is generated for it.
 
 import copy
 import json
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -26,8 +25,7 @@ from jobspec.overlays.overlay import Overlay
 from jobspec.targets import choose
 
 TARGET = choose([])
-_WISH = os.environ.get("JOBSPEC_EXAMPLES")
-LAW = settings(max_examples=int(_WISH or 100), derandomize=not _WISH, deadline=None, suppress_health_check=list(HealthCheck))
+LAW = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 Data = dict[str, Any]
 Maker = Callable[[Random], Any]
@@ -404,6 +402,10 @@ WORLDS = [
 ]
 
 
+#: The laws, for whoever looks with other seeds whether they hold.
+LAWS: dict[str, Callable[[World, st.DataObject], None]] = {}
+
+
 def in_every_world(law: Callable[[World, st.DataObject], None]) -> Callable[[World], None]:
     """A test of a law in each world."""
 
@@ -416,6 +418,7 @@ def in_every_world(law: Callable[[World, st.DataObject], None]) -> Callable[[Wor
 
         holds()
 
+    LAWS[law.__name__] = law
     return test
 
 

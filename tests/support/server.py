@@ -24,6 +24,9 @@ PLURALS = {
     "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
 }
 
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+STRICT = "?dryRun=All&fieldValidation=Strict"
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -36,6 +39,9 @@ class Answer:
     @property
     def accepted(self) -> bool:
         return self.code < 300
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.message[:600]}"
 
 
 class Server:
@@ -57,7 +63,7 @@ class Server:
     def judge(self, kind: str, text: str | bytes, *, namespace: str = "default") -> Answer:
         """The reply to a strict, dry create of one document in its own text."""
         self.has_namespace(namespace)
-        path = PLURALS[kind].format(quote(namespace)) + "?dryRun=All&fieldValidation=Strict"
+        path = PLURALS[kind].format(quote(namespace)) + STRICT
         return self.call("POST", path, text)
 
     def needs(self, *kinds: str) -> None:
@@ -106,7 +112,7 @@ class Server:
         connection = self._idle.pop() if self._idle else self._connect()
         try:
             return self._call(connection, method, path, raw)
-        except (http.client.HTTPException, ConnectionError):
+        except (http.client.HTTPException, ConnectionError, ssl.SSLEOFError):
             connection.close()
             return self._call(self._connect(), method, path, raw)
 
@@ -142,11 +148,15 @@ def _tls(cluster: dict[str, Any]) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=cluster.get("certificate-authority"), cadata=base64.b64decode(data).decode() if data else None)
 
 
-def kubeconfig() -> Path:
-    """The kubeconfig of the server; skips the test where there is none."""
-    place = os.environ.get("JOBSPEC_TEST_KUBECONFIG")
+CONTROL_PLANE = "JOBSPEC_TEST_KUBECONFIG"
+OPERATORS = "JOBSPEC_TEST_OPERATORS_KUBECONFIG"
+
+
+def kubeconfig(variable: str = CONTROL_PLANE) -> Path:
+    """The kubeconfig that an environment variable names; skips the test where it names none."""
+    place = os.environ.get(variable)
     if not place:
-        pytest.skip("JOBSPEC_TEST_KUBECONFIG names no kubeconfig of a server to compare with (see CONTRIBUTING.md)")
+        pytest.skip(f"{variable} names no kubeconfig of a server to compare with (see CONTRIBUTING.md)")
     return Path(place)
 
 

@@ -25,7 +25,7 @@ def judged(path: Path) -> list[Diagnostic]:
     """What is said to the objects of a case."""
     documents, problems = read(path.read_text(), file=str(path))
     kinds = CustomKinds(documents[:1])
-    return [*problems, *(each for document in documents[1:] for each in verdict(document, choose([]), kinds=kinds).diagnostics)]
+    return [*problems, *(each for document in documents[1:] for each in verdict(document, choose([]), custom_kinds=kinds).diagnostics)]
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)

@@ -41,7 +41,7 @@ class _Case:
     def found(self, update: Document) -> list[Diagnostic]:
         """What we report for an update."""
         old = next(each for each in self.stored if each.name == update.name)
-        return verdict(update, choose([]), kinds=self.kinds, old=old).diagnostics
+        return verdict(update, choose([]), custom_kinds=self.kinds, old=old).diagnostics
 
 
 def _documents(text: str) -> list[Document]:

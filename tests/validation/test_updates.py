@@ -1,36 +1,28 @@
 """Updates: what a server says to a new state of an object that it has."""
 
 import json
-import re
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from pathlib import Path
-from random import Random, SystemRandom
-from typing import Any
+from random import Random
 
 import pytest
 
-from jobspec import cli, shapes
-from jobspec.cluster import Cluster, StoredObjects
+from jobspec import cli
+from jobspec.cluster import Cluster
 from jobspec.commands.stored import from_files
 from jobspec.diagnostics import Diagnostic
-from jobspec.documents.document import Document
-from jobspec.documents.reader import read
-from jobspec.targets import choose
-from tests.agreement.corpus import ENDLESS
+from tests.hunt import updates
+from tests.hunt.finds import told
+from tests.hunt.updates import OnServer, documents
 from tests.support import server as servers
 from tests.support.cases import assert_reported, expectations, states, target_of
 from tests.support.checking import result
-from tests.support.mutants import mutant
 from tests.support.processes import program
-from tests.support.reference import ROOT, folder
-from tests.support.ruled import MAKERS
-from tests.support.seeds import settled_seed
-from tests.support.server import PLURALS, Answer, Server
+from tests.support.reference import ROOT
+from tests.support.seeds import seed
+from tests.support.server import PLURALS, Server
 
 CASES = sorted((ROOT / "tests" / "cases" / "updates").glob("*.yaml"))
-_TARGET = choose([])
-_MUTANTS = 1000
 
 
 def _judge(case: str, place: Path) -> list[Diagnostic]:
@@ -135,65 +127,8 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def namespace(server: Server) -> Iterator[str]:
-    name = f"jobspec-{SystemRandom().randrange(2**32):x}"
-    assert server.has_namespace(name)
-    yield name
-    server.call("DELETE", f"/api/v1/namespaces/{name}")
-
-
-class _Stored:
-    """An object on the server, and the document that it was made from."""
-
-    def __init__(self, server: Server, document: Document, namespace: str) -> None:
-        self.document = document
-        self._server = server
-        self._place = PLURALS[document.kind].format(namespace)
-        self._path = f"{self._place}/{document.name}"
-        self._namespace = namespace
-        made = server.call("POST", self._place + "?fieldValidation=Strict", _json(self._placed(document.data)))
-        self.refusal = made.message
-        if made.accepted and document.kind == "PersistentVolumeClaim":
-            self._give_status(document.data.get("status") or _bound(document.data))
-        self._version = server.get(self._path)["metadata"]["resourceVersion"] if made.accepted else ""
-
-    def update(self, data: dict[str, Any]) -> Answer:
-        """The reply to a dry update; a custom resource's needs to say of which state."""
-        path = f"{self._path}?dryRun=All&fieldValidation=Strict"
-        placed = self._placed(data)
-        if isinstance(placed.get("metadata"), dict):
-            said = placed["metadata"].get("resourceVersion")
-            placed["metadata"] = {**placed["metadata"], "resourceVersion": self._version if said in (None, "") else said}
-        answer = self._server.call("PUT", path, _json(placed))
-        return Answer(200) if _ONLY_THE_CLUSTER_KNOWS in answer.message else answer
-
-    def _give_status(self, status: dict[str, Any]) -> None:
-        answer = self._server.call("PUT", f"{self._path}/status", json.dumps({**self._server.get(self._path), "status": status}))
-        assert answer.accepted, answer.message
-
-    def _placed(self, data: dict[str, Any]) -> dict[str, Any]:
-        """The object in this test's namespace, if it is such as can be."""
-        meta = data.get("metadata")
-        if isinstance(meta, dict) and isinstance(meta.get("namespace"), str):
-            return {**data, "metadata": {**meta, "namespace": self._namespace}}
-        return {**data}
-
-
-def _json(data: dict[str, Any]) -> str:
-    """JSON that is YAML too, which has no pairs of escapes for one character."""
-    return json.dumps(data, ensure_ascii=False)
-
-
-def _bound(claim: dict[str, Any]) -> dict[str, Any]:
-    """The status that a claim without one is taken to have."""
-    return {"phase": "Bound", "capacity": {"storage": claim["spec"]["resources"]["requests"]["storage"]}}
-
-
-_ONLY_THE_CLUSTER_KNOWS = "only dynamically provisioned pvc can be resized"
-
-
-def _documents(text: str, name: str) -> list[Document]:
-    documents, problems = read(text, file=name)
-    return [] if problems else documents
+    with updates.namespace(server) as name:
+        yield name
 
 
 #: Objects that a server of the newest release does not take, or not with these identities, or that are in no namespace.
@@ -203,8 +138,8 @@ _NOT_TO_BE_STORED = ("crd", "identity", "kept", "trainjob-2.1")
 @pytest.mark.parametrize("path", [case for case in CASES if case.stem not in _NOT_TO_BE_STORED], ids=lambda path: path.stem)
 def test_a_server_says_the_same_to_each_case(path: Path, server: Server, namespace: str, tmp_path: Path) -> None:
     case = path.read_text()
-    before, after = (_documents(state, path.name) for state in states(case))
-    stored = {document.name: _Stored(server, document, namespace) for document in before}
+    before, after = (documents(state, path.name) for state in states(case))
+    stored = {document.name: OnServer(server, document, namespace) for document in before}
     assert [each.refusal for each in stored.values() if each.refusal] == []
     refused = {each.document for each in _judge(case, tmp_path)}
     for document in after:
@@ -213,94 +148,13 @@ def test_a_server_says_the_same_to_each_case(path: Path, server: Server, namespa
             assert answer.accepted == (document.index not in refused), f"{document.kind} {document.name}: {answer.message}"
 
 
-def _bases(server: Server, namespace: str, random: Random) -> list[tuple[str, _Stored]]:
-    """Some probes and cases of every kind with a namespace, as far as the server takes them."""
-    paths = [
-        *folder("golden", "probes").rglob("*.yaml"),
-        *folder("corpus", "companions").rglob("*.yaml"),
-        *folder("corpus", "manifests").rglob("*.yaml"),
-    ]
-    texts = [text for path in sorted(paths) for text in re.split(r"^---\n", path.read_text(), flags=re.MULTILINE) if len(text) < 6000]
-    bases: list[tuple[str, _Stored]] = []
-    for kind in sorted(set(PLURALS) - {"ClusterTrainingRuntime"}):
-        ours = [text for text in texts if re.search(rf"^kind: {kind}$", text, re.MULTILINE)]
-        for text in random.sample(ours, min(len(ours), 12)):
-            for document in _documents(text, "base.yaml")[:1]:
-                stored = _Stored(server, document, namespace) if document.kind == kind and document.name else None
-                if stored and not stored.refusal:
-                    bases.append((text, stored))
-    return bases
-
-
 @pytest.mark.slow
 def test_a_server_says_the_same_to_mutants(server: Server, namespace: str, tmp_path: Path) -> None:
-    random = Random(settled_seed())
-    bases = _bases(server, namespace, random)
-    assert {stored.document.kind for _, stored in bases} == set(PLURALS) - {"ClusterTrainingRuntime"}
-    mutants = [(_mutant(*base, random), base[1]) for base in random.choices(bases, k=_MUTANTS)]
-    updates = [(text, stored) for text, stored in mutants if _is_update(text, stored)]
-    assert len(updates) > _MUTANTS / 2
-    differences = _differences(updates, tmp_path)
-    assert not differences, "\n".join(differences)
+    made = updates.mutants(server, namespace, Random(seed()))
+    assert len(made) > 500
+    assert told(updates.finds(made, tmp_path)) == ""
 
 
 @pytest.mark.slow
 def test_a_server_says_the_same_to_generated_updates(server: Server, namespace: str, tmp_path: Path) -> None:
-    random = Random(settled_seed())
-    pairs = [
-        (json.dumps(_named(maker(random), stored.document.name)), stored)
-        for maker in MAKERS
-        for stored in (_first_stored(server, namespace, maker, f"{maker.__name__}-{number}", random) for number in range(10))
-        for _ in range(12)
-    ]
-    differences = _differences(pairs, tmp_path)
-    assert not differences, "\n".join(differences)
-
-
-def _first_stored(server: Server, namespace: str, maker: Callable[[Random], dict[str, Any]], name: str, random: Random) -> _Stored:
-    """The first generated object that the server takes."""
-    while True:
-        (document,) = _documents(json.dumps(_named(maker(random), name)), "old.yaml")
-        stored = _Stored(server, document, namespace)
-        if not stored.refusal:
-            return stored
-
-
-def _named(data: dict[str, Any], name: str) -> dict[str, Any]:
-    return {**data, "metadata": {"name": name}}
-
-
-def _mutant(text: str, stored: _Stored, random: Random) -> str:
-    shape = shapes.load(stored.document.api_version, stored.document.kind, _TARGET)
-    assert shape
-    made = mutant(text, shape, random)
-    return made if not ENDLESS.search(made) else text
-
-
-def _is_update(text: str, stored: _Stored) -> bool:
-    """Whether a mutant still is the stored object, and not so broken that nobody can decode it."""
-    documents = _documents(text, "new.yaml")
-    return len(documents) == 1 and isinstance(documents[0].data, dict) and _identity(documents[0]) == _identity(stored.document)
-
-
-def _differences(updates: list[tuple[str, _Stored]], place: Path) -> list[str]:
-    """How ours and the server's answers to new states differ."""
-    with ThreadPoolExecutor(6) as pool:
-        asked = [pool.submit(_difference, *update, place / f"{number}.yaml") for number, update in enumerate(updates)]
-        return [told for each in asked if (told := each.result())]
-
-
-def _difference(text: str, stored: _Stored, file: Path) -> str:
-    (document,) = _documents(text, "new.yaml")
-    file.write_text(text)
-    ours = result(file, Cluster(_TARGET, webhooks=False, stored=StoredObjects([stored.document]))).diagnostics
-    answer = stored.update(document.data)
-    if answer.accepted == (not ours):
-        return ""
-    return f"{text}\nwas: {json.dumps(stored.document.data)}\nours: {ours}\nserver: {answer.code} {answer.message[:400]}\n"
-
-
-def _identity(document: Document) -> tuple[str, str, str, str]:
-    meta = document.data.get("metadata") if isinstance(document.data, dict) else None
-    said = {field: meta.get(field) for field in ("uid", "resourceVersion") if meta.get(field)} if isinstance(meta, dict) else {}
-    return document.api_version, document.kind, document.name, f"{document.namespace}{said}"
+    assert told(updates.finds(updates.generated(server, namespace, Random(seed())), tmp_path)) == ""

@@ -1,0 +1,110 @@
+"""All hunts: what each needs, how a round of it goes, and how a find of one that asks no server is looked at again."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from random import Random
+
+from tests.hunt import bad_input, claims, definitions, laws, manifests, models, objects, rules, updates
+from tests.hunt.finds import Find
+from tests.support.reference import folder
+from tests.support.server import OPERATORS, Server, kubeconfig
+
+
+class Ground:
+    """Where rounds take place: servers, which are looked for when they are needed, a folder for files, and a tally."""
+
+    def __init__(self, folder: Path, tally: Counter[str]) -> None:
+        self.folder = folder
+        self.tally = tally
+
+    @cached_property
+    def server(self) -> Server:
+        return Server(kubeconfig())
+
+    @cached_property
+    def without_webhooks(self) -> manifests.Setting:
+        return manifests.without_webhooks(manifests.control_plane(self.server))
+
+    @cached_property
+    def with_webhooks(self) -> manifests.Setting:
+        return manifests.with_webhooks(manifests.operators(Server(kubeconfig(OPERATORS))))
+
+
+class Hunt:
+    """A hunt: one round of it with a seed gives what was found."""
+
+    def __init__(
+        self, name: str, finds: Callable[[Ground, Random], Iterable[Find]], prepare: Callable[[Ground], object] = lambda _: None
+    ) -> None:
+        self.name = name
+        self.finds = finds
+        self.prepare = prepare
+        """Skips, as a test does, where something is not there that the hunt needs."""
+
+
+def _mutants(setting: manifests.Setting, ground: Ground, random: Random) -> Iterator[Find]:
+    for change in manifests.CHANGES:
+        yield from setting.finds(change, random, ground.folder, count=250)
+
+
+def _objects(ground: Ground, random: Random) -> Iterator[Find]:
+    with objects.case(ground.server, random.choice(objects.CASES)) as served:
+        yield from objects.finds(served, objects.changed_objects(served, random), ground.tally)
+
+
+def _operators_kinds(ground: Ground, random: Random) -> Iterator[Find]:
+    names = sorted(path.name for path in folder("crds").glob("*.yaml"))
+    with objects.operators(ground.server, random.choice(names)) as served:
+        yield from objects.finds(served, objects.grown_objects(served, random), ground.tally)
+
+
+def _updates(ground: Ground, random: Random) -> Iterator[Find]:
+    with updates.namespace(ground.server) as name:
+        yield from updates.finds(updates.mutants(ground.server, name, random), ground.folder)
+        yield from updates.finds(updates.generated(ground.server, name, random, objects=2), ground.folder)
+
+
+HUNTS = (
+    Hunt("bad-input", lambda ground, random: bad_input.finds(random, ground.folder)),
+    Hunt("laws", lambda _, random: laws.finds(random)),
+    Hunt("models", lambda _, random: models.finds(random)),
+    Hunt(
+        "mutants",
+        lambda ground, random: _mutants(ground.without_webhooks, ground, random),
+        lambda ground: ground.without_webhooks,
+    ),
+    Hunt(
+        "webhooks",
+        lambda ground, random: _mutants(ground.with_webhooks, ground, random),
+        lambda ground: ground.with_webhooks,
+    ),
+    Hunt("claims", lambda ground, random: claims.finds(ground.server, random, ground.folder), lambda ground: ground.server),
+    Hunt("rules", lambda ground, random: rules.finds(ground.server, random, ground.folder, ground.tally), lambda ground: ground.server),
+    Hunt("updates", _updates, lambda ground: (ground.server, folder("corpus"))),
+    Hunt("objects", _objects, lambda ground: ground.server),
+    Hunt("operators-kinds", _operators_kinds, lambda ground: (ground.server, folder("crds"))),
+    Hunt(
+        "definitions",
+        lambda ground, random: definitions.finds(ground.server, definitions.grown(random), ground.tally),
+        lambda ground: ground.server,
+    ),
+    Hunt(
+        "changed-definitions",
+        lambda ground, random: definitions.finds(ground.server, definitions.changed(random), ground.tally, places=False),
+        lambda ground: (ground.server, folder("crds")),
+    ),
+    Hunt(
+        "cel",
+        lambda ground, random: definitions.finds(ground.server, definitions.with_rules(random), ground.tally),
+        lambda ground: ground.server,
+    ),
+)
+
+#: What is wrong with the text of a find, by the hunt that found it: those hunts that ask no server.
+DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
+    "bad-input": bad_input.difference,
+    "laws": lambda text, _: laws.difference(text),
+    "models": lambda text, _: models.difference(text),
+}
