@@ -8,6 +8,7 @@ import argparse
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -62,9 +63,13 @@ def _is_possible(hunt: Hunt, ground: Ground) -> bool:
 
 def _round(hunt: Hunt, ground: Ground, seed: int, folder: Path) -> None:
     start, before = time.monotonic(), ground.tally["finds"]
-    for each in hunt.finds(ground, Random(seed)):
-        find = replace(each, hunt=hunt.name, seed=seed)
-        sys.stdout.write(f"\n{write(find, folder)}\n{find}")
+    try:
+        for each in hunt.finds(ground, Random(seed)):
+            find = replace(each, hunt=hunt.name, seed=seed)
+            sys.stdout.write(f"\n{write(find, folder)}\n{find}")
+            ground.tally["finds"] += 1
+    except Exception:  # a bug, too, of ours or of the hunt: the seed leads to it
+        sys.stdout.write(f"\n{traceback.format_exc()}")
         ground.tally["finds"] += 1
     found = ground.tally["finds"] - before
     sys.stdout.write(f"{hunt.name}, seed {seed}: {found} found in {time.monotonic() - start:.0f} s\n")

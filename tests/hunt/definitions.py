@@ -12,7 +12,7 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.targets import choose
 from jobspec.validation.verdict import verdict
-from tests.hunt.finds import Find
+from tests.hunt.finds import Find, bug
 from tests.hunt.objects import CASES, START, document
 from tests.support import cel_growth, crd_documents, crd_growth, crd_mutants
 from tests.support.reference import folder
@@ -79,8 +79,13 @@ def finds(server: Server, definitions: Iterable[Definition], tally: Counter[str]
     """The definitions on which a server and we disagree, about the *places* that are wrong, too; the tally counts what was not decided."""
     for definition in definitions:
         answer = asked(server, "POST", CRDS, definition)
-        status, found = said(definition)
+        text = json.dumps(definition, ensure_ascii=False)
         tally["compared"] += 1
+        try:
+            status, found = said(definition)
+        except Exception:
+            yield Find(text, bug(), str(answer), "control-plane", answer.accepted)
+            continue
         if status == "valid" and found:
             tally["not evaluated"] += 1
         elif "budget" in answer.message or "cost" in answer.message:
@@ -88,7 +93,6 @@ def finds(server: Server, definitions: Iterable[Definition], tally: Counter[str]
         elif answer.accepted and crd_documents.is_refused_on_purpose(found):
             tally["refused on purpose"] += 1
         elif answer.accepted != (status == "valid") or (places and not answer.accepted and not _names_the_same(found, answer)):
-            text = json.dumps(definition, ensure_ascii=False)
             yield Find(text, str(found), str(answer), "control-plane", answer.accepted)
 
 

@@ -6,6 +6,7 @@ A file's head is comments; then come the texts, each after a line `# --- NAME`: 
 import json
 import re
 import textwrap
+import traceback
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
@@ -101,6 +102,11 @@ def errors_of(checked: Checked) -> list[Diagnostic]:
 def errors_in_yaml(checked: Checked) -> list[Diagnostic]:
     """What stands against the first document before anybody knows its kind."""
     return [each for each in errors_of(checked) if each.stage == "decoding"]
+
+
+def bug() -> str:
+    """The exception that is being handled, as what we said to an input."""
+    return "".join(traceback.format_exc().splitlines(keepends=True)[-3:])
 
 
 def told(finds: Iterable[Find]) -> str:

@@ -18,6 +18,8 @@ from jobspec.targets import choose
 from jobspec.validation.custom_kinds import CustomKinds
 from jobspec.validation.verdict import verdict
 from tests.hunt.finds import Find
+from jobspec.validation.given.kinds import Kinds
+from tests.hunt.finds import Find, bug
 from tests.support.object_growth import changed, grown
 from tests.support.reference import ROOT, folder
 from tests.support.server import CRDS, STRICT, Server
@@ -115,9 +117,13 @@ def finds(served: Served, texts: Iterable[str], tally: Counter[str]) -> Iterator
     for text in texts:
         version = re.search(r"apiVersion[\"']?: [\"']?[^/\s]*/(\w+)", text)
         answer = served.server.call("POST", served.path(version[1] if version else "v1") + STRICT, text)
-        found = _reported(served, text)
-        errors = [each for each in found if each.severity == "error"]
         tally["compared"] += 1
+        try:
+            found = _reported(served, text)
+        except Exception:
+            yield Find(text, bug(), str(answer), "control-plane", answer.accepted, crd=served.text)
+            continue
+        errors = [each for each in found if each.severity == "error"]
         if found and not errors:
             tally["not evaluated"] += 1
         elif answer.accepted != (not errors):

@@ -130,7 +130,7 @@ def test_the_same_page_with_its_indentation_is_valid(tmp_path: Path) -> None:
     first, last = page.index("    apiVersion: "), page.rindex("#  nvidia.com/gpu: 1")
     file = tmp_path / "job.yaml"
     file.write_text(_indented(textwrap.dedent(page[first:last])))
-    assert _diagnostics(file) == []
+    assert list(_diagnostics(file)) == []
 
 
 def _indented(flat: str) -> str:
