@@ -9,6 +9,8 @@ import pytest
 
 from tests.support import seeds
 
+_NOT_COVERED = ("agreement", "live", "trainer")
+
 
 def pytest_configure() -> None:
     """Hypothesis makes of each test what it always does, or what follows from the seed that is asked for."""
@@ -16,6 +18,13 @@ def pytest_configure() -> None:
     hypothesis.settings.register_profile("one seed", derandomize=not asked, database=None, deadline=None)
     hypothesis.settings.load_profile("one seed")
     hypothesis.core.global_force_seed = seeds.seed() if asked else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Coverage more than doubles a test's time, and is left to tests that look at parts: others go the same ways thousands of times."""
+    for item in items:
+        if item.get_closest_marker("slow") or item.path.parent.name in _NOT_COVERED:
+            item.add_marker("no_cover")
 
 
 def pytest_report_header() -> str:

@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 
 from jobspec import __version__
 from tests.support.manifests import JOB
+from tests.support.once import made_once
 from tests.support.processes import program
 from tests.support.reference import ROOT
 
@@ -27,11 +28,13 @@ def _run(*command: str | Path, cwd: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dist(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """A folder with the source distribution, and the wheel that was built of that and not of the tree."""
-    folder = tmp_path_factory.mktemp("dist")
-    _run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
-    return folder
+
+    def build(folder: Path) -> None:
+        _run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
+
+    return made_once("dist", build, tmp_path_factory, worker_id)
 
 
 def test_the_wheel_holds_the_package_its_overlays_and_schemas_and_no_more(dist: Path) -> None:

@@ -28,6 +28,7 @@ from jobspec.validation.verdict import verdict
 from tests.support import server as servers
 from tests.support.checking import documents, result
 from tests.support.mutants import mutant
+from tests.support.once import made_once
 from tests.support.processes import environment, program, run, run_here
 from tests.support.reference import ROOT, folder
 from tests.support.seeds import seed
@@ -228,10 +229,11 @@ def _kubeconform(schemas: Path, *paths: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("schemas")
-    assert run_here("schema", "export", place).returncode == 0
-    return place
+def exported(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    def export(place: Path) -> None:
+        assert run_here("schema", "export", place).returncode == 0
+
+    return made_once("schemas", export, tmp_path_factory, worker_id)
 
 
 def test_export_writes_what_is_committed_and_every_layout_is_named_by_kind_and_release(exported: Path) -> None:
