@@ -15,7 +15,7 @@ from jobspec import cel_rules
 from jobspec.cel_rules import RULES, is_transition, objection
 from jobspec.schemas.files import files
 from tests.hunt import rules
-from tests.hunt.finds import told
+from tests.hunt.finds import report
 from tests.support import server as servers
 from tests.support.seeds import seed
 from tests.support.server import Server
@@ -103,5 +103,5 @@ def server() -> Iterator[Server]:
 
 def test_a_server_says_the_same_to_generated_objects(server: Server, tmp_path: Path) -> None:
     tally: Counter[str] = Counter()
-    assert told(rules.finds(server, Random(seed()), tmp_path, tally)) == ""
+    assert report(rules.finds(server, Random(seed()), tmp_path, tally)) == ""
     assert tally["accepted"] > 20 < tally["refused"]

@@ -34,8 +34,8 @@ class Live:
         file = place / "manifest.yaml"
         with ThreadPoolExecutor(_THREADS) as pool:
             asked = [(case, checked, pool.submit(self.ask, case, checked)) for case in cases for checked in [self.check(case, file)]]
-            told = [(case, checked, answer.result()) for case, checked, answer in asked]
-        return [self._find(case, checked, answer) for case, checked, answer in told if not self._agree(checked, answer)]
+            answered = [(case, checked, answer.result()) for case, checked, answer in asked]
+        return [self._find(case, checked, answer) for case, checked, answer in answered if not self._agree(checked, answer)]
 
     def check(self, case: Case, file: Path) -> Checked:
         """What we say."""
@@ -61,15 +61,15 @@ class Live:
 
     def outdated(self, place: Path) -> list[Find]:
         """What `known.yaml` says of this server and is not so: a witness that both refuse, or take, or that we refuse for other reasons."""
-        told = []
+        wrong = []
         for refusal in known.refusals(self.name):
             case = Case(refusal.cause, refusal.kind, refusal.witness)
             checked = self.check(case, place / "witness.yaml")
             answer = self.ask(case, checked)
             errors = errors_of(checked)
             if not (answer.accepted and errors and all(map(refusal.is_told_by, errors))):
-                told.append(self._find(case, checked, answer))
-        return told
+                wrong.append(self._find(case, checked, answer))
+        return wrong
 
     def _find(self, case: Case, checked: Checked, answer: Answer) -> Find:
         ours = f"{errors_of(checked)} to {case.name}"

@@ -16,7 +16,7 @@ import pytest
 
 import jobspec
 from tests.hunt import bad_input
-from tests.hunt.finds import told
+from tests.hunt.finds import report
 from tests.support import manifests
 from tests.support.processes import environment, run, run_here
 from tests.support.reference import ROOT
@@ -200,7 +200,7 @@ def test_an_overlay_at_fault(tmp_path: Path, case: str) -> None:
 
 
 def test_texts_with_mistakes_at_random_end_in_a_report(tmp_path: Path) -> None:
-    assert told(bad_input.finds(Random(seed()), tmp_path)) == ""
+    assert report(bad_input.finds(Random(seed()), tmp_path)) == ""
 
 
 def test_flags_inside_a_shell_string(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def _causes(theirs: set[str]) -> set[str]:
 
 
 def _covers(some: set[str], others: set[str]) -> bool:
-    """Whether each place is told by another one: itself, what is around it, or what is inside of it."""
+    """Whether each place is near one of the others: the same, around it, or inside it."""
     return all(any(_is_near(one, other) for one in some) or some & set(_FOLLOWS.get(other, ())) for other in others)
 
 

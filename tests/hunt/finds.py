@@ -109,6 +109,6 @@ def bug() -> str:
     return "".join(traceback.format_exc().splitlines(keepends=True)[-3:])
 
 
-def told(finds: Iterable[Find]) -> str:
+def report(finds: Iterable[Find]) -> str:
     """Finds as a failed test shows them."""
     return "\n".join(map(str, finds))

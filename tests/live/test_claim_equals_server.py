@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.hunt import claims
-from tests.hunt.finds import told
+from tests.hunt.finds import report
 from tests.support import server as servers
 from tests.support.seeds import seed
 from tests.support.server import Server
@@ -19,7 +19,7 @@ def server() -> Iterator[Server]:
 
 
 def test_generated_claims(server: Server, tmp_path: Path) -> None:
-    assert told(claims.finds(server, Random(seed()), tmp_path)) == ""
+    assert report(claims.finds(server, Random(seed()), tmp_path)) == ""
 
 
 _SIZED = (

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.hunt import definitions
-from tests.hunt.finds import told
+from tests.hunt.finds import report
 from tests.support import cel_growth, crd_documents
 from tests.support.cases import states
 from tests.support.reference import ROOT
@@ -34,7 +34,7 @@ def server() -> Iterator[Server]:
 @pytest.mark.slow
 def test_definitions_at_random(server: Server) -> None:
     tally: Counter[str] = Counter()
-    assert told(definitions.finds(server, definitions.grown(Random(seed())), tally)) == ""
+    assert report(definitions.finds(server, definitions.grown(Random(seed())), tally)) == ""
     assert tally["not evaluated"] <= 2, tally
     assert tally["compared"] > 10 * sum(count for why, count in tally.items() if why != "compared")
 
@@ -42,20 +42,20 @@ def test_definitions_at_random(server: Server) -> None:
 @pytest.mark.slow
 def test_rules_at_random(server: Server) -> None:
     tally: Counter[str] = Counter()
-    assert told(definitions.finds(server, definitions.with_rules(Random(seed())), tally)) == ""
+    assert report(definitions.finds(server, definitions.with_rules(Random(seed())), tally)) == ""
     assert tally["not evaluated"] == 0
 
 
 @pytest.mark.slow
 def test_mutants_of_definitions(server: Server) -> None:
     tally: Counter[str] = Counter()
-    assert told(definitions.finds(server, definitions.changed(Random(seed())), tally, places=False)) == ""
+    assert report(definitions.finds(server, definitions.changed(Random(seed())), tally, places=False)) == ""
     assert tally["not evaluated"] == 0
 
 
 def test_the_definitions_of_the_cases(server: Server) -> None:
     tally: Counter[str] = Counter()
-    assert told(definitions.finds(server, [each for each, _ in crd_documents.cases()], tally)) == ""
+    assert report(definitions.finds(server, [each for each, _ in crd_documents.cases()], tally)) == ""
     assert tally["not evaluated"] == 0
 
 

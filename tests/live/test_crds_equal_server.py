@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from tests.hunt import objects
-from tests.hunt.finds import told
+from tests.hunt.finds import report
 from tests.hunt.objects import Served
 from tests.support.seeds import seed
 from tests.support.server import Server, kubeconfig
@@ -38,7 +38,7 @@ def odd(server: Server, request: pytest.FixtureRequest) -> Iterator[Served]:
 def _disagreements(served: Served, texts: list[str]) -> str:
     """The disagreements on objects; few of one kind alone, and none of others, may have a rule that we cannot evaluate."""
     tally: Counter[str] = Counter()
-    found = told(objects.finds(served, texts, tally))
+    found = report(objects.finds(served, texts, tally))
     assert tally["not evaluated"] <= (tally["compared"] / 10 if served.spec["names"]["kind"] == _NOT_ALL_EVALUATED else 0), tally
     return found
 

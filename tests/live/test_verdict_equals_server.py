@@ -15,7 +15,7 @@ from tests.agreement import corpus
 from tests.agreement.corpus import Case
 from tests.agreement.live import Live
 from tests.hunt import manifests
-from tests.hunt.finds import told
+from tests.hunt.finds import report
 from tests.support import server as servers
 from tests.support.mutants import TEXTS, Change
 from tests.support.seeds import seed
@@ -32,19 +32,19 @@ def live() -> Iterator[Live]:
 def test_manifests_of_real_projects(live: Live, tmp_path: Path) -> None:
     cases = corpus.of_projects()
     assert len(cases) > 150
-    assert told(live.disagreements(cases, tmp_path)) == ""
+    assert report(live.disagreements(cases, tmp_path)) == ""
 
 
 def test_our_own_cases(live: Live, tmp_path: Path) -> None:
     cases = corpus.our_own()
     assert len(cases) > 50
-    assert told(live.disagreements(cases, tmp_path)) == ""
+    assert report(live.disagreements(cases, tmp_path)) == ""
 
 
 def test_manifests_on_web_pages(live: Live, tmp_path: Path) -> None:
     cases = corpus.of_web_pages()
     assert len(cases) >= 5
-    assert told(live.disagreements(cases, tmp_path)) == ""
+    assert report(live.disagreements(cases, tmp_path)) == ""
 
 
 def _builtin() -> list[kinds.Kind]:
@@ -125,15 +125,15 @@ def _scalars() -> Iterator[Case]:
 
 @pytest.mark.slow
 def test_every_odd_scalar_at_every_kind_of_place(live: Live, tmp_path: Path) -> None:
-    assert told(live.disagreements(_scalars(), tmp_path)) == ""
+    assert report(live.disagreements(_scalars(), tmp_path)) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", _MUTANTS)
 def test_mutants(change: Change, live: Live, tmp_path: Path) -> None:
     setting = manifests.without_webhooks(live)
-    assert told(setting.finds(change, Random(seed()), tmp_path, count=_MUTANTS[change])) == ""
+    assert report(setting.finds(change, Random(seed()), tmp_path, count=_MUTANTS[change])) == ""
 
 
 def test_what_is_known_to_differ_does(live: Live, tmp_path: Path) -> None:
-    assert told(live.outdated(tmp_path)) == ""
+    assert report(live.outdated(tmp_path)) == ""

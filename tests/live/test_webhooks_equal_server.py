@@ -10,7 +10,7 @@ from tests.agreement import corpus
 from tests.agreement.live import Live
 from tests.agreement.parts import parts
 from tests.hunt import manifests
-from tests.hunt.finds import told
+from tests.hunt.finds import report
 from tests.support.mutants import Change
 from tests.support.seeds import seed
 from tests.support.server import OPERATORS, Server, kubeconfig
@@ -29,26 +29,26 @@ def live() -> Iterator[Live]:
 def test_manifests_of_real_projects(live: Live, tmp_path: Path) -> None:
     cases = manifests.of_operators(corpus.of_projects())
     assert len(cases) > 150
-    assert told(live.disagreements(cases, tmp_path)) == ""
+    assert report(live.disagreements(cases, tmp_path)) == ""
 
 
 def test_our_own_cases(live: Live, tmp_path: Path) -> None:
-    assert told(live.disagreements(manifests.of_operators(corpus.our_own()), tmp_path)) == ""
+    assert report(live.disagreements(manifests.of_operators(corpus.our_own()), tmp_path)) == ""
 
 
 @pytest.mark.parametrize("kind", sorted(manifests.OF_OPERATORS - {"ClusterTrainingRuntime"}))  # whose parts are those of a TrainingRuntime
 def test_each_part_with_what_it_requires(kind: str, live: Live, tmp_path: Path) -> None:
     cases = list(parts(kind, live.target))
     assert len(cases) > 50
-    assert told(live.disagreements(cases, tmp_path)) == ""
+    assert report(live.disagreements(cases, tmp_path)) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", _MUTANTS)
 def test_mutants(change: Change, live: Live, tmp_path: Path) -> None:
     setting = manifests.with_webhooks(live)
-    assert told(setting.finds(change, Random(seed()), tmp_path, count=_MUTANTS[change])) == ""
+    assert report(setting.finds(change, Random(seed()), tmp_path, count=_MUTANTS[change])) == ""
 
 
 def test_what_is_known_to_differ_does(live: Live, tmp_path: Path) -> None:
-    assert told(live.outdated(tmp_path)) == ""
+    assert report(live.outdated(tmp_path)) == ""

@@ -9,7 +9,7 @@ import pytest
 
 from jobspec import models
 from jobspec.targets import KINDS
-from tests.hunt.finds import told
+from tests.hunt.finds import report
 from tests.hunt.models import differences, documents, finds, paths
 from tests.support.seeds import seed
 
@@ -21,7 +21,7 @@ def test_real_manifests() -> None:
 
 
 def test_mutants() -> None:
-    assert told(finds(Random(seed()))) == ""
+    assert report(finds(Random(seed()))) == ""
 
 
 @pytest.mark.parametrize("kind", [kind for _, kind in KINDS])

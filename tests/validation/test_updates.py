@@ -12,7 +12,7 @@ from jobspec.cluster import Cluster
 from jobspec.commands.stored import from_files
 from jobspec.diagnostics import Diagnostic
 from tests.hunt import updates
-from tests.hunt.finds import told
+from tests.hunt.finds import report
 from tests.hunt.updates import OnServer, documents
 from tests.support import server as servers
 from tests.support.cases import assert_reported, expectations, states, target_of
@@ -152,9 +152,9 @@ def test_a_server_says_the_same_to_each_case(path: Path, server: Server, namespa
 def test_a_server_says_the_same_to_mutants(server: Server, namespace: str, tmp_path: Path) -> None:
     made = updates.mutants(server, namespace, Random(seed()))
     assert len(made) > 500
-    assert told(updates.finds(made, tmp_path)) == ""
+    assert report(updates.finds(made, tmp_path)) == ""
 
 
 @pytest.mark.slow
 def test_a_server_says_the_same_to_generated_updates(server: Server, namespace: str, tmp_path: Path) -> None:
-    assert told(updates.finds(updates.generated(server, namespace, Random(seed())), tmp_path)) == ""
+    assert report(updates.finds(updates.generated(server, namespace, Random(seed())), tmp_path)) == ""
