@@ -52,5 +52,5 @@ class Image:
             _output("buildah", "rm", container)
 
     def remove(self) -> None:
-        """Remove the image from the store."""
-        _output(self.program, "rmi", self.name)
+        """Remove the image from the store, with what an interrupted run left of its containers."""
+        _output(self.program, "rmi", "--force", self.name)
