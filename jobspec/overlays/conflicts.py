@@ -127,7 +127,7 @@ def conflict(earlier: Setting, later: Setting, names: tuple[str, str]) -> Diagno
         message = f"`{second}` {_sets(later, what)} as a whole, of which `{first}` changes the inside"
     outer = min(earlier.address, later.address, key=len)
     field = spell(outer[:-1] if outer[-1] is _ONE_OF else outer)
-    hint = f"give one of them up, or say `override: true` in `{second}`"
+    hint = f"leave one of them out, or set `override: true` in `{second}`"
     return Diagnostic("overlay-conflict", f"{message} (in {earlier.mark})", later.mark, field=field, hint=hint)
 
 

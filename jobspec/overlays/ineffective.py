@@ -177,19 +177,19 @@ def _removes_all(resources: MarkedTree, own: MarkedTree | None) -> bool:
 
 def _cannot_remove(change: Change, source: str, *, sure: bool = True) -> Diagnostic:
     if sure:
-        return _problem(change, f"`{change.path[-1]}` comes from {source}, and this change of the job cannot take it away")
-    message = f"if {source}, which is not at hand, has `{change.path[-1]}`, a TrainJob cannot take it away"
+        return _problem(change, f"`{change.path[-1]}` comes from {source}, and this change of the job cannot remove it")
+    message = f"if {source}, which is not at hand, has `{change.path[-1]}`, a TrainJob cannot remove it"
     return Diagnostic("unresolved-reference", message, change.tree.place(), field=spell(change.path), severity="warning", hint=WAY_OUT)
 
 
 def _overruled(change: Change, source: str) -> Diagnostic:
-    message = f"{source} says something else of `{change.path[-1]}` and has its way, since it comes later than what overlays say"
-    return _problem(change, message, "take it out there, or move the entry to the front")
+    message = f"{source} sets `{change.path[-1]}` to another value and overrides this, since it comes after the entry of the overlays"
+    return _problem(change, message, "remove it there, or move that entry to the front")
 
 
 def _dropped_by_trainer(change: Change, source: str) -> Diagnostic:
     text = "an empty list" if isinstance(change.tree.value, list) else "an empty text" if change.tree.value == "" else "`false`"
-    return _problem(change, f"{text} does not come through the trainer, and `{change.path[-1]}` of {source} would stay")
+    return _problem(change, f"the trainer drops {text}, so that `{change.path[-1]}` of {source} would stay")
 
 
 def _replaced(change: Change, source: str) -> Diagnostic:

@@ -184,8 +184,8 @@ class _Application:
                     self.job.problems += [self._differing_roles(*pair) for pair in conflicting(earlier, later)]
 
     def _differing_roles(self, other: Setting, setting: Setting) -> Diagnostic:
-        message = f"`{self.overlay.name}` says different things to roles (see {other.mark}), and a TrainJob has one kind of pod"
-        hint = "say it to all pods, or leave the overlay out"
+        message = f"`{self.overlay.name}` makes different changes to roles (see {other.mark}), and a TrainJob has one kind of pod"
+        hint = "make the change to all pods, or leave the overlay out"
         return Diagnostic("not-expressible", message, setting.mark, field=spell(setting.address), hint=hint)
 
     def _report_missing_role(self, entry: MarkedTree, wanted: MarkedTree | None, roles: list[workloads.TrainingRole]) -> None:

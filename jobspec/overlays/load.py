@@ -44,7 +44,7 @@ def load(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[lis
             if name in trees:
                 raise JobspecError(f"{trees[name].mark.file} and {tree.mark.file} have the same name, {name}")
             trees[name] = tree
-    given = _given(sets, list(trees), broken=bool(problems))
+    given = _set_values(sets, list(trees), broken=bool(problems))
     overlays = []
     for name, tree in trees.items():
         spec = tree.get("spec")
@@ -134,7 +134,7 @@ def _stem(path: str) -> str:
     return os.path.basename(path).rpartition(".")[0]
 
 
-def _given(sets: Sequence[str], names: list[str], *, broken: bool) -> dict[str, dict[str, str]]:
+def _set_values(sets: Sequence[str], names: list[str], *, broken: bool) -> dict[str, dict[str, str]]:
     """The values of `--set OVERLAY.NAME=VALUE` by overlay and name; the last of several for one name counts."""
     given: dict[str, dict[str, str]] = {}
     for text in sets:

@@ -111,7 +111,7 @@ class Merge:
             rank = (self.overlay, self.entry, number)
             if name is None:
                 keys = " and ".join(f"`{key}`" for key in shape.merge)
-                self._problem("invalid-overlay", f"an item of `{path[-1]}` needs {keys}, which tell the items apart", item, path)
+                self._problem("invalid-overlay", f"an item of `{path[-1]}` needs {keys}, which identify the items", item, path)
             elif name in seen:
                 self._problem("invalid-overlay", f"`{', '.join(name)}` stands twice in this list of `{path[-1]}`", item, path)
             elif is_removal(item):

@@ -59,7 +59,7 @@ def set_trainer_flags(job: MarkedTree, flags: MarkedTree, pods: TrainJobPods, *,
         pods.report_no_trainer(flags, ("spec", "trainer", "args"))
         return job
     if "args" not in given and container is None:
-        message = f"flags stand in arguments, and the job has no `spec.trainer.args`; its runtime `{pods.runtime.name}` is not at hand"
+        message = f"flags are set in arguments, and the job has no `spec.trainer.args`; its runtime `{pods.runtime.name}` is not at hand"
         hint = f"write `args` into the job, or {_AT_HAND}"
         pods.problems.append(Diagnostic("unresolved-reference", message, flags.place(), field="spec.trainer.args", hint=hint))
         return job

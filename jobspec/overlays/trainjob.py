@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jobspec.shapes import Shape
     from jobspec.targets import Target
 
-WAY_OUT = "say it in a TrainingRuntime of your own, and name that in `spec.runtimeRef`"
+WAY_OUT = "set it in a TrainingRuntime of your own, and name that in `spec.runtimeRef`"
 
 #: Fields of the training container -> where `spec.trainer` has them.
 TRAINER = {"image": "image", "command": "command", "args": "args", "env": "env", "resources": "resourcesPerNode"}
@@ -129,7 +129,7 @@ class TrainJobPods:
         for item in containers:
             name = item.get("name")
             if name is None or not isinstance(name.value, str):
-                message = f"an item of `{field}` needs `name`, which tells the items apart"
+                message = f"an item of `{field}` needs `name`, which identifies the items"
                 self.problems.append(Diagnostic("invalid-overlay", message, item.place(), field=spell(("spec", field))))
             elif name.value in seen:
                 message = f"`{name.value}` stands twice in this list of `{field}`"
@@ -206,7 +206,7 @@ class TrainJobPods:
         for item in items(value.get(APPEND) or value) if field == "env" else ():
             lost = item.get("valueFrom", "fileKeyRef")
             if lost and lost.value is not None:
-                self.not_expressible(lost, (*path, "valueFrom", "fileKeyRef"), "the trainer loses `fileKeyRef` of a variable")
+                self.not_expressible(lost, (*path, "valueFrom", "fileKeyRef"), "the trainer drops `fileKeyRef` of a variable")
 
     def report_no_trainer(self, tree: MarkedTree, path: Path) -> None:
         """Report that the runtime's pods get nothing of `spec.trainer`."""
@@ -216,7 +216,7 @@ class TrainJobPods:
     def _report_ignored_resources(self, resources: MarkedTree, path: Path) -> None:
         claims = resources.get("claims")
         if claims and claims.value is not None:
-            self.not_expressible(claims, (*path, "claims"), "the trainer takes limits and requests only, and loses `claims`")
+            self.not_expressible(claims, (*path, "claims"), "the trainer takes limits and requests only, and drops `claims`")
         if self.runtime.merges_resources and self.runtime.document and not self.runtime.policy():
             what = "no `mlPolicy`, without which the trainer does not look at `resourcesPerNode`"
             self.not_expressible(resources, path, f"the runtime `{self.runtime.name}` has {what}", "give the runtime an `mlPolicy`")

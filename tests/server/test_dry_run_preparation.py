@@ -168,7 +168,7 @@ def test_given_crds_are_stored_before_our_own_and_those_of_the_set(dry_run: Runn
     assert done.statuses == ["valid", "invalid", "valid", "valid", "valid"]
 
 
-def test_overlays_are_laid_beside_objects_of_a_given_kind(dry_run: Runner, tmp_path: Path) -> None:
+def test_overlays_are_applied_beside_objects_of_a_given_kind(dry_run: Runner, tmp_path: Path) -> None:
     (tmp_path / "crd.json").write_text(json.dumps(_crd("Thing", "example.com", SIZE)))
     (tmp_path / "set.yaml").write_text(JOB.replace("name: train,", "name: pytorch,") + "---\n" + THING % ("a", 1))
     done = dry_run(tmp_path / "set.yaml", "--envtest", "--crd", tmp_path / "crd.json", "--overlay", "cpu")
