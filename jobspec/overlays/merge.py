@@ -15,6 +15,7 @@ from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from jobspec.diagnostics import Path
@@ -105,16 +106,9 @@ class Merge:
     ) -> MarkedTree:
         kept = items(base)
         names = [identity(item, shape) for item in kept]
-        seen = set()
-        for number, item in enumerate(changes):
-            name = identity(item, shape)
+        for number, (name, item) in enumerate(self._identified(changes, shape, path)):
             rank = (self.overlay, self.entry, number)
-            if name is None:
-                keys = " and ".join(f"`{key}`" for key in shape.merge)
-                self._problem("invalid-overlay", f"an item of `{path[-1]}` needs {keys}, which identify the items", item, path)
-            elif name in seen:
-                self._problem("invalid-overlay", f"`{', '.join(name)}` stands twice in this list of `{path[-1]}`", item, path)
-            elif is_removal(item):
+            if is_removal(item):
                 kept = [old for old, other in zip(kept, names, strict=True) if other != name]
                 names = [other for other in names if other != name]
             elif name in names:
@@ -125,8 +119,21 @@ class Merge:
             else:
                 names.append(name)
                 kept.append(self(None, item, shape.items, (*path, len(kept))).with_rank(rank))
-            seen.add(name)
         return _list_of(base, patch).with_value(by_rank(kept))
+
+    def _identified(self, changes: list[MarkedTree], shape: Shape, path: Path) -> Iterator[tuple[tuple[str, ...], MarkedTree]]:
+        """The items of a patch by the values of their keys; one without keys and a second with the same are problems."""
+        seen = set()
+        for item in changes:
+            name = identity(item, shape)
+            if name is None:
+                keys = " and ".join(f"`{key}`" for key in shape.merge)
+                self._problem("invalid-overlay", f"an item of `{path[-1]}` needs {keys}, which identify the items", item, path)
+            elif name in seen:
+                self._problem("invalid-overlay", f"`{', '.join(name)}` stands twice in this list of `{path[-1]}`", item, path)
+            else:
+                seen.add(name)
+                yield name, item
 
     def _missing_container(self, item: MarkedTree, names: list[tuple[str, ...] | None], base: MarkedTree | None, path: Path) -> None:
         wanted = item.get("name")

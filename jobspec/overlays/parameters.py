@@ -23,25 +23,24 @@ def parameter_values(overlay: str, declared: MarkedTree | None, given: Mapping[s
 
     A mistake in a text is reported at the command line, where it stands; a missing value at the declaration in the *overlay*.
     """
-
-    def option(name: str) -> Mark:
-        return Mark(f"--set {overlay}.{name}={given[name]}", layer=overlay)
-
     declarations: dict[str, MarkedTree] = declared.value if declared else {}
+    options = {name: Mark(f"--set {overlay}.{name}={text}", layer=overlay) for name, text in given.items()}
+    problems = [_unknown(name, declarations, options[name]) for name in given if name not in declarations]
     found: dict[str, Any] = {}
-    problems = []
-    for name in (each for each in given if each not in declarations):
-        known = f"it has {', '.join(f'`{each}`' for each in declarations)}" if declarations else "it has none"
-        hint = closest(name, declarations) or known
-        problems.append(Diagnostic("unknown-parameter", f"the overlay has no parameter `{name}`", option(name), hint=hint))
     for name, declaration in declarations.items():
         try:
             found[name] = _value(name, declaration, given.get(name), overlay)
         except _Mistake as mistake:
-            mark = option(name) if name in given else declaration.place()
+            mark = options.get(name) or declaration.place()
             problems.append(Diagnostic(mistake.rule, mistake.message, mark, hint=mistake.hint, field=f"spec.parameters[{name}]"))
             found[name] = None
     return found, problems
+
+
+def _unknown(name: str, declarations: Mapping[str, MarkedTree], option: Mark) -> Diagnostic:
+    known = f"it has {', '.join(f'`{each}`' for each in declarations)}" if declarations else "it has none"
+    hint = closest(name, declarations) or known
+    return Diagnostic("unknown-parameter", f"the overlay has no parameter `{name}`", option, hint=hint)
 
 
 class _Mistake(Exception):
