@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 
+from jobspec import data
 from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.overlays.directives import APPEND, is_removal
 from jobspec.overlays.flags import text_after
@@ -87,8 +88,8 @@ def _appended(items: list[MarkedTree], shape: Shape | None, address: Path) -> It
 
 
 def _text(tree: MarkedTree) -> str:
-    data: Any = tree.data()
-    return json.dumps(data, sort_keys=True, ensure_ascii=False)
+    plain: Any = tree.data()
+    return json.dumps(plain, sort_keys=True, ensure_ascii=False)
 
 
 def conflicting(earlier: Sequence[Setting], later: Sequence[Setting]) -> Iterator[tuple[Setting, Setting]]:
@@ -127,8 +128,18 @@ def conflict(earlier: Setting, later: Setting, names: tuple[str, str]) -> Diagno
         message = f"`{second}` {_sets(later, what)} as a whole, of which `{first}` changes the inside"
     outer = min(earlier.address, later.address, key=len)
     field = spell(outer[:-1] if outer[-1] is _ONE_OF else outer)
-    hint = f"leave one of them out, or set `override: true` in `{second}`"
+    hint = "leave one of them out" + _way_to_override(earlier, later, names)
     return Diagnostic("overlay-conflict", f"{message} (in {earlier.mark})", later.mark, field=field, hint=hint)
+
+
+def _way_to_override(earlier: Setting, later: Setting, names: tuple[str, str]) -> str:
+    """How one of two overlays can override the other; an overlay that comes with jobspec cannot be edited."""
+    first, second = names
+    if later.mark.file != data.overlay_label(second):
+        return f", or set `override: true` in `{second}`"
+    if earlier.mark.file != data.overlay_label(first):
+        return f", or apply `{first}` after `{second}` and set `override: true` in it"
+    return ""
 
 
 def _sets(setting: Setting, name: str) -> str:

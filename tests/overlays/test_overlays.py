@@ -266,6 +266,20 @@ def test_an_overlay_that_is_shipped_is_shown_by_its_name() -> None:
     assert str(ROOT) not in result.stdout
 
 
+def test_the_way_out_of_a_conflict_edits_no_overlay_that_is_shipped(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(OVERLAY.format("mine") + "  pods: [{flags: {--backend: mpi}}]\n")
+    hints = {
+        ("gpu-nccl", str(path)): "leave one of them out, or set `override: true` in `mine`",
+        (str(path), "gpu-nccl"): "leave one of them out, or apply `mine` after `gpu-nccl` and set `override: true` in it",
+        ("gpu-nccl", "cpu"): "leave one of them out",
+    }
+    for (first, second), hint in hints.items():
+        sets = ("--set", "cpu.backend=gloo") if second == "cpu" else ()
+        result = jobspec("validate", "-", "--overlay", first, "--overlay", second, *sets, text=BASE)
+        assert f"    hint: {hint}" in result.stdout.splitlines()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
