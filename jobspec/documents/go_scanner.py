@@ -7,6 +7,8 @@ mark is text to it, wherever it stands but at the beginning.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from jobspec.documents.libyaml import CParser, MarkedYAMLError, events
 from jobspec.documents.syntax import QUESTION, SLASH, TAG
 
@@ -22,7 +24,7 @@ class Source:
     """The events of a text, of which some characters are hidden from libyaml behind others that the text does not have."""
 
     def __init__(self, text: str, *, is_later: bool) -> None:
-        unused = [character for character in map(chr, range(0xE000, 0xF900)) if character not in text][:3]
+        unused = islice((character for character in map(chr, range(0xE000, 0xF900)) if character not in text), 3)
         self._hidden = dict(zip((_BYTE_ORDER_MARK, ":", "\\"), unused, strict=False))
         self._text = self._without_marks(text, is_later=is_later)
         self._parser = CParser(self._text)

@@ -116,3 +116,12 @@ CParser = _extension.CParser
 CEmitter = _extension.CEmitter
 YAMLError = _error.YAMLError
 MarkedYAMLError = _error.MarkedYAMLError
+
+AliasEvent = events.AliasEvent
+DocumentStartEvent = events.DocumentStartEvent
+MappingEndEvent = events.MappingEndEvent
+MappingStartEvent = events.MappingStartEvent
+ScalarEvent = events.ScalarEvent
+SequenceEndEvent = events.SequenceEndEvent
+SequenceStartEvent = events.SequenceStartEvent
+StreamEndEvent = events.StreamEndEvent

@@ -9,7 +9,18 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents import scalars
 from jobspec.documents.document import Document, Node, Piece
-from jobspec.documents.libyaml import CParser, YAMLError, events
+from jobspec.documents.libyaml import (
+    AliasEvent,
+    CParser,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+    YAMLError,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +31,7 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Marks, Nodes
     from jobspec.documents.repeated_keys import Problem
 
-_READ_OTHERWISE = ("?", "!", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # where `go_scanner` has to look
+_READ_OTHERWISE = ("?", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # where `go_scanner` has to look, beside tags
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
 
 
@@ -68,12 +79,17 @@ def _read_piece(piece: Piece, index: int, documents: list[Document], problems: l
 
 def _events(piece: Piece) -> Callable[[], Any]:
     """A function that gives the parser's next event."""
-    if any(each in piece.text for each in _READ_OTHERWISE):
+    if any(each in piece.text for each in _READ_OTHERWISE) or ("!" in piece.text and _has_tag_before_comma(piece.text)):
         from jobspec.documents.go_scanner import Source
 
         return Source(piece.text, is_later=piece.first_line > 0).next
     next_event: Callable[[], Any] = CParser(piece.text).get_event
     return next_event
+
+
+def _has_tag_before_comma(text: str) -> bool:
+    """Whether a comma follows a `!` in the same word."""
+    return any("," in word.partition("!")[2] for word in text.split())
 
 
 def _mark(piece: Piece, start: Any) -> Mark:
@@ -131,8 +147,8 @@ class _Decoder:
         return [Diagnostic(rule, message, _mark(self.piece, mark), document=index, hint=hint) for rule, message, mark, hint in taken]
 
     def documents(self) -> Iterator[tuple[Any, Any]]:
-        while type(event := self.next()) is not events.StreamEndEvent:
-            if type(event) is events.DocumentStartEvent:
+        while type(event := self.next()) is not StreamEndEvent:
+            if type(event) is DocumentStartEvent:
                 _check_version(event)
                 self.anchors: dict[str, tuple[Any, Any, int] | None] = {}
                 self.decoded = 1
@@ -145,12 +161,12 @@ class _Decoder:
     def value(self, event: Any, depth: int) -> tuple[Any, Any]:
         self.decoded += 1
         kind = type(event)
-        if kind is events.ScalarEvent:
+        if kind is ScalarEvent:
             value = _scalar(event)
             if event.anchor:
                 self.anchors[event.anchor] = value, event, 1
             return value, event
-        if kind is events.AliasEvent:
+        if kind is AliasEvent:
             return self.alias(event)
         if depth == MAX_DEPTH:
             raise _Failure("too-deep", f"more than {MAX_DEPTH} levels of nesting", event.start_mark)
@@ -158,49 +174,44 @@ class _Decoder:
         before = self.decoded
         if event.anchor:
             self.anchors[event.anchor] = None
-        value, node = self.mapping(event, depth) if kind is events.MappingStartEvent else self.sequence(event, depth)
+        value, node = self.mapping(event, depth) if kind is MappingStartEvent else self.sequence(event, depth)
         if event.anchor:
             self.anchors[event.anchor] = value, node, self.decoded - before + 1
         return value, node
 
     def sequence(self, start: Any, depth: int) -> tuple[list[Any], Node]:
-        values = []
+        values: list[Any] = []
         nodes = []
-        while type(event := self.next()) is not events.SequenceEndEvent:
-            value, node = self.inner(event, depth)
+        while type(event := self.next()) is not SequenceEndEvent:
+            node = event
+            if (value := _surely_text(event)) is None:
+                value, node = self.value(event, depth + 1)
+            else:
+                self.decoded += 1
             values.append(value)
             nodes.append(node)
         return values, Node(start, nodes)
 
-    def inner(self, event: Any, depth: int) -> tuple[Any, Any]:
-        """The value inside a mapping or list; most are text, and need no further look."""
-        text = _surely_text(event)
-        if text is None:
-            return self.value(event, depth + 1)
-        self.decoded += 1
-        return text, event
-
     def mapping(self, start: Any, depth: int) -> tuple[dict[str, Any], Node]:
         data: dict[str, Any] = {}
         nodes: Nodes = {}
-        while type(event := self.next()) is not events.MappingEndEvent:
-            key = _surely_text(event)
-            if key is not None:
-                self.decoded += 1
-            elif _is_merge(event):
-                self.merge(event, depth, data, nodes)
-                continue
-            else:
+        while type(event := self.next()) is not MappingEndEvent:
+            if (key := _surely_text(event)) is None:
+                if _is_merge(event):
+                    self.merge(event, depth, data, nodes)
+                    continue
                 key = self.key(event, depth)
-            value, node = self.inner(self.next(), depth)
-            self.put(key, event, value, node, data, nodes)
+            else:
+                self.decoded += 1
+            node = self.next()
+            if (value := _surely_text(node)) is None:
+                value, node = self.value(node, depth + 1)
+            else:
+                self.decoded += 1
+            if key not in data or self.overrides(key, event, nodes[key][0]):
+                data[key] = value
+                nodes[key] = event, node
         return data, Node(start, nodes)
-
-    def put(self, key: str, event: Any, value: Any, node: Any, data: dict[str, Any], nodes: Nodes) -> None:
-        if key in data and not self.overrides(key, event, nodes[key][0]):
-            return
-        data[key] = value
-        nodes[key] = event, node
 
     def overrides(self, key: str, event: Any, first: Any) -> bool:
         """Whether a key that is there already is replaced; else it is a problem."""
@@ -216,12 +227,12 @@ class _Decoder:
         return _mark(self.piece, event.start_mark).line
 
     def key(self, event: Any, depth: int) -> str:
-        if type(event) is not events.ScalarEvent:
+        if type(event) is not ScalarEvent:
             _, node = self.value(event, depth + 1)
-            if type(node) is not events.ScalarEvent:
+            if type(node) is not ScalarEvent:
                 from jobspec.documents.syntax import TEMPLATE_HINT
 
-                hint = TEMPLATE_HINT if type(event) is events.MappingStartEvent and event.flow_style else "write the key as text"
+                hint = TEMPLATE_HINT if type(event) is MappingStartEvent and event.flow_style else "write the key as text"
                 raise _Failure("unsupported-value", "a key cannot be a mapping or list", event.start_mark, hint)
             return _key(node, event)
         self.decoded += 1
@@ -237,7 +248,7 @@ class _Decoder:
         self.has_merges = True
         event = self.next()
         value, node = self.value(event, depth + 1)
-        listed = type(event) is events.SequenceStartEvent  # an alias of a list will not do
+        listed = type(event) is SequenceStartEvent  # an alias of a list will not do
         values, parts = (value, node.children) if listed else ([value], [node])
         if not all(isinstance(value, dict) for value in values):
             raise _Failure("yaml-syntax", "the merge key `<<` takes a mapping or a list of mappings", key.start_mark)
@@ -264,16 +275,15 @@ def _allowed_alias_ratio(decoded: int) -> float:
     return 0.99 - 0.89 * (min(max(decoded, low), high) - low) / (high - low)
 
 
-def _surely_text(event: Any) -> str | None:
-    """The text of a scalar that is nothing else, by its quotes or by how it begins; None where more has to be looked at."""
-    if type(event) is not events.ScalarEvent or event.tag or event.anchor:
-        return None
-    text: str = event.value
-    return text if not event.implicit[0] or text[:1] in scalars.TEXT_BEGINS_WITH else None
+def _surely_text(event: Any) -> Any:
+    """The text of a scalar that begins as nothing but text does, with or without quotes; None for all else."""
+    if type(event) is ScalarEvent and event.value[:1] in scalars.TEXT_BEGINS_WITH and not event.tag and not event.anchor:
+        return event.value
+    return None
 
 
 def _is_merge(event: Any) -> bool:
-    return type(event) is events.ScalarEvent and event.value == "<<" and (event.implicit[0] or event.tag == "tag:yaml.org,2002:merge")
+    return type(event) is ScalarEvent and event.value == "<<" and (event.implicit[0] or event.tag == "tag:yaml.org,2002:merge")
 
 
 def _check_version(start: Any) -> None:
