@@ -1,8 +1,9 @@
-r"""Events as go-yaml's scanner finds them, where libyaml's, which descends from the same code, reads a text in another way.
+r"""Events of texts that libyaml, whose parser PyYAML uses, reads otherwise than go-yaml.
 
-Inside `[...]` and `{...}`, a `?` ends plain text for go-yaml, and nothing can follow it then; a `:` right before `,`, `]` or `}` belongs
-to the text; a `,` right after a tag belongs to the tag. In double quotes, go-yaml knows `\'` and does not know `\/`. A byte order
-mark is text to it, wherever it stands but at the beginning.
+Follows `yaml_parser_scan_plain_scalar`, `yaml_parser_scan_tag` and `yaml_parser_scan_flow_scalar`, go.yaml.in/yaml/v2 scannerc.go,
+v2.4.4. Inside `[...]` and `{...}`, go-yaml ends plain text at a `?`, which is an error then; a `:` right before `,`, `]` or `}` belongs
+to the text; a `,` right after a tag belongs to the tag. In double quotes it knows `\'` and not `\/`. A byte order mark is text
+everywhere but at the beginning.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _MOST_CHANGES = 100  # of a text, each at the cost of reading it again
 
 
 class Source:
-    """The events of a text, of which some characters are hidden from libyaml behind others that the text does not have."""
+    """The events of a text in which characters that libyaml stumbles over are replaced, until it has read them."""
 
     def __init__(self, text: str, *, is_later: bool) -> None:
         unused = islice((character for character in map(chr, range(0xE000, 0xF900)) if character not in text), 3)
@@ -44,7 +45,7 @@ class Source:
             return self._checked(event)
 
     def _without_marks(self, text: str, *, is_later: bool) -> str:
-        """The text with its byte order marks hidden, but for one with which a document begins."""
+        """The text with its byte order marks replaced, but for one at the start of a document."""
         if _BYTE_ORDER_MARK not in self._hidden:
             return text
         start, _, rest = text.partition("\n")
@@ -52,7 +53,7 @@ class Source:
         return text[:kept] + text[kept:].replace(_BYTE_ORDER_MARK, self._hidden[_BYTE_ORDER_MARK])
 
     def _hide(self, error: Any) -> None:
-        """Hide the character that an error is about, and read on from there; raise the error where go-yaml has it, too."""
+        """Replace the character that an error is about and read on; raises the error where go-yaml has it, too."""
         at = error.problem_mark.index if error.problem_mark else 0
         two = self._text[at : at + 2]
         reads_on = (error.problem == "found unexpected ':'" and two in (":,", ":]", ":}")) or (
@@ -79,7 +80,7 @@ class Source:
         return event
 
     def _check(self, scalar: Any) -> None:
-        """Refuse a scalar that go-yaml does not take, or takes for something else."""
+        """Raise an error for a scalar that go-yaml refuses or reads as something else."""
         start, end = scalar.start_mark.index, scalar.end_mark.index
         problem = ""
         if scalar.style == '"' and _has_escaped_slash(self._text[start:end]):

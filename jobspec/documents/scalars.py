@@ -1,7 +1,7 @@
-"""What a YAML scalar means to a Kubernetes API server, and how to write one that nobody misreads.
+"""The value of a YAML scalar in Kubernetes, and which texts can be written without quotes.
 
-The server decodes with sigs.k8s.io/yaml over go-yaml v2 and then through JSON; `resolve` follows `resolve.go` of
-go.yaml.in/yaml v2.4.4 and Go's number parsing.
+Follows `resolve`, go.yaml.in/yaml/v2 resolve.go, v2.4.4, and `convertToJSONableObject`, sigs.k8s.io/yaml v1.6: values and keys pass
+through JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WORDS: Final[dict[str, Scalar]] = {
 }
 _STARTS_NUMBER: Final = frozenset("+-.0123456789")
 
-#: Letters and the like that only text begins with, no number and none of the words above.
+#: Characters that only text begins with, no number and none of the words above.
 TEXT_BEGINS_WITH: Final = frozenset("abcdeghijklmpqrsuvwxzABCDEGHIJKLMPQRSUVWXZ/_$(")
 _BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
 _DIGITS: Final = {2: frozenset("01"), 8: frozenset("01234567"), 10: frozenset("0123456789"), 16: frozenset("0123456789abcdefABCDEF")}
@@ -46,12 +46,12 @@ _MIN_INT64: Final = -(2**63)
 
 
 def resolve(text: str) -> Scalar:
-    """The value of a plain scalar without a tag, as it arrives in the server's JSON: `1.0` and `1e3` are integers there."""
+    """The JSON value of a plain scalar without a tag: `1.0` and `1e3` are integers."""
     return _through_json(native(text))
 
 
 def resolve_tagged(text: str, tag: str) -> Scalar:
-    """The value of a scalar under a *tag*; raises ValueError where the text is not of that type."""
+    """The JSON value of a scalar with a *tag*; raises ValueError where the text is not of that type."""
     if tag == BINARY:
         return _binary(text)
     if tag not in _TYPES:
@@ -78,7 +78,7 @@ def key_text(text: str) -> str | None:
 
 
 def is_timestamp(text: str) -> bool:
-    """Whether go-yaml takes the text for a point in time; without a tag it stays text all the same."""
+    """Whether the text is a timestamp to go-yaml, which matters only with the tag `!!timestamp`."""
     import re
     from datetime import datetime
 
@@ -95,7 +95,7 @@ def is_timestamp(text: str) -> bool:
 
 
 def native(text: str) -> Scalar:
-    """The value that go-yaml itself gives a plain scalar: an integer may take 64 bits without a sign, `1.0` is a float."""
+    """The value of a plain scalar in Go, before JSON: integers up to 2^64-1, and `1.0` is a float."""
     if text in WORDS:
         return WORDS[text]
     if text[0] not in _STARTS_NUMBER:
@@ -111,7 +111,7 @@ def native(text: str) -> Scalar:
 
 
 def _through_json(value: Scalar) -> Scalar:
-    """A number is written to JSON and read back: where it is written without a fraction and fits 64 bits, as an integer."""
+    """A number after it was written to JSON and read back: an integer where it has no fraction and fits 64 bits."""
     if isinstance(value, int):  # a boolean, too
         return value if value <= _MAX_INT64 else float(value)
     if not isinstance(value, float) or not value.is_integer() or abs(value) >= 1e21:
@@ -188,7 +188,7 @@ _RESERVED: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false
 
 
 def is_plain(text: str) -> bool:
-    """Whether *text* may stand without quotes: a string to every YAML 1.1 and 1.2 reader, and nothing that looks otherwise."""
+    """Whether *text* can be written without quotes: every YAML 1.1 and 1.2 reader takes it for text, and so do people."""
     if not text or text[0] not in _PLAIN_START or text[-1] in " :" or not _PLAIN.issuperset(text):
         return False
     if ": " in text or " #" in text or text.startswith(("- ", "---", "...")) or text == "-":

@@ -1,4 +1,4 @@
-"""What libyaml's parser complains about, in the words of somebody who writes manifests."""
+"""Messages and hints for libyaml's syntax errors, in terms of what the user wrote."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _FROM_THE_START = frozenset(sentence for sentence, _ in _SENTENCES.values() if "
 
 
 class Start:
-    """A place in a text, counted from 0 as the parser's own marks are."""
+    """A place in a text, with line and column from 0 like the parser's own marks."""
 
     __slots__ = ("column", "line")
 
@@ -67,7 +67,7 @@ class Start:
 
 
 def complaint(error: Exception, text: str) -> tuple[Any, str, str]:
-    """Where a *text* is no YAML, what is wrong there, and what may help."""
+    """Mark, message and hint for a parser's *error* in a *text*."""
     if isinstance(error, MarkedYAMLError):
         problem = str(error.problem)
         begins = _SENTENCES.get(problem, ("", ""))[0] in _FROM_THE_START and error.context_mark

@@ -16,7 +16,7 @@ _WIDTH = 2**30  # never fold a line
 
 
 def write(documents: Iterable[Any]) -> str:
-    """Each document's data as block YAML, with `---` between documents, in the order in which mappings hold their keys.
+    """The *documents*' data as block YAML with `---` between them; keys keep their order.
 
     Every scalar reads back as the same type and value under the YAML 1.1 rules of Kubernetes and under YAML 1.2.
     """
@@ -67,5 +67,5 @@ def _text(text: str, *, as_key: bool = False) -> Any:
 
 
 def _is_block(text: str) -> bool:
-    """Whether several lines may stand as they are below a `|`: no blanks at either end that get lost, nothing that cannot be seen."""
+    """Whether text of several lines can be written below a `|` without losing blanks at its ends or hiding unprintable characters."""
     return "\n" in text and text[0] not in " \n" and all(line.isprintable() and not line.endswith(" ") for line in text.split("\n"))
