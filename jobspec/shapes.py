@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _PLAIN: dict[str, type] = {"string": str, "boolean": bool}
-_LIMITS = frozenset(("format", "pattern", "enum", "minLength", "maxLength"))  # of what has a plain type
+_LIMITS = frozenset(("format", "pattern", "enum", "minLength", "maxLength", "conditions", "branches", "rules"))  # of what has a plain type
 _SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
 
 
@@ -33,8 +33,12 @@ class Shape:
     __slots__ = (
         "_raw",
         "_table",
-        "atomic",
+        "branches",
+        "combined",
+        "conditions",
         "default",
+        "embedded",
+        "embeds",
         "enum",
         "fields",
         "format",
@@ -54,10 +58,11 @@ class Shape:
         "parsed",
         "pattern",
         "plain",
-        "replicas",
         "required",
-        "ruled",
+        "ruled_on_create",
+        "ruled_on_update",
         "rules",
+        "scale",
         "type",
         "unique",
         "unset",
@@ -93,6 +98,7 @@ class Shape:
         if self.type in _PLAIN and not raw.keys() & _LIMITS:
             self.plain = _PLAIN[self.type]
         self.required: list[str] = raw.get("required", [])
+        """The required fields without a default."""
         self.format: str = raw.get("format", "")
         self.pattern: str = raw.get("pattern", "")
         self.enum: list[Any] = raw.get("enum", [])
@@ -107,8 +113,6 @@ class Shape:
         """The list-map keys that the server enforces."""
         self.unique: bool = raw.get("unique", False)
         """A set: no item twice."""
-        self.atomic: bool = raw.get("atomic", False)
-        """An object that an update replaces as a whole, so that nothing in it is told to be what was there before."""
         self.merge: list[str] = raw.get("merge", [])
         """The keys that overlays merge the list's items by."""
         self.unset: str = raw.get("unset", "")
@@ -125,14 +129,28 @@ class Shape:
         """Of a kind without the status subresource: `status` is a field like others."""
         self.meta: bool = raw.get("meta", False)
         """The object's own metadata, which has rules of its own."""
-        self.replicas: list[str] = raw.get("replicas", [])
-        """Of a kind with the scale subresource: the path of its number of replicas."""
+        self.scale: dict[str, list[str]] = {"specReplicasPath": raw["replicas"]} if "replicas" in raw else raw.get("scale", {})
+        """The paths that the scale subresource reads, under their names in a CRD; of our own kinds, the one that requests can set."""
         self.rules: list[dict[str, Any]] = raw.get("rules", [])
         """CEL rules on the value, as a CRD has them: `rule`, `message` and so on."""
-        self.ruled: int = raw.get("ruled", 0)
-        """Whether rules hold here or below: 2 on every request, 1 on an update alone, 0 none."""
+        self.ruled_on_create: bool = raw.get("ruled", 0) > 1
+        """Whether a rule that looks at new objects stands here or below."""
+        self.ruled_on_update: bool = raw.get("ruled", 0) > 0
+        """Whether any rule stands here or below; one that compares with the stored object looks at updates alone."""
         self.parsed: bool = raw.get("parsed", False)
         """Whether a quantity, a time or a number that can be a name stands here or below: what operators read as Go does."""
+        self.conditions: dict[str, Any] = raw.get("conditions", {})
+        """Limits, formats and choices that the attributes above cannot say, under their names in a CRD; our own kinds have none."""
+        self.branches: dict[str, list[tuple[Shape, str]]] = {}
+        """The shapes under `anyOf`, `oneOf`, `allOf` and `not`, each with its text; of our own kinds, none."""
+        if "branches" in raw:
+            self.branches = {word: [(self._table[index], text) for index, text in inner] for word, inner in raw["branches"].items()}
+        self.combined: bool = raw.get("combined", False)
+        """Whether branches stand here or below."""
+        self.embedded: bool = raw.get("embedded", False)
+        """The value is an object with a kind and metadata of its own."""
+        self.embeds: bool = raw.get("embeds", False)
+        """Whether such objects stand here or below."""
 
     def at(self, path: Path) -> Shape | None:
         """The shape of the value at *path*, None where the schema knows no such place."""
@@ -163,8 +181,16 @@ def load(api_version: str, kind: str, target: Target) -> Shape | None:
     return _loaded[name]
 
 
-def link(table: list[dict[str, Any]]) -> Shape:
-    """The first shape of a compiled table, whose shapes name others by their index."""
+def load_metadata(target: Target) -> Shape:
+    """The shape of an object's metadata, which is that of any kind."""
+    claim = load("v1", "PersistentVolumeClaim", target)
+    metadata = claim and claim.at(("metadata",))
+    assert metadata
+    return metadata
+
+
+def link(table: Sequence[dict[str, Any] | Shape]) -> Shape:
+    """The first shape of a compiled table, whose shapes name others by their index; shapes of other tables stay as they are."""
     shapes: list[Shape] = []
-    shapes += [Shape(raw, shapes) for raw in table]
+    shapes += [raw if isinstance(raw, Shape) else Shape(raw, shapes) for raw in table]
     return shapes[0]

@@ -10,7 +10,6 @@ from jobspec import shapes
 from jobspec.admission.rule import Finding
 from jobspec.diagnostics import Diagnostic, Key
 from jobspec.validation.formats import is_parsed_quantity, is_time
-from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,6 +85,8 @@ def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Finding
 
 def _unreadable(value: Any, shape: Shape) -> str:
     """What Go cannot read a scalar as, and why; empty where it can."""
+    if isinstance(value, list) and shape.format == "date-time":
+        return "a list as a time; only the API server lets it pass"
     if isinstance(value, str) and shape.format == "quantity" and not is_parsed_quantity(value):
         return f"the quantity `{value}`, whose exponent is no integer that it can hold"
     if isinstance(value, str) and shape.format == "date-time" and not is_time(value):
@@ -99,8 +100,12 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
     if value is None or shape is None:
         return
     if shape.type not in _TYPES or not isinstance(value, _TYPES[shape.type]) or (isinstance(value, bool) and shape.type != "boolean"):
+        from jobspec.validation.wording import describe
+
         yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
     elif not _fits(value, shape):
+        from jobspec.validation.wording import describe
+
         yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read {describe(value)} there")
     else:
         for inner, child, inner_path in _inside(value, shape, path):

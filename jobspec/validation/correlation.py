@@ -1,8 +1,12 @@
-"""Two states of one object: what in the one was what in the other, and whether it is the same."""
+"""Two states of one object: which value was what before, and whether it stayed the same.
+
+Follows `CorrelatedObject`, k8s.io/apiserver pkg/cel/common, 0.36: items of list maps are known by their keys, items of other lists by
+nothing; `CachedDeepEqual` compares sets and other lists in their order. Where rules compare two states themselves, a set or a list map
+equals any other order of it.
+"""
 
 from __future__ import annotations
 
-from jobspec.cel_rules import same
 from jobspec.diagnostics import Key
 
 TYPE_CHECKING = False
@@ -12,58 +16,117 @@ if TYPE_CHECKING:
 
     from jobspec.shapes import Shape
 
+_UNEQUAL = float("nan")
 
-def inside(value: Any, old: Any, shape: Shape) -> Iterator[tuple[str | int, Shape, Any, Any]]:
-    """What is inside a value: the step, its shape, the value, and what was there before, None where nothing can be told to be that."""
+
+class Correlated:
+    """A value, completed by its defaults, that has a counterpart in the stored object."""
+
+    __slots__ = ("_is_same", "old", "shape", "value")
+
+    def __init__(self, value: Any, old: Any, shape: Shape, *, is_same: bool | None = None) -> None:
+        self.value = value
+        self.old = old
+        self.shape = shape
+        self._is_same = is_same
+
+    def inside(self, step: str | int) -> Correlated | None:
+        """The correlated value at a step further in; None where nothing is known to be its counterpart."""
+        return self._item(step) if isinstance(step, int) else self._field(step)
+
+    def is_same(self) -> bool:
+        """Whether the value is what it was before."""
+        if self._is_same is None:
+            self._is_same = self._compare()
+        return self._is_same
+
+    def _field(self, name: str) -> Correlated | None:
+        if not isinstance(self.value, dict) or not isinstance(self.old, dict) or name not in self.value or name not in self.old:
+            return None
+        child = child_of(self.shape, name)
+        return None if child is None else Correlated(self.value[name], self.old[name], child)
+
+    def _item(self, index: int) -> Correlated | None:
+        items = self.shape.items
+        if items is None or not isinstance(self.value, list) or not isinstance(self.old, list):
+            return None
+        before = _counterpart(self.value[index], self.old, self.shape)
+        return None if before is None else Correlated(self.value[index], before, items)
+
+    def _compare(self) -> bool:
+        if isinstance(self.value, dict) and isinstance(self.old, dict):
+            return len(self.value) == len(self.old) and all(self._is_same_at(name) for name in self.value)
+        if isinstance(self.value, list) and isinstance(self.old, list) and self.shape.keys:
+            return len(self.value) == len(self.old) and all(map(self._is_same_at, range(len(self.value))))
+        return deep_equal(self.value, self.old)
+
+    def _is_same_at(self, step: str | int) -> bool:
+        inner = self.inside(step)
+        return inner is not None and inner.is_same()
+
+
+def correlated(value: dict[str, Any], old: dict[str, Any], shape: Shape) -> Correlated:
+    """A whole object and the stored one, which is never the same: the server itself has written to its metadata."""
+    return Correlated(value, old, shape, is_same=False)
+
+
+def child_of(shape: Shape, name: str) -> Shape | None:
+    """The shape of a field or of a map's values; None where the schema has none."""
+    child = shape.fields.get(name) if shape.fields is not None else shape.values
+    return None if child is None or child.type == "bare" else child
+
+
+def children(value: Any, shape: Shape) -> Iterator[tuple[str | int, Shape, Any]]:
+    """What is inside a value, as far as the schema describes it: the step, its shape and the value."""
     if isinstance(value, dict):
-        stored = old if isinstance(old, dict) and not shape.atomic else {}
         for name, inner in value.items():
-            if shape.fields is not None:
-                yield name, shape.fields[name], inner, stored.get(name)
-            elif shape.values is not None:
-                yield Key(name), shape.values, inner, stored.get(name)
+            child = child_of(shape, name)
+            if child is not None:
+                yield name if shape.fields is not None else Key(name), child, inner
     elif isinstance(value, list) and shape.items is not None:
-        by_key = {key_of(item, shape): item for item in old} if shape.keys and isinstance(old, list) else {}
         for index, item in enumerate(value):
-            yield index, shape.items, item, None if key_is_missing(item, shape) else by_key.get(key_of(item, shape))
+            yield index, shape.items, item
 
 
-def is_same(value: Any, old: Any, shape: Shape) -> bool:
-    """Whether two filled values are equal to a server."""
-    return same(comparable(value, shape), comparable(old, shape))
+def aligned(old: Any, value: Any, shape: Shape | None) -> Any:
+    """The old value with its list maps and sets in the order of the new one's, since to rules two orders of one set are equal."""
+    if shape is None:
+        return old
+    if isinstance(old, dict) and isinstance(value, dict):
+        return {name: aligned(inner, value.get(name), child_of(shape, name)) for name, inner in old.items()}
+    if not isinstance(old, list) or not isinstance(value, list) or shape.items is None:
+        return old
+    if shape.keys and any(_keys(item, shape) is None for item in (*old, *value)):
+        return [_UNEQUAL]  # without their keys, items are equal to nothing
+    if len(old) != len(value) or not (shape.keys or shape.unique):
+        return old
+    found = [_match(item, old, shape) for item in value]
+    return old if None in found else [aligned(each, item, shape.items) for each, item in zip(found, value, strict=True)]
 
 
-def comparable(value: Any, shape: Shape) -> Any:
-    """A filled value such that two are equal where CEL says so: without an order in list maps and sets, times as moments."""
-    if isinstance(value, dict):
-        children = shape.fields
-        if children is not None:
-            return {name: comparable(inner, children[name]) for name, inner in value.items()}
-        values = shape.values
-        return {name: comparable(inner, values) for name, inner in value.items()} if values is not None else value
-    if isinstance(value, list) and shape.items is not None:
-        if any(key_is_missing(item, shape) for item in value):
-            return object()  # equal to nothing, itself read again included
-        items = [comparable(item, shape.items) for item in value]
-        return sorted(items, key=lambda item: key_of(item, shape)) if shape.keys or shape.unique else items
-    return moment(value) if shape.format == "date-time" else value
+def _match(item: Any, old: list[Any], shape: Shape) -> Any:
+    return _counterpart(item, old, shape) if shape.keys else next((each for each in old if deep_equal(each, item)), None)
 
 
-def key_of(item: Any, shape: Shape) -> str:
-    """What tells a filled item of a list map apart, or an item of a set: the values of its keys, or all of it."""
-    return repr([item.get(key) for key in shape.keys] if shape.keys and isinstance(item, dict) else item)
+def _counterpart(item: Any, old: list[Any], shape: Shape) -> Any:
+    """The item of a stored list map that has the same keys; None where nothing is known to be that."""
+    wanted = _keys(item, shape)
+    return None if wanted is None else next((each for each in old if _keys(each, shape) == wanted), None)
 
 
-def key_is_missing(item: Any, shape: Shape) -> bool:
-    """Whether nobody can tell what an item of a list map was before."""
-    return bool(shape.keys) and (not isinstance(item, dict) or any(item.get(key) is None for key in shape.keys))
+def _keys(item: Any, shape: Shape) -> list[tuple[type, Any]] | None:
+    """The values of an item's keys, each with its type; None where the list is no map, or a key is missing."""
+    if not shape.keys or not isinstance(item, dict) or any(item.get(key) is None for key in shape.keys):
+        return None
+    return [(type(item[key]), item[key]) for key in shape.keys]
 
 
-def moment(time: Any) -> Any:
-    """An RFC 3339 time as a moment, whatever its zone; anything else as it is."""
-    from datetime import datetime
-
-    try:
-        return datetime.fromisoformat(time).timestamp()
-    except (TypeError, ValueError):
-        return time
+def deep_equal(one: Any, other: Any) -> bool:
+    """Whether two values are equal in type and content, as Go's `reflect.DeepEqual` has it."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(deep_equal(value, other[key]) for key, value in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(deep_equal, one, other))
+    return bool(one == other)

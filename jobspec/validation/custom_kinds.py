@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.reader import read
+from jobspec.shapes import load_metadata
 from jobspec.targets import KINDS
-from jobspec.validation.given.custom import CustomKind
+from jobspec.validation.compiling import root_shape
+from jobspec.validation.crds.decode import decoded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any, Literal
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.shapes import Shape
     from jobspec.targets import Target
     from jobspec.validation.json_schemas import JSONSchema
 
@@ -46,6 +50,19 @@ class UnreadFile:
     def may_define(self, group: str, kind: str) -> bool:
         """Whether the kind's names stand in the file at all."""
         return group in self.text and kind in self.text
+
+
+class CustomKind:
+    """A custom kind in one version, as its CRD has it."""
+
+    __slots__ = ("covers", "namespaced", "shape")
+
+    def __init__(self, version: dict[str, Any], target: Target, *, namespaced: bool) -> None:
+        self.namespaced = namespaced
+        self.shape: Shape = root_shape(
+            decoded(version["schema"]["openAPIV3Schema"]), load_metadata(target), subresources=version.get("subresources") or {}
+        )
+        self.covers: Literal["valid"] = "valid"
 
 
 class CustomKinds:

@@ -1,7 +1,8 @@
-"""Tell lost indentation from any other YAML mistake.
+"""Tell lost indentation from any other mistake.
 
-A manifest copied from a page often arrives with its nesting flattened. YAML then fails somewhere below, far from the
-cause; the lines themselves still show it: a key without a value, and right below, as deep, a key that belongs inside.
+A manifest copied from a page often arrives with its nesting flattened: a key without a value, and below, as deep, a key that belongs
+inside. Where YAML can still be read, the walk finds unknown fields; where not, YAML fails somewhere below, far from the cause, and the
+lines themselves show it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,51 @@ import itertools
 
 from jobspec import shapes
 from jobspec.diagnostics import Diagnostic, Mark
-from jobspec.validation.wording import LOST_HINT, lost_message
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     from jobspec.shapes import Shape
     from jobspec.targets import Target
+
+_HINT = "indent it, and what follows it, below that key; the indentation of the file seems to be lost"
+
+
+def lost_parent(found: Sequence[Problem], data: Any, root: Shape) -> Problem | None:
+    """The first of the walk's problems that lost indentation explains, told as that; None where it explains none."""
+    empty: dict[int, list[str]] = {}  # the keys without a value, by the mapping around them
+    for problem in found:
+        if problem.rule in ("unknown-field", "wrong-type") and problem.path and isinstance(problem.path[-1], str):
+            name, around = str(problem.path[-1]), _value_at(data, problem.path[:-1])
+            if id(around) not in empty:
+                empty[id(around)] = [key for key, value in around.items() if value is None]
+            parent = empty[id(around)] and _parent_above(name, around, empty[id(around)], root.at(problem.path[:-1]), problem.rule)
+            if parent:
+                return Problem("wrong-indentation", problem.path, _message(name, parent), _HINT, at_key=True)
+    return None
+
+
+def _value_at(data: Any, path: Sequence[str | int]) -> Any:
+    for step in path:
+        data = data[step if isinstance(step, int) else str(step)]
+    return data
+
+
+def _parent_above(name: str, data: dict[str, Any], empty: list[str], shape: Shape | None, rule: str) -> str:
+    """The last empty key above *name* of which *name* is a field, so that it should stand inside; empty where there is none."""
+    if shape is None or (rule == "wrong-type") != (shape.fields is None):
+        return ""
+    children = {key: shape.values if shape.fields is None else shape.fields.get(key) for key in empty}
+    parents = [key for key, child in children.items() if child and child.fields and name in child.fields]
+    order = list(data) if parents else []
+    return next((key for key in reversed(parents) if order.index(key) < order.index(name)), "")
+
+
+def _message(name: str, parent: str) -> str:
+    return f"`{name}` stands beside `{parent}:`, which is empty, and belongs inside it"
 
 
 class _Line:
@@ -64,8 +104,8 @@ def _first_lost(lines: list[_Line], root: Shape, problem: Diagnostic) -> Diagnos
         if below.key in inner.fields and not _child(around, below.key, fields_only=True):
             start = below.indent + 1
             mark = Mark(problem.mark.file, below.number, start, below.number, start + len(below.key), problem.mark.layer)
-            message = lost_message(below.key, line.key)
-            return Diagnostic("wrong-indentation", message, mark, field=below.key, document=problem.document, hint=LOST_HINT)
+            message = _message(below.key, line.key)
+            return Diagnostic("wrong-indentation", message, mark, field=below.key, document=problem.document, hint=_HINT)
     return None
 
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from jobspec import kinds
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.validation import metadata
-from jobspec.validation.structural import Problem
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def _filled(template: str, document: Document) -> str:
 def _metadata_problems(meta: dict[str, Any], kind: Kind | None) -> Iterator[Problem]:
     """What every server checks about metadata; a *kind* that jobspec does not know is a custom resource."""
     if kind is None:
-        return metadata.problems(meta, names="subdomain", builtin=False)
-    return metadata.problems(meta, names=kind.names, builtin=kind.is_builtin, namespaced=kind.namespaced)
+        return metadata.metadata_problems(meta, names="subdomain", builtin=False)
+    return metadata.metadata_problems(meta, names=kind.names, builtin=kind.is_builtin, namespaced=kind.namespaced)
 
 
 class JSONSchema:

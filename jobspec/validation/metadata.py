@@ -6,7 +6,7 @@ Follows `ValidateObjectMeta`, k8s.io/apimachinery pkg/api/validation, 1.36, and 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.structural import Problem
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ MAX_PREFIX = 58  # of `generateName`; the server cuts it and adds five character
 _METADATA: Path = ("metadata",)
 
 
-def problems(metadata: dict[str, Any], *, names: str, builtin: bool, namespaced: bool = True) -> Iterator[Problem]:
+def metadata_problems(metadata: dict[str, Any], *, names: str, builtin: bool, namespaced: bool = True) -> Iterator[Problem]:
     """What is wrong with names, labels, annotations, finalizers and owners; values of a wrong type are skipped.
 
     *names* is the rule for names of the kind, as in `jobspec.kinds`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec import shapes
 from jobspec.targets import KINDS, RELEASES
 from jobspec.validation import structural
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,19 +14,18 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.shapes import Shape
     from jobspec.targets import Target
-    from jobspec.validation.structural import Problem
 
 _ABOUT_VALUES = ("wrong-type", "unsupported-choice", "wrong-size", "out-of-range", "wrong-format")
 
 
-def told(problems: list[Problem], data: Any, kind: tuple[str, str], target: Target) -> list[Problem]:
+def with_releases(problems: list[Problem], data: Any, kind: tuple[str, str], target: Target) -> list[Problem]:
     """The problems, those that another release of the kind's operator would not have with that in their words."""
     component = KINDS[kind]
     others = [release for release in RELEASES[component] if release != target[component]]
-    return [_told(problem, data, kind, others, target) for problem in problems] if others else problems
+    return [_with_releases(problem, data, kind, others, target) for problem in problems] if others else problems
 
 
-def _told(problem: Problem, data: Any, kind: tuple[str, str], others: list[str], target: Target) -> Problem:
+def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: list[str], target: Target) -> Problem:
     if problem.rule != "unknown-field" and problem.rule not in _ABOUT_VALUES:
         return problem
     component = KINDS[kind]
@@ -33,11 +33,11 @@ def _told(problem: Problem, data: Any, kind: tuple[str, str], others: list[str],
     if problem.rule == "unknown-field":
         return _other_field(problem, known, kind, target) if known else problem
     value = _value_at(data, problem.path)
-    taking = [release for release, shape in known.items() if not structural.problems_at(value, shape, problem.path)]
+    taking = [release for release, shape in known.items() if not structural.schema_problems_at(value, shape, problem.path)]
     if not taking or problem.hint:
         return problem
     hint = f"{component} {_spell(taking, others)} {'takes' if len(taking) == 1 else 'take'} it; the target is {target[component]}"
-    return structural.Problem(problem.rule, problem.path, problem.message, hint, at_key=problem.at_key)
+    return Problem(problem.rule, problem.path, problem.message, hint, at_key=problem.at_key)
 
 
 def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str], target: Target) -> Problem:
@@ -55,7 +55,7 @@ def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str
         first = next(iter(known))
         message = f"{name} came with {component} {first}, and the target is {target[component]}"
         hint = f"leave it out, or say `--target {component}={first}`"
-    return structural.Problem(problem.rule, problem.path, message, hint, at_key=problem.at_key)
+    return Problem(problem.rule, problem.path, message, hint, at_key=problem.at_key)
 
 
 def _shape(path: Path, kind: tuple[str, str], target: Target) -> Shape | None:

@@ -1,87 +1,132 @@
 """The CEL rules of a kind, where an API server evaluates them: on values as it holds them, and as far as they are sound.
 
-The server looks at no rule before the whole object is sound; here, a rule waits for its own value alone.
+Follows `Validator.Validate`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel, 0.36. The server looks at no rule before the
+whole object is sound; here, a rule waits for its own value alone. A rule that is one of our own kinds' runs as a Python function, any
+other by the CEL library.
 """
 
 from __future__ import annotations
 
 from jobspec.cel_rules import RULES, is_transition, objection
-from jobspec.validation.correlation import comparable, inside, is_same
-from jobspec.validation.defaults import filled
-from jobspec.validation.metadata import MAX_PREFIX
-from jobspec.validation.structural import Problem, name_of
-from jobspec.validation.wording import describe
+from jobspec.validation.correlation import aligned, child_of, children
+from jobspec.validation.problem import Problem, name_of
+from jobspec.validation.wording import describe, rule_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from jobspec.cel_rules import CelRule
     from jobspec.diagnostics import Path
     from jobspec.shapes import Shape
+    from jobspec.validation.correlation import Correlated
 
-_RANDOM = "xxxxx"  # what the server adds to a prefix
+    Rule = dict[str, Any]
+
+_UNFIT = float("nan")
 
 
-def problems(data: dict[str, Any], shape: Shape, found: list[Problem], old: dict[str, Any] | None = None) -> Iterator[Problem]:
-    """The rules that an object breaks, on an update of *old* where that is given; *found* is what else stands against it."""
-    wanted = 2 if old is None else 1
-    if shape.ruled < wanted:
+def broken_rules(
+    whole: Any, shape: Shape, found: Sequence[Problem] = (), before: Correlated | None = None, *, unnamed: bool = False
+) -> Iterator[Problem]:
+    """The rules that a value, completed by its defaults, breaks; *found* is what else is wrong, *before* what an update changes.
+
+    What an update does not touch may break its rules, but for those that compare both states. A rule that cannot be run is among them
+    as `rule-not-evaluated`. At the rules on an *unnamed* object as a whole, a server does not look.
+    """
+    yield from _visit(whole, shape, (), found, before, None, unnamed=unnamed)
+
+
+def _visit(
+    value: Any,
+    shape: Shape,
+    path: Path,
+    found: Sequence[Problem],
+    before: Correlated | None,
+    around: Correlated | None,
+    *,
+    unnamed: bool = False,
+) -> Iterator[Problem]:
+    """The rules on a value and on what is inside; *around* is the nearest value around it that has a counterpart."""
+    if value is None or not (shape.ruled_on_create or (before and shape.ruled_on_update)):
         return
-    before = None if old is None else _as_rules_see_it(old, shape)
-    for problem in _visit(_as_rules_see_it(data, shape), before, shape, (), wanted):
-        if not any(each.path[: len(problem.path)] == problem.path for each in found):
-            yield problem
+    old = before.old if before else None
+    for rule in () if unnamed else shape.rules:
+        yield from _judge(rule, value, old, shape, path, found, before or around)
+    for step, child, inner in children(value, shape):
+        yield from _visit(inner, child, (*path, step), found, before and before.inside(step), before or around)
 
 
-def _as_rules_see_it(data: dict[str, Any], shape: Shape) -> dict[str, Any]:
-    """The object without its status, which no request sets, and with its name, or the one that it would get, as all of its metadata."""
-    whole: dict[str, Any] = filled(data, shape)
-    whole.pop("status", None)
-    metadata = whole.get("metadata")
-    if isinstance(metadata, dict):
-        name, prefix = metadata.get("name"), metadata.get("generateName")
-        if not name and isinstance(prefix, str) and prefix:
-            name = prefix[:MAX_PREFIX] + _RANDOM
-        seen = {"name": name, "generateName": prefix}
-        whole["metadata"] = {field: value for field, value in seen.items() if value}
-    return whole
+def _judge(
+    rule: Rule, value: Any, old: Any, shape: Shape, path: Path, found: Sequence[Problem], touched: Correlated | None
+) -> Iterator[Problem]:
+    known = RULES.get(rule["rule"])
+    own = known is not None and not rule.get("optionalOldSelf") and not rule.get("messageExpression")
+    about = known.about if known and own else ()
+    if any(problem.path[: len(path) + len(about)] == (*path, *about) for problem in found):
+        return
+    if known is None or not own:
+        from jobspec.validation.cel.evaluation import run_rule
+
+        yield from run_rule(rule, value, old, shape, path, touched)
+    elif not is_transition(known.text):
+        yield from _broken(known, rule, value, shape, path, touched)
+    elif old is not None:
+        yield from _changed(known, rule, value, old, shape, path)
 
 
-def _visit(value: Any, old: Any, shape: Shape, path: Path, wanted: int) -> Iterator[Problem]:
-    for rule in shape.rules if path or _has_name(value) else ():
-        if is_transition(rule["rule"]):
-            yield from _changed(rule, value, old, shape, path) if old is not None else ()
-        elif old is None or not path or not is_same(value, old, shape):  # what is not touched may stay
-            yield from _broken(rule, value, path)
-    for step, child, inner, before in inside(value, old, shape):
-        if child.ruled >= wanted:
-            yield from _visit(inner, before, child, (*path, step), wanted)
+def _broken(known: CelRule, rule: Rule, value: Any, shape: Shape, path: Path, touched: Correlated | None) -> Iterator[Problem]:
+    hint = objection(known, _as_functions_see_it(value, shape))
+    if hint is not None and not (touched and touched.is_same()):
+        place = (*path, *_reported_at(known.about, value), *_field_path(rule))
+        yield Problem("rule-broken", place, f"{name_of(place)} breaks a rule of its kind: {rule_message(rule)}", hint)
 
 
-def _has_name(whole: dict[str, Any]) -> bool:
-    """Whether the object is so far that a server looks at the rules on it as a whole."""
-    metadata = whole.get("metadata")
-    return isinstance(metadata, dict) and "name" in metadata
-
-
-def _broken(rule: dict[str, Any], value: Any, path: Path) -> Iterator[Problem]:
-    known = RULES[rule["rule"]]
-    hint = objection(known, value)
-    if hint is not None:
-        place = _told_at(known.about, value, path)
-        yield Problem("rule-broken", place, f"{name_of(place)} breaks a rule of its kind: {rule['message']}", hint)
-
-
-def _told_at(about: Path, value: Any, path: Path) -> Path:
+def _reported_at(about: Path, value: Any) -> Path:
     """Where to point for a rule: at what it is about; for a name that the server would make, at its prefix."""
-    if about == ("metadata", "name") and "generateName" in value["metadata"]:
+    metadata = value.get("metadata") if about == ("metadata", "name") else None
+    if isinstance(metadata, dict) and metadata.get("generateName"):
         return ("metadata", "generateName")
-    return (*path, *about)
+    return about
 
 
-def _changed(rule: dict[str, Any], value: Any, old: Any, shape: Shape, path: Path) -> Iterator[Problem]:
-    if objection(RULES[rule["rule"]], comparable(value, shape), comparable(old, shape)) is not None:
+def _changed(known: CelRule, rule: Rule, value: Any, old: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+    if objection(known, _as_functions_see_it(value, shape), _as_functions_see_it(aligned(old, value, shape), shape)) is not None:
         was = "" if isinstance(old, dict | list) else f", and was {describe(old)}"
-        message = f"{name_of(path)} cannot change once the object exists{was}: {rule['message']}"
-        yield Problem("rule-broken", path, message, "put back what was there, or delete the object and create it anew")
+        place = (*path, *_field_path(rule))
+        message = f"{name_of(place)} cannot change once the object exists{was}: {rule_message(rule)}"
+        yield Problem("rule-broken", place, message, "put back what was there, or delete the object and create it anew")
+
+
+def _field_path(rule: Rule) -> Path:
+    """The steps of a rule's `fieldPath`."""
+    if not rule.get("fieldPath"):
+        return ()
+    from jobspec.validation.cel.paths import steps_of
+
+    return steps_of(rule["fieldPath"])
+
+
+def _as_functions_see_it(value: Any, shape: Shape) -> Any:
+    """A value such that functions of Python compare it as CEL does: without nulls, times as moments, of a wrong type equal to nothing."""
+    if (shape.type == "int-or-string" and type(value) not in (int, str)) or (
+        isinstance(value, list) and shape.type not in ("array", "any")
+    ):
+        return _UNFIT
+    if isinstance(value, dict):
+        inside = {name: (inner, child_of(shape, name)) for name, inner in value.items() if inner is not None}
+        return {name: _as_functions_see_it(inner, child) if child else inner for name, (inner, child) in inside.items()}
+    if isinstance(value, list) and shape.items is not None:
+        return [_as_functions_see_it(item, shape.items) for item in value]
+    return _moment(value) if shape.format == "date-time" else value
+
+
+def _moment(time: Any) -> Any:
+    """An RFC 3339 time as a moment, whatever its zone; anything else as it is."""
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except (TypeError, ValueError):
+        return time

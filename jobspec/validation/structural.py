@@ -1,26 +1,16 @@
-"""The API server's walk over one object: unknown fields, null pruning, defaults, types, formats, required fields, list keys.
+"""The API server's walk over one object: unknown fields, null pruning, defaults, types, formats, limits, required fields, list keys.
 
-The order of the server's own steps decides what is an error: unknown fields count everywhere, even in `status`, whose
-values a create drops; a null is dropped before anything looks at it; a default stands in before keys are compared.
-What the server decodes into Go types (*typed*: all metadata, and built-in kinds as a whole) knows neither list keys nor
-an item that is null, and its quantities and times are those of Go's own parsers.
+Follows `SchemaValidator.Validate`, k8s.io/kube-openapi pkg/validation/validate, as k8s.io/apiextensions-apiserver 0.36 calls it, with
+`pruning.Prune` before and `ValidateListSetsAndMaps` behind. The order of the server's steps decides what is an error: unknown fields
+count everywhere, even in `status`, whose values a create drops; a null is dropped before anything looks at it; a default stands in
+before keys are compared. What the server decodes into Go types (*typed*: all metadata, and built-in kinds as a whole) knows neither
+list keys nor an item that is null, and its quantities and times are those of Go's own parsers.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation import formats
-from jobspec.validation.wording import (
-    LOST_HINT,
-    closest,
-    describe,
-    did_you_mean,
-    lost_message,
-    quantity_hint,
-    takes,
-    type_hint,
-    where_instead,
-)
+from jobspec.validation.problem import Problem, name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,27 +24,12 @@ if TYPE_CHECKING:
 _SUGGESTIONS = 100  # for misspelt fields of one object; beyond, the object is something else, and each costs a search
 
 
-class Problem:
-    """What is wrong at a path: about its key (a field that should not be there) or about its value."""
-
-    __slots__ = ("at_key", "hint", "message", "path", "rule")
-
-    def __init__(self, rule: str, path: Path, message: str, hint: str = "", *, at_key: bool = False) -> None:
-        self.rule = rule
-        self.path = path
-        self.message = message
-        self.hint = hint
-        self.at_key = at_key
+def schema_problems(data: dict[str, Any], shape: Shape, *, typed: bool = False) -> list[Problem]:
+    """Everything that the schema has against an object."""
+    return list(_object(data, shape, (), typed=typed))
 
 
-def problems(data: dict[str, Any], shape: Shape, *, typed: bool = False) -> list[Problem]:
-    """Everything that the schema has against an object; where its indentation was lost, that one thing alone."""
-    found = list(_object(data, shape, (), typed=typed))
-    lost = [problem for problem in found if problem.rule == "wrong-indentation"]
-    return lost[:1] or found
-
-
-def problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
+def schema_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
     """What a shape has against one value of a custom resource."""
     return list(_value(value, shape, path, typed=False))
 
@@ -70,14 +45,14 @@ def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pro
         if isinstance(value, dict):
             yield from _object(value, shape, path, typed=typed)
         else:
-            yield _wrong_type(value, shape, path)
+            yield _mistyped(value, shape, path)
     elif kind == "array":
         if isinstance(value, list):
             yield from _list(value, shape, path, typed=typed)
         else:
-            yield _wrong_type(value, shape, path)
+            yield _mistyped(value, shape, path)
     elif kind == "bare":
-        yield from _pruned(value, None, path)
+        yield from _dropped(value, None, path)
     elif kind == "any":
         yield from _anything(value, shape, path, typed=typed)
     else:
@@ -90,84 +65,121 @@ def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[
         yield from _object(value, shape, path, typed=typed)
     elif isinstance(value, list) and shape.items:
         yield from _list(value, shape, path, typed=typed)
+    elif shape.conditions:
+        yield from _conditions(value, shape, path)
+
+
+def _conditions(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+    """The limits, formats and choices that only custom kinds have."""
+    from jobspec.validation import conditions
+
+    yield from conditions.broken_conditions(value, shape, path)
 
 
 def _object(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
-    fields = shape.fields
-    if fields is None:
+    unknown: list[Problem] = []
+    if shape.fields is None:
         yield from _map(data, shape, path, typed=typed)
-        return
-    meant: set[str] = set()
-    empty: list[str] | None = None
+    else:
+        yield from _fields(data, shape, path, unknown, typed=typed)
+    if shape.required:
+        yield from _absent(data, shape, path, {problem.meant for problem in unknown})
+    if shape.least is not None or shape.most is not None or shape.conditions:
+        yield from _as_a_whole(data, shape, path)
+
+
+def _fields(data: dict[str, Any], shape: Shape, path: Path, unknown: list[Problem], *, typed: bool) -> Iterator[Problem]:
+    """The problems of an object's fields; those that the schema does not know are *unknown* from then on."""
+    fields = shape.fields
+    assert fields is not None
     for name, value in data.items():
         child = fields.get(name)
         if child is not None and type(value) is child.plain:
             continue
         if child is None:
-            if shape.open:
-                continue
-            empty = _empty(data) if empty is None else empty
-            problem = _unknown(name, data, shape, path, empty, suggest=len(meant) < _SUGGESTIONS)
-            meant.add(problem.hint or name)
-            yield problem
+            if not shape.open:
+                from jobspec.validation.complaints import unknown_field
+
+                unknown.append(unknown_field(name, shape, path, suggest=len(unknown) < _SUGGESTIONS))
+                yield unknown[-1]
         elif name == "status" and not path and not shape.keeps_status:
-            yield from _decoded(value, child, (name,)) if typed else _pruned(value, child, (name,))
+            yield from _decoded(value, child, (name,)) if typed else _dropped(value, child, (name,))
         elif value is not None:
             yield from _value(value, child, (*path, name), typed=typed or child.meta)
-    if shape.required:
-        yield from _absent(data, shape, path, meant)
-    if shape.least is not None or shape.replicas:
-        yield from _as_a_whole(data, shape, path)
+        elif child.nullable and child.conditions:
+            yield from _conditions(value, child, (*path, name))
 
 
 def _absent(data: dict[str, Any], shape: Shape, path: Path, meant: set[str]) -> Iterator[Problem]:
-    """The required fields that are not there; one that an unknown field was *meant* for is told with that."""
-    assert shape.fields
+    """The required fields that are missing; one that an unknown field was *meant* for is reported with that."""
     for name in shape.required:
-        if data.get(name) is None and did_you_mean(name) not in meant and not (name in data and shape.fields[name].nullable):
-            yield _missing(name, data, path)
+        if data.get(name) is None and name not in meant and not (name in data and _takes_null(name, shape)):
+            from jobspec.validation.complaints import missing_field
+
+            yield missing_field(name, data, path)
+
+
+def _takes_null(name: str, shape: Shape) -> bool:
+    child = shape.values if shape.fields is None else shape.fields.get(name)
+    return child.nullable if child else shape.open
 
 
 def _as_a_whole(data: dict[str, Any], shape: Shape, path: Path) -> Iterator[Problem]:
-    """Whether an object has as many fields as it needs, nulls dropped and defaults filled in, and a number of replicas that can be."""
-    assert shape.fields
-    given = sum(data.get(name) is not None or child.default is not None for name, child in shape.fields.items())
-    problem = _size(given, "field", shape, path)
+    """Whether an object has as many fields as it has to, nulls dropped and defaults filled in."""
+    from jobspec.validation.defaults import filled
+
+    whole = filled(data, shape)
+    problem = _size(len(whole), "field", shape, path)
     if problem:
         yield problem
-    if shape.replicas and not path:
-        yield from _scale(data, shape.replicas)
+    elif shape.conditions:
+        yield from _conditions(whole, shape, path)
 
 
 def _map(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
     values = shape.values
     if values is None:
         return
-    empty = _empty(data)
     for name, value in data.items():
-        if value is None or type(value) is values.plain:
-            continue
-        before = None if isinstance(value, dict) else _lost_parent(name, data, shape, empty)
-        if before:
-            yield _lost(name, before, (*path, Key(name)))
-        else:
+        if value is None:
+            if values.nullable and values.conditions:
+                yield from _conditions(value, values, (*path, Key(name)))
+        elif type(value) is not values.plain:
             yield from _value(value, values, (*path, Key(name)), typed=typed)
 
 
 def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
-    assert shape.items
+    inner = shape.items
+    assert inner
     for index, item in enumerate(items):
-        if type(item) is not shape.items.plain and (item is not None or not (typed or shape.items.nullable)):
-            yield from _value(item, shape.items, (*path, index), typed=typed)
+        if type(item) is inner.plain:
+            continue
+        if item is not None or not (typed or inner.nullable or inner.default is not None):
+            yield from _value(item, inner, (*path, index), typed=typed)
+        elif inner.nullable and inner.conditions:
+            yield from _conditions(item, inner, (*path, index))
     problem = _size(len(items), "item", shape, path)
     if problem:
         yield problem
+    elif shape.conditions:
+        yield from _conditions(items, shape, path)
     if typed:
         return
     if shape.keys:
         yield from _repeated([_keys(item, shape) for item in items], path, " and ".join(f"`{key}`" for key in shape.keys))
     elif shape.unique:
-        yield from _repeated([(type(item).__name__, str(item)) for item in items], path, "value")
+        yield from _repeated([_identity(item, inner) for item in items], path, "value")
+
+
+def _identity(item: Any, shape: Shape) -> tuple[str, ...]:
+    """What tells an item of a set apart: its type and text, or, of objects and lists, all of it with its defaults."""
+    if not isinstance(item, (dict, list)):
+        return type(item).__name__, str(item)
+    import json
+
+    from jobspec.validation.defaults import filled
+
+    return type(item).__name__, "", json.dumps(filled(item, shape), sort_keys=True)
 
 
 def _keys(item: Any, shape: Shape) -> tuple[str, ...] | None:
@@ -190,9 +202,16 @@ def _repeated(names: list[tuple[str, ...] | None], path: Path, what: str) -> Ite
         if name is None:
             continue
         if name in first:
-            same = f"has the same {what} ({', '.join(name)})" if what != "value" else f"is the same value ({name[1]})"
-            yield Problem("duplicate-item", (*path, index), f"item {index} {same} as item {first[name]}", "remove one of the two")
+            yield Problem(
+                "duplicate-item", (*path, index), f"item {index} {_same(name, what)} as item {first[name]}", "remove one of the two"
+            )
         first.setdefault(name, index)
+
+
+def _same(name: tuple[str, ...], what: str) -> str:
+    if what != "value":
+        return f"has the same {what} ({', '.join(name)})"
+    return f"is the same value ({name[1]})" if name[1] else "is the same value"
 
 
 def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
@@ -201,17 +220,26 @@ def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pr
     if kind is float and expected == "integer" and value.is_integer():
         most = (1 << _BITS.get(shape.format, 63)) - 1
         yield Problem("out-of-range", path, f"{name_of(path)} takes {-most - 1:,} to {most:,}, not {value:,.0f}")
+    elif kind is list and expected == "string" and not typed and _is_left_to_format(shape):
+        yield from _dropped(value, None, path)
     elif not (
         (kind is str and expected in ("string", "int-or-string"))
         or (kind is int and expected in ("integer", "int-or-string", "number"))
         or (kind is bool and expected == "boolean")
         or (kind is float and (expected == "number" or (typed and shape.format == "quantity")))
     ):
-        yield _wrong_type(value, shape, path)
+        yield _mistyped(value, shape, path)
     else:
         problem = _format(value, shape, path, typed=typed) or (_number if kind is not str else _text)(value, shape, path)
         if problem:
             yield problem
+        elif shape.conditions:
+            yield from _conditions(value, shape, path)
+
+
+def _is_left_to_format(shape: Shape) -> bool:
+    """Whether the server leaves a text's type to a format that it knows, and that looks at texts alone: a list passes."""
+    return shape.format == "date-time" or "format" in shape.conditions
 
 
 _BITS = {"int32": 31, "int64": 63}
@@ -223,21 +251,29 @@ def _format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | N
         most = (1 << _BITS[shape.format]) - 1
         if not -most - 1 <= value <= most:
             return Problem("out-of-range", path, f"{name} takes {-most - 1:,} to {most:,}, not {value:,}")
-    elif shape.format and isinstance(value, str) and not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
-        message = f"{name} takes {formats.EXAMPLES[shape.format]}, not {describe(value)}"
-        return Problem("wrong-format", path, message, quantity_hint(value) if shape.format == "quantity" else "")
+    elif shape.format and isinstance(value, str):
+        from jobspec.validation import formats
+
+        if not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
+            from jobspec.validation.wording import describe, quantity_hint
+
+            message = f"{name} takes {formats.EXAMPLES[shape.format]}, not {describe(value)}"
+            return Problem("wrong-format", path, message, quantity_hint(value) if shape.format == "quantity" else "")
     return None
 
 
 def _number(value: Any, shape: Shape, path: Path) -> Problem | None:
-    if (shape.minimum is None or value >= shape.minimum) and (shape.maximum is None or value <= shape.maximum):
+    least, most = shape.minimum, shape.maximum
+    if (least is None or value >= least) and (most is None or value <= most):
         return None
-    limits = f"at least {shape.minimum}" if shape.maximum is None else f"{shape.minimum} to {shape.maximum}"
+    limits = f"at least {least}" if most is None else f"at most {most}" if least is None else f"{least} to {most}"
     return Problem("out-of-range", path, f"{name_of(path)} takes {limits}, not {value}")
 
 
 def _text(value: str, shape: Shape, path: Path) -> Problem | None:
     if shape.enum and value not in shape.enum:
+        from jobspec.validation.wording import closest, describe
+
         choices = ", ".join(f"`{choice}`" if choice else "an empty text" for choice in shape.enum)
         message = f"{name_of(path)} takes one of {choices}, not {describe(value)}"
         return Problem("unsupported-choice", path, message, closest(value, shape.enum))
@@ -250,6 +286,8 @@ def _pattern(value: str, shape: Shape, path: Path) -> Problem | None:
     regex = re.sub(r"(?<!\\)\$$", r"\\Z", shape.pattern)  # in RE2, `$` is the end of the text, not a line's
     if re.search(regex, value, re.ASCII):
         return None
+    from jobspec.validation.wording import describe
+
     return Problem("wrong-format", path, f"{name_of(path)} has to match `{shape.pattern}`, which {describe(value)} does not")
 
 
@@ -264,30 +302,11 @@ def _size(size: int, what: str, shape: Shape, path: Path) -> Problem | None:
     return Problem("wrong-size", path, f"{name_of(path)} takes {limit}, and has {size:,}")
 
 
-def _scale(data: dict[str, Any], path: list[str]) -> Iterator[Problem]:
-    """The scale subresource reads its number of replicas from the object, and wants it to be one."""
-    value: Any = data
-    for step in path:
-        value = value.get(step) if isinstance(value, dict) else None
-    if type(value) is int and value < 0:
-        steps = (*path[:-2], Key(path[-2]), path[-1])
-        yield Problem("out-of-range", steps, f"`{path[-1]}` cannot be negative, as {value} is")
+def _dropped(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
+    """The unknown fields in a value that the server drops, whatever else it holds."""
+    from jobspec.validation.pruning import unknown_fields
 
-
-def _pruned(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
-    """What stands in a custom resource's `status` is dropped, whatever it is, but only after unknown fields were refused."""
-    if isinstance(value, dict) and not (shape and shape.type == "any" and shape.fields is None and shape.values is None):
-        fields = shape.fields if shape and shape.fields is not None else {}
-        for name, inner in value.items():
-            if name in fields:
-                yield from _pruned(inner, fields[name], (*path, name))
-            elif shape and shape.values:
-                yield from _pruned(inner, shape.values, (*path, Key(name)))
-            elif not (shape and shape.open):
-                yield _unknown(name, value, shape, path, _empty(value), suggest=True)
-    elif isinstance(value, list) and not (shape and shape.open and shape.items is None):
-        for index, item in enumerate(value):
-            yield from _pruned(item, shape.items if shape else None, (*path, index))
+    yield from unknown_fields(value, shape, path)
 
 
 def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
@@ -297,53 +316,7 @@ def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
             yield problem
 
 
-def _missing(name: str, data: dict[str, Any], path: Path) -> Problem:
-    where = f" of {name_of(path)}" if path else ""
-    empty = "is empty" if name in data else "is missing"
-    return Problem("missing-field", (*path, name) if name in data else path, f"the required field `{name}`{where} {empty}", at_key=True)
+def _mistyped(value: Any, shape: Shape, path: Path) -> Problem:
+    from jobspec.validation.complaints import wrong_type
 
-
-def _unknown(name: str, data: dict[str, Any], shape: Shape | None, path: Path, empty: list[str], *, suggest: bool) -> Problem:
-    message = f"{name_of(path)} has no field `{name}`" if path else f"there is no field `{name}` here"
-    if not shape or shape.fields is None:
-        return Problem("unknown-field", (*path, name), message, at_key=True)
-    before = _lost_parent(name, data, shape, empty)
-    if before:
-        return _lost(name, before, (*path, name))
-    return Problem("unknown-field", (*path, name), message, where_instead(name, shape) if suggest else "", at_key=True)
-
-
-def _empty(data: dict[str, Any]) -> list[str]:
-    """The keys without a value, beside which what belongs inside may stand."""
-    return [key for key, value in data.items() if value is None]
-
-
-def _lost_parent(name: str, data: dict[str, Any], shape: Shape, empty: list[str]) -> str:
-    """The empty key above *name* of which *name* is a field, so that it should stand inside; empty where there is none."""
-    found = ""
-    for key in empty:
-        child = shape.values if shape.fields is None else shape.fields.get(key)
-        if child and child.fields and name in child.fields and _stands_before(key, name, data):
-            found = key
-    return found
-
-
-def _stands_before(one: str, other: str, data: dict[str, Any]) -> bool:
-    return next(key for key in data if key in (one, other)) == one
-
-
-def _lost(name: str, before: str, path: Path) -> Problem:
-    return Problem("wrong-indentation", path, lost_message(name, before), LOST_HINT, at_key=True)
-
-
-def _wrong_type(value: Any, shape: Shape, path: Path) -> Problem:
-    return Problem("wrong-type", path, f"{name_of(path)} takes {takes(shape)}, not {describe(value)}", type_hint(value, shape))
-
-
-def name_of(path: Path) -> str:
-    """What a sentence calls the value at *path*: its field, `containers[0]`, or the object as a whole."""
-    if not path:
-        return "the manifest"
-    if isinstance(path[-1], int):
-        return f"`{path[-2] if len(path) > 1 else ''}[{path[-1]}]`"
-    return f"`{path[-1]}`"
+    return wrong_type(value, shape, path)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jobspec import kinds, shapes
-from jobspec.validation import metadata, structural
+from jobspec.validation.metadata import metadata_problems
+from jobspec.validation.structural import schema_problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     from jobspec.kinds import Kind
     from jobspec.shapes import Shape
     from jobspec.targets import Target
-    from jobspec.validation.custom_kinds import CustomKinds
-    from jobspec.validation.given.custom import CustomKind
+    from jobspec.validation.custom_kinds import CustomKind, CustomKinds
     from jobspec.validation.json_schemas import JSONSchema
-    from jobspec.validation.structural import Problem
+    from jobspec.validation.problem import Problem
 
     Status = Literal["valid", "invalid", "partly", "unknown"]
+
+_MAX_INT32 = (1 << 31) - 1
 
 
 class Verdict:
@@ -52,32 +54,15 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
     if not kind:
         return _unknown(document)
     shape = shapes.load(document.api_version, document.kind, target)
-    typed = kind.component == "kubernetes"
-    found = structural.problems(document.data, shape, typed=typed) if shape else _metadata_types(document, target)
-    if found and not typed and shape:
-        from jobspec.validation import releases
-
-        found = releases.told(found, document.data, (document.api_version, document.kind), target)
-    if not any(problem.rule == "wrong-indentation" for problem in found):
-        found = _with_code(document, kind, shape, found, old.data if old else None)
-    return _verdict(document, found, "valid" if shape else "partly")
+    stored = old.data if old else None
+    if shape and not kind.is_builtin:
+        return _verdict(document, _of_custom_resource(document, shape, stored, namespaced=kind.namespaced, target=target), "valid")
+    return _verdict(document, _of_builtin_kind(document, kind, shape, stored, target), "valid" if shape else "partly")
 
 
 def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) -> Verdict:
-    diagnostics = told(document, found)
-    return Verdict("invalid" if any(each.severity == "error" for each in diagnostics) else otherwise, diagnostics)
-
-
-def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[Diagnostic], old: Document | None) -> Verdict:
-    if isinstance(custom, list):
-        return Verdict("invalid", custom)
-    found = custom.problems(document) if custom.covers == "partly" else custom.problems(document, old.data if old else None)
-    return _verdict(document, found, custom.covers)
-
-
-def told(document: Document, found: Iterable[Problem]) -> list[Diagnostic]:
-    """Problems in their places; a rule that nobody could evaluate is a warning."""
-    return [
+    """The verdict that problems make, each in its place; a rule that nobody could evaluate is a warning."""
+    diagnostics = [
         document.problem(
             problem.rule,
             problem.message,
@@ -88,40 +73,101 @@ def told(document: Document, found: Iterable[Problem]) -> list[Diagnostic]:
         )
         for problem in found
     ]
+    return Verdict("invalid" if any(each.severity == "error" for each in diagnostics) else otherwise, diagnostics)
 
 
-def _with_code(document: Document, kind: Kind, shape: Shape | None, found: list[Problem], old: Any) -> list[Problem]:
-    """What was *found* in the structure, and what the server's code and the kind's rules have against the object besides."""
-    if old is not None:
-        from jobspec.validation import updates
+def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[Diagnostic], old: Document | None) -> Verdict:
+    if isinstance(custom, list):
+        return Verdict("invalid", custom)
+    if custom.covers == "partly":
+        return _verdict(document, custom.problems(document), "partly")
+    found = _of_custom_resource(document, custom.shape, old.data if old else None, namespaced=custom.namespaced)
+    return _verdict(document, found, "valid")
 
-        found = updates.problems(document.data, old, None if kind.is_builtin else shape, found)
+
+def _of_custom_resource(document: Document, shape: Shape, stored: Any, *, namespaced: bool, target: Target | None = None) -> list[Problem]:
+    """The problems of a custom resource, as an update where it is *stored* already; *target* is given for our own kinds."""
+    data = document.data
+    found = schema_problems(data, shape)
+    if found and (lost := _lost_indentation(found, data, shape)):
+        return lost
+    if found and target:
+        from jobspec.validation.releases import with_releases
+
+        found = with_releases(found, data, (document.api_version, document.kind), target)
+    further = shape.ruled_on_create or shape.combined or shape.embeds or not _scales(data, shape) or _is_name_judged(shape)
+    if stored is None and not further:
+        return [*found, *_of_metadata(document, names="subdomain", namespaced=namespaced)]
+    from jobspec.validation.custom_resources import problems_behind_the_walk
+
+    return problems_behind_the_walk(data, shape, found, stored, namespaced=namespaced)
+
+
+def _is_name_judged(shape: Shape) -> bool:
+    """Whether the kind's own schema has limits for names, which those that the server makes have to keep, too."""
+    name = shape.at(("metadata", "name"))
+    return name is not None and name.plain is None
+
+
+def _scales(data: Any, shape: Shape) -> bool:
+    """Whether nothing can be wrong about what the scale subresource reads: no more than a number of replicas, which is one, or absent."""
+    for step in shape.scale.get("specReplicasPath", ()):
+        data = data.get(step, 0) if isinstance(data, dict) else 0
+    return not shape.scale or (len(shape.scale) == 1 and type(data) is int and 0 <= data <= _MAX_INT32)
+
+
+def _of_builtin_kind(document: Document, kind: Kind, shape: Shape | None, stored: Any, target: Target) -> list[Problem]:
+    """The problems of a built-in kind: of its structure and metadata, and where there is a model of the server's code, by that."""
+    data = document.data
+    root = shape or _any_kind(target)
+    found = schema_problems(data, root, typed=True)
+    if found and (lost := _lost_indentation(found, data, root)):
+        return lost
+    if stored is not None:
+        from jobspec.validation.updates import metadata_update_problems
+
+        found += metadata_update_problems(data.get("metadata"), stored.get("metadata"), builtin=True)
     if document.group_kind == kinds.PERSISTENT_VOLUME_CLAIM:
-        from jobspec.validation import claim
-
-        found = claim.problems(document.data, found, is_new=old is None)
+        found = _of_claim(data, found, stored)
     if document.group_kind == kinds.CUSTOM_RESOURCE_DEFINITION and shape:
-        from jobspec.validation.crds import definition
+        from jobspec.validation.crds.definition import definition_problems
 
-        found = definition.definition_problems(document.data, found, shape, old)
+        found = definition_problems(data, found, shape, stored)
+    return [*found, *_of_metadata(document, names=kind.names, namespaced=kind.namespaced, builtin=True)]
+
+
+def _of_claim(data: Any, found: list[Problem], stored: Any) -> list[Problem]:
+    from jobspec.validation.persistentvolumeclaim import claim_problems
+
+    if stored is not None:
+        from jobspec.validation.persistentvolumeclaim_update import claim_update_problems
+
+        judged = {problem.path for problem in found}
+        found = [*found, *(problem for problem in claim_update_problems(data, stored) if problem.path not in judged)]
+    return claim_problems(data, found, is_new=stored is None)
+
+
+def _of_metadata(document: Document, *, names: str, namespaced: bool, builtin: bool = False) -> Iterable[Problem]:
+    """The problems of an object's metadata; *names* is the rule for names of its kind, as in `jobspec.kinds`."""
     meta = document.data.get("metadata")
-    if meta is None or isinstance(meta, dict):
-        problems = metadata.problems(meta or {}, names=kind.names, builtin=kind.is_builtin, namespaced=kind.namespaced)
-        found += (problem for problem in problems if old is None or kind.is_builtin or problem.path[-1] != "generateName")
-    if shape and shape.ruled > (old is None):
-        from jobspec.validation import rules
-
-        found += rules.problems(document.data, shape, found, old)
-    return found
+    if meta is not None and not isinstance(meta, dict):
+        return ()
+    return metadata_problems(meta or {}, names=names, builtin=builtin, namespaced=namespaced)
 
 
-def _metadata_types(document: Document, target: Target) -> list[structural.Problem]:
-    """The structure of the metadata of a built-in kind, which is that of any kind."""
-    claim = shapes.load("v1", "PersistentVolumeClaim", target)
-    assert claim
-    meta = claim.at(("metadata",))
-    assert meta
-    return structural.typed_problems_at(document.data.get("metadata"), meta, ("metadata",))
+def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Problem]:
+    """Where the indentation of an object was lost, that as its only problem."""
+    if not any(problem.rule in ("unknown-field", "wrong-type") for problem in found):
+        return []
+    from jobspec.validation.indentation import lost_parent
+
+    lost = lost_parent(found, data, shape)
+    return [lost] if lost else []
+
+
+def _any_kind(target: Target) -> Shape:
+    """The shape of an object of which only the metadata is known, which is that of any kind."""
+    return shapes.link([{"type": "object", "open": True, "keeps_status": True, "fields": {"metadata": 1}}, shapes.load_metadata(target)])
 
 
 def _unknown(document: Document) -> Verdict:
@@ -148,14 +194,10 @@ def _not_a_manifest(document: Document) -> Diagnostic:
 
 
 def _near_key(data: dict[str, object]) -> str:
-    from jobspec.validation.wording import closest
+    from jobspec.validation.wording import nearest
 
-    wrong = {"apiVersion", "kind"} & {found for key in data for found in _named(closest(key, ("apiVersion", "kind")))} - data.keys()
+    wrong = {nearest(key, ("apiVersion", "kind")) for key in data} - data.keys() - {""}
     return f"did you mean `{min(wrong)}`?" if wrong else ""
-
-
-def _named(suggestion: str) -> list[str]:
-    return suggestion.split("`")[1:2]
 
 
 def _near_kind(document: Document) -> str:

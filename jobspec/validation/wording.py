@@ -20,7 +20,6 @@ _TYPES = {
     "boolean": "`true` or `false`",
     "int-or-string": "an integer or text",
 }
-_RESOURCES = ("cpu", "memory", "storage")
 _WORD_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-=")
 
 _UNITS = {
@@ -40,12 +39,6 @@ _UNITS = {
 }
 
 _QUOTES = "put it in quotes, as it stands"
-LOST_HINT = "indent it, and what follows it, below that key; the indentation of the file seems to be lost"
-
-
-def lost_message(name: str, parent: str) -> str:
-    """The sentence about a key that stands beside its parent."""
-    return f"`{name}` stands beside `{parent}:`, which is empty, and belongs inside it"
 
 
 def takes(shape: Shape) -> str:
@@ -111,52 +104,24 @@ def _would_fit(text: str, kind: str) -> bool:
     return text.lstrip("-").isdecimal() if kind == "integer" else text in ("true", "false")
 
 
-def closest(name: Any, known: Iterable[str]) -> str:
-    """A suggestion for a misspelt name, empty where nothing is near."""
+def nearest(name: Any, known: Iterable[str]) -> str:
+    """The name that a misspelt one is nearest to, empty where nothing is near."""
     from difflib import get_close_matches
 
     by_lower = {each.lower(): each for each in known}
     near = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
-    return did_you_mean(by_lower[near[0]]) if near else ""
+    return by_lower[near[0]] if near else ""
+
+
+def closest(name: Any, known: Iterable[str]) -> str:
+    """A suggestion for a misspelt name, empty where nothing is near."""
+    near = nearest(name, known)
+    return did_you_mean(near) if near else ""
 
 
 def did_you_mean(name: str) -> str:
     """The question that a suggestion is."""
     return f"did you mean `{name}`?"
-
-
-_instead: dict[tuple[str, Shape], str] = {}  # one mistake is often in many files
-
-
-def where_instead(name: str, shape: Shape) -> str:
-    """For an unknown field: the sibling it resembles, or the part of the object that has it."""
-    if (name, shape) not in _instead:
-        _instead[name, shape] = _where_instead(name, shape)
-    return _instead[name, shape]
-
-
-def _where_instead(name: str, shape: Shape) -> str:
-    assert shape.fields is not None
-    exact = [each for each in shape.fields if each.lower() == name.lower()]
-    if exact:
-        return did_you_mean(exact[0])
-    if any(character != " " and not character.isprintable() for character in name):
-        return "the name holds a character that cannot be seen; type it anew"
-    return _inside(name, shape, "", 2) or closest(name, shape.fields)
-
-
-def _inside(name: str, shape: Shape, path: str, depth: int) -> str:
-    """Where below a shape a field of this name is, or a resource such as `nvidia.com/gpu` has its place."""
-    places = [(f"{path}{child}", inner) for child, inner in (shape.fields or {}).items() if not inner.meta]
-    for place, inner in places:
-        nested = inner.items or inner.values or inner
-        if nested.fields and name in nested.fields:
-            kind = "an item of " if inner.items else "an entry of " if inner.values else ""
-            return f"`{name}` belongs in {kind}`{place}`"
-        if nested.format == "quantity" and inner.values and ("/" in name or name in _RESOURCES):
-            return f"`{name}` belongs in `{place}`"
-    deeper = (_inside(name, inner, f"{place}.", depth - 1) for place, inner in places if depth > 1)
-    return next(filter(None, deeper), "")
 
 
 def quantity_hint(text: str) -> str:
@@ -165,3 +130,14 @@ def quantity_hint(text: str) -> str:
     unit = text[len(digits) :].strip()
     known = _UNITS.get(unit.lower())
     return f"write `{digits}{known}`" if known and is_quantity(f"{digits}{known}") else ""
+
+
+def rule_message(rule: dict[str, Any]) -> str:
+    """What a CRD's author says about a rule, or the rule itself."""
+    return " ".join((rule.get("message") or "").split()) or f"`{in_one_line(rule['rule'])}`"
+
+
+def in_one_line(expression: str) -> str:
+    """An expression as far as it fits into a message."""
+    line = " ".join(expression.split())
+    return line if len(line) <= 100 else line[:97] + "..."

@@ -17,8 +17,6 @@ from jobspec.documents.reader import read
 from jobspec.targets import choose
 from jobspec.validation.custom_kinds import CustomKinds
 from jobspec.validation.verdict import verdict
-from tests.hunt.finds import Find
-from jobspec.validation.given.kinds import Kinds
 from tests.hunt.finds import Find, bug
 from tests.support.object_growth import changed, grown
 from tests.support.reference import ROOT, folder

@@ -276,7 +276,7 @@ def test_the_way_out_of_a_conflict_edits_no_overlay_that_is_shipped(tmp_path: Pa
     }
     for (first, second), hint in hints.items():
         sets = ("--set", "cpu.backend=gloo") if second == "cpu" else ()
-        result = jobspec("validate", "-", "--overlay", first, "--overlay", second, *sets, text=BASE)
+        result = run_here("validate", "-", "--overlay", first, "--overlay", second, *sets, stdin=BASE)
         assert f"    hint: {hint}" in result.stdout.splitlines()
 
 

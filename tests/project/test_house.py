@@ -18,7 +18,7 @@ from tests.support.reference import ROOT
 
 PACKAGE = ROOT / "jobspec"
 
-#: Lower may not import higher. A folder stands for all its modules; within one they are ordered by `WITHIN`.
+#: The rooms: one imports those above it in this list. A folder stands for all its modules, which import each other in no circle.
 ORDER = [
     "jobspec",
     "jobspec.diagnostics",
@@ -51,158 +51,6 @@ ORDER = [
     "jobspec.cli",
     "jobspec.__main__",
 ]
-WITHIN = {
-    "jobspec.schemas": ["", "structure", "compiled", "crd", "json_schema", "openapi", "places", "explain", "files"],
-    "jobspec.documents": [
-        "",
-        "scalars",
-        "text",
-        "libyaml",
-        "document",
-        "syntax",
-        "go_scanner",
-        "pieces",
-        "places",
-        "repeated_keys",
-        "reader",
-        "writer",
-        "manifest",
-    ],
-    "jobspec.validation": [
-        "",
-        "text_formats",
-        "formats",
-        "wording",
-        "structural",
-        "releases",
-        "metadata",
-        "regex",
-        "given",
-        "given.complete",
-        "given.correlation",
-        "given.values",
-        "given.embedded",
-        "given.shapes",
-        "cel",
-        "cel.paths",
-        "cel.addresses",
-        "cel.quantities",
-        "cel.versions",
-        "cel.named_formats",
-        "cel.text",
-        "cel.messages",
-        "cel.syntax",
-        "cel.signatures",
-        "cel.assignability",
-        "cel.checking",
-        "cel.constants",
-        "cel.validators",
-        "cel.adapting",
-        "cel.functions",
-        "cel.library",
-        "cel.types",
-        "cel.evaluation",
-        "crds",
-        "crds.decode",
-        "crds.invalid",
-        "crds.schema_nodes",
-        "crds.structure",
-        "crds.openapi_schema",
-        "crds.columns",
-        "crds.conversion",
-        "crds.spec",
-        "crds.defaults",
-        "crds.rules",
-        "crds.updates",
-        "crds.definition",
-        "json_schemas",
-        "claim",
-        "claim_update",
-        "defaults",
-        "correlation",
-        "rules",
-        "updates",
-        "given.custom",
-        "custom_kinds",
-        "verdict",
-        "crd_files",
-        "indentation",
-    ],
-    "jobspec.runtimes": ["", "runtime"],
-    "jobspec.admission": [
-        "",
-        "rule",
-        "defaulting",
-        "decoding",
-        "names",
-        "pytorchjob",
-        "runtime",
-        "pods",
-        "policies",
-        "torchtune",
-        "trainjob",
-        "jobset_policies",
-        "jobset",
-        "webhooks",
-        "references",
-        "review",
-    ],
-    "jobspec.overlays": [
-        "",
-        "marked_tree",
-        "directives",
-        "parameters",
-        "merge",
-        "removals",
-        "flags",
-        "conflicts",
-        "overlay_check",
-        "overlay",
-        "load",
-        "companions",
-        "job_runtime",
-        "pod_overrides",
-        "trainjob",
-        "ineffective",
-        "runtime_values",
-        "job",
-        "shared_volumes",
-        "apply",
-    ],
-    "jobspec.reports": ["", "visible", "places", "excerpt", "text", "json", "junit", "sarif", "github", "formats"],
-    "jobspec.server": [
-        "",
-        "paths",
-        "client",
-        "kubeconfig",
-        "pool",
-        "question",
-        "replies",
-        "api_server",
-        "preparation",
-        "webhooks",
-        "asking",
-        "differences",
-        "kind",
-        "programs",
-        "envtest",
-    ],
-    "jobspec.commands": [
-        "",
-        "files",
-        "crds",
-        "inputs",
-        "stored",
-        "spread",
-        "progress",
-        "output",
-        "validate",
-        "render",
-        "dry_run",
-        "explain",
-        "schema",
-    ],
-}
 
 
 @cache
@@ -228,30 +76,40 @@ def _imports(path: Path) -> Iterator[str]:
                 yield full if full in names else node.module
 
 
-def _rank(module: str) -> tuple[int, int]:
-    place = max((each for each in ORDER if module == each or (each != "jobspec" and module.startswith(each + "."))), key=len)
-    order = WITHIN.get(place)
-    return ORDER.index(place), order.index(module[len(place) + 1 :]) if order else 0
+def _room(module: str) -> str:
+    return max((each for each in ORDER if module == each or (each != "jobspec" and module.startswith(each + "."))), key=len)
 
 
-def test_imports_go_one_way() -> None:
+def test_rooms_import_one_way() -> None:
     upwards = [
         f"{module} imports {imported}"
         for module, path in _modules()
         if module != "jobspec"  # which only names, for type checkers, what it loads when asked
         for imported in _imports(path)
-        if imported.startswith("jobspec") and _rank(imported) > _rank(module)
+        if imported.startswith("jobspec") and ORDER.index(_room(imported)) > ORDER.index(_room(module))
     ]
     assert upwards == []
 
 
-def test_modules_of_the_models_do_not_import_each_other_in_circles() -> None:
-    edges = {module: {each for each in _imports(path) if each.startswith("jobspec.models.")} for module, path in _modules()}
-    left = {module: needs for module, needs in edges.items() if module.startswith("jobspec.models.")}
-    while free := [module for module, needs in left.items() if not needs & left.keys() - {module}]:
-        for module in free:
-            del left[module]
-    assert not left
+def _siblings(folder: str) -> dict[str, set[str]]:
+    """What stands in a package, modules and packages, each with those beside it that it imports."""
+    found: dict[str, set[str]] = {}
+    for module, path in _modules():
+        if module.startswith(folder + "."):
+            inside = module[len(folder) + 1 :].partition(".")[0]
+            beside = {each[len(folder) + 1 :].partition(".")[0] for each in _imports(path) if each.startswith(folder + ".")}
+            found.setdefault(inside, set()).update(beside - {inside})
+    return found
+
+
+@pytest.mark.parametrize("folder", [module for module, path in _modules() if path.name == "__init__.py" and module != "jobspec"])
+def test_nothing_imports_in_a_circle(folder: str) -> None:
+    """Of what stands beside each other in a folder, whether it is imported at once, in a function or for types."""
+    left = _siblings(folder)
+    while free := [name for name, needs in left.items() if not needs & left.keys()]:
+        for name in free:
+            del left[name]
+    assert left == {}
 
 
 def test_only_commands_print_read_the_environment_or_exit() -> None:
@@ -358,8 +216,8 @@ VALIDATE_LOADS = {
     "jobspec.documents.scalars",
     "jobspec.documents.text",
     "jobspec.judge",
-    "jobspec.pipeline",
     "jobspec.kinds",
+    "jobspec.pipeline",
     "jobspec.reports",
     "jobspec.reports.formats",
     "jobspec.results",
@@ -368,9 +226,9 @@ VALIDATE_LOADS = {
     "jobspec.validation",
     "jobspec.validation.formats",
     "jobspec.validation.metadata",
+    "jobspec.validation.problem",
     "jobspec.validation.structural",
     "jobspec.validation.verdict",
-    "jobspec.validation.wording",
     "jobspec.workloads",
 }
 

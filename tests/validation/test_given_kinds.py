@@ -8,6 +8,12 @@ from pathlib import Path
 import pytest
 
 from jobspec.cli import main
+from jobspec.documents.reader import read
+from jobspec.targets import choose
+from jobspec.validation import regex
+from jobspec.validation.cel import evaluation
+from jobspec.validation.custom_kinds import CustomKinds
+from jobspec.validation.verdict import verdict
 from tests.support.reference import ROOT
 
 _CRD = str(ROOT / "tests" / "cases" / "crds" / "lists-and-defaults.yaml")
@@ -173,3 +179,52 @@ def test_rules_and_patterns_of_a_crd_are_warnings_without_the_cel_library(tmp_pa
     not_checked = [("warning", "rule-not-evaluated", f"{at}.{keyword}") for keyword in ("pattern", "x-kubernetes-validations")]
     assert _run_without_cel(str(crd)) == (0, not_checked)
     assert _run_without_cel(str(thing), "--crd", str(crd)) == (0, [("warning", "rule-not-evaluated", "size")])
+
+
+_PATTERNS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: lists.odd.example.com}
+spec:
+  group: odd.example.com
+  names: {kind: List, plural: lists}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            plain: {type: string, pattern: '^a[b-d]+$'}
+            scripts: {type: string, pattern: '^\\p{Greek}+$'}
+            either: {type: string, anyOf: [{pattern: '\\pL'}, {maxLength: 1}]}
+            ruled: {type: string, x-kubernetes-validations: [{rule: self.startsWith('a')}]}
+            known: {type: string, x-kubernetes-validations: [{rule: self == oldSelf}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ("plain: abc", []),
+        ('plain: "abc\\n"', ["wrong-format"]),
+        ("scripts: a", ["rule-not-evaluated"]),
+        ("either: a", ["rule-not-evaluated"]),
+        ("ruled: b", ["rule-not-evaluated"]),
+        ("known: a", []),
+    ],
+)
+def test_without_the_cel_library_nothing_is_silently_right(fields: str, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("cel_expr_python", "jobspec.validation.cel.library"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "cel_expr_python", None)
+    evaluation._compiled.cache_clear()
+    regex._compiled.cache_clear()
+    (crd,), _ = read(_PATTERNS, file="crd.yaml")
+    (thing,), _ = read(f"apiVersion: odd.example.com/v1\nkind: List\nmetadata: {{name: a}}\n{fields}\n", file="a.yaml")
+    found = verdict(thing, choose([]), custom_kinds=CustomKinds([crd]))
+    evaluation._compiled.cache_clear()
+    assert [each.rule for each in found.diagnostics] == told
+    assert found.status == ("invalid" if "wrong-format" in told else "valid")

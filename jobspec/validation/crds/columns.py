@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.validation.cel import paths
 from jobspec.validation.crds.decode import are_alike, decoded, plain
 from jobspec.validation.crds.invalid import invalid
-from jobspec.validation.structural import Problem
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

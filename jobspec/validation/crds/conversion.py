@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.validation.crds.invalid import invalid
 from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain
-from jobspec.validation.structural import Problem
+from jobspec.validation.problem import Problem
 from jobspec.validation.text_formats import CHECKS, is_uri
 
 TYPE_CHECKING = False

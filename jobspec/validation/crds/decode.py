@@ -8,7 +8,8 @@ ignore unknown fields.
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.structural import Problem, name_of, typed_problems_at
+from jobspec.validation.problem import Problem, name_of
+from jobspec.validation.structural import typed_problems_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ _KEYWORDS = frozenset(
 def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = False) -> Iterator[Problem]:
     """What cannot be decoded in a schema and those inside it. *shape* is that of a schema; *loose* ignores unknown fields."""
     for problem in typed_problems_at(schema, shape, path):
-        if problem.rule != "missing-field" and not (loose and problem.rule in ("unknown-field", "wrong-indentation")):
+        if problem.rule != "missing-field" and not (loose and problem.rule == "unknown-field"):
             yield problem
     if not isinstance(schema, dict):
         return

@@ -9,11 +9,14 @@ type but a number's if there is a `format`. `x-kubernetes-int-or-string` is igno
 from __future__ import annotations
 
 from jobspec.diagnostics import Key, spell
-from jobspec.validation.cel import evaluation
+from jobspec.validation.combinations import broken_branch
+from jobspec.validation.compiling import branch_shape, shape_of
+from jobspec.validation.correlation import Correlated
 from jobspec.validation.crds.openapi_schema import has_known_type
-from jobspec.validation.given import embedded, values
-from jobspec.validation.given.complete import child_of
-from jobspec.validation.structural import Problem, name_of, typed_problems_at
+from jobspec.validation.embedded import resource_problems
+from jobspec.validation.problem import Problem, name_of
+from jobspec.validation.rules import broken_rules
+from jobspec.validation.structural import typed_problems_at
 from jobspec.validation.text_formats import CHECKS
 from jobspec.validation.wording import describe
 
@@ -28,7 +31,6 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 _META = ("apiVersion", "kind", "metadata")
-_RESOURCE: Schema = {"x-kubernetes-embedded-resource": True}
 _DEFAULT: Path = ("default",)
 _EITHER = "x-kubernetes-int-or-string"
 _LEFT_TO_FORMATS = ("array", "boolean", "object")
@@ -61,7 +63,7 @@ def _at_default(problem: Problem, path: Path) -> Problem:
 
 def _default(default: Any, schema: Schema, meta: Shape) -> Iterator[Problem]:
     yield from _unknown(default, schema, ())
-    yield from _as_resources(list(_resources(default, schema, ())), meta) or _as_value(default, schema)
+    yield from _as_resources(list(_resources(default, schema, ())), meta) or _as_value(default, schema, meta)
 
 
 def _default_in_meta(default: Any, schema: Schema, meta: Shape, steps: Path) -> Iterator[Problem]:
@@ -70,12 +72,18 @@ def _default_in_meta(default: Any, schema: Schema, meta: Shape, steps: Path) -> 
     for step in reversed(steps):
         whole = [whole] if step == 0 else {step: whole}
     found = _as_resources([({"apiVersion": "v1", "kind": "Any", **whole}, ())], meta)
-    yield from (_inside(problem, steps) for problem in found[:1]) if found else _as_value(default, schema)
+    yield from (_inside(problem, steps) for problem in found[:1]) if found else _as_value(default, schema, meta)
 
 
 def _inside(problem: Problem, steps: Path) -> Problem:
     """A problem of the object around a default, with its path from the default."""
     return Problem(problem.rule, problem.path[len(steps) :], problem.message, problem.hint)
+
+
+def _child_of(schema: Schema, name: str) -> Schema | None:
+    """The schema of an object's field or of a map's values; None where there is none."""
+    fields, others = schema.get("properties") or {}, schema.get("additionalProperties")
+    return fields.get(name, others if isinstance(others, dict) else None)
 
 
 def _unknown(value: Any, schema: Schema | None, path: Path, *, kept: bool = False) -> Iterator[Problem]:
@@ -96,9 +104,9 @@ def _unknown_fields(value: dict[str, Any], schema: Schema, path: Path, *, kept: 
         if name in own:
             continue
         if name in (schema.get("properties") or {}):
-            yield from _unknown(inner, child_of(schema, name), (*path, name))
+            yield from _unknown(inner, _child_of(schema, name), (*path, name))
         elif "additionalProperties" in schema:
-            yield from _unknown(inner, child_of(schema, name), (*path, Key(name)))
+            yield from _unknown(inner, _child_of(schema, name), (*path, Key(name)))
         elif not kept:
             yield Problem("unknown-field", (*path, name), f"there is no field `{name}`")
 
@@ -109,7 +117,7 @@ def _resources(value: Any, schema: Schema, path: Path) -> Iterator[tuple[dict[st
         if schema.get("x-kubernetes-embedded-resource"):
             yield value, path
         for name, inner in value.items():
-            child = child_of(schema, name)
+            child = _child_of(schema, name)
             if child is not None:
                 step = name if name in (schema.get("properties") or {}) else Key(name)
                 yield from _resources(inner, child, (*path, step))
@@ -135,22 +143,21 @@ def _resource(value: dict[str, Any], path: Path) -> Iterator[Problem]:
     for name in _META[:2]:
         if name not in value:
             yield Problem("missing-field", path, f"the required field `{name}` is missing")
-    for problem in embedded.problems([value], {"items": _RESOURCE}):
-        yield Problem(problem.rule, (*path, *problem.path[1:]), problem.message, problem.hint)
+    yield from resource_problems(value, path)
 
 
 def _without_unknown(found: list[Problem]) -> list[Problem]:
     """The problems but those of unknown fields, which the server prunes in metadata."""
-    return [problem for problem in found if problem.rule not in ("unknown-field", "wrong-indentation")]
+    return [problem for problem in found if problem.rule != "unknown-field"]
 
 
-def _as_value(default: Any, schema: Schema) -> Iterator[Problem]:
+def _as_value(default: Any, schema: Schema, meta: Shape) -> Iterator[Problem]:
     """What the schema and its rules have against the default, as a new value and as one that was there before."""
-    found = [*_types(default, schema, _DEFAULT), *values.problems(default, _as_judged(schema), _DEFAULT)]
+    found = [*_types(default, schema, _DEFAULT), *broken_branch(default, branch_shape(_as_judged(schema), meta), _DEFAULT)]
     yield from (_inside(problem, _DEFAULT) for problem in found)
     if not found:
-        alone = list(evaluation.problems(default, schema, is_resource=False))
-        yield from alone or evaluation.problems(default, schema, default, is_resource=False)
+        shape = shape_of(schema, meta)
+        yield from list(broken_rules(default, shape)) or broken_rules(default, shape, before=Correlated(default, default, shape))
 
 
 def _as_judged(schema: Any) -> Any:
@@ -179,13 +186,20 @@ def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
             yield Problem("wrong-type", path, f"{name_of(path)} cannot be null")
     elif form and not kind and not isinstance(value, (str, list)):
         yield Problem("wrong-type", path, f"it takes `{form}`, not {describe(value)}")
-    elif kind and not values.has_type(value, kind) and not _passes(value, kind, form):
+    elif kind and not _has_type(value, kind) and not _passes(value, kind, form):
         yield Problem("wrong-type", path, f"it takes `{kind}`, not {describe(value)}")
     elif isinstance(value, dict):
         yield from _fields(value, schema, path)
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):
         for index, item in enumerate(value):
             yield from _types(item, schema["items"], (*path, index))
+
+
+def _has_type(value: Any, kind: str) -> bool:
+    """Whether a value is of an OpenAPI type; an integer is a number, too."""
+    if kind in ("integer", "number"):
+        return type(value) is int or (kind == "number" and type(value) is float)
+    return isinstance(value, {"object": dict, "array": list, "string": str, "boolean": bool}[kind])
 
 
 def _passes(value: Any, kind: str, form: str) -> bool:
@@ -195,10 +209,7 @@ def _passes(value: Any, kind: str, form: str) -> bool:
 
 def _fields(value: dict[str, Any], schema: Schema, path: Path) -> Iterator[Problem]:
     fields = schema.get("properties") or {}
-    for name in schema.get("required") or ():
-        if name in fields and name not in value:
-            yield Problem("missing-field", path, f"the required field `{name}` is missing")
     for name, inner in value.items():
-        child = child_of(schema, name)
+        child = _child_of(schema, name)
         if child is not None:
             yield from _types(inner, child, (*path, name if name in fields else Key(name)))

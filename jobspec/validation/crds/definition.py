@@ -13,7 +13,7 @@ from jobspec.validation.crds.schema_nodes import SchemaContext, branches, childr
 from jobspec.validation.crds.spec import mapping, spec_problems, versions_of
 from jobspec.validation.crds.structure import patterns_not_checked, structural_problems
 from jobspec.validation.crds.updates import update_problems
-from jobspec.validation.structural import Problem
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.validation.structural import Problem
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

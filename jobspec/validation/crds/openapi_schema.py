@@ -11,7 +11,7 @@ from jobspec.validation.cel import paths
 from jobspec.validation.crds.invalid import invalid
 from jobspec.validation.crds.schema_nodes import SchemaContext, nodes
 from jobspec.validation.crds.structure import NO_ITEMS
-from jobspec.validation.structural import Problem
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

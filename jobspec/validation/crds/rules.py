@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.validation.crds.invalid import invalid
 from jobspec.validation.crds.schema_nodes import SchemaContext, children
-from jobspec.validation.structural import Problem
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
     Typed = tuple[Path, Schema, SchemaContext, SchemaTypes | None]
+
+RULES = "x-kubernetes-validations"
 
 RULES = "x-kubernetes-validations"
 

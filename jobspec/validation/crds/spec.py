@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
-    from jobspec.validation.structural import Problem
+    from jobspec.validation.problem import Problem
 
 _SPEC: Path = ("spec",)
 _SCOPES = ("Cluster", "Namespaced")

@@ -10,7 +10,7 @@ from jobspec.validation import regex
 from jobspec.validation.crds.decode import BRANCHES, COUNTED
 from jobspec.validation.crds.invalid import invalid
 from jobspec.validation.crds.schema_nodes import branches, nodes
-from jobspec.validation.structural import Problem
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

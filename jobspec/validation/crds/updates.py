@@ -7,7 +7,7 @@ old definition without status is taken to be established, with objects stored in
 from __future__ import annotations
 
 from jobspec.validation.crds.invalid import invalid
-from jobspec.validation.structural import Problem
+from jobspec.validation.problem import Problem
 from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False

@@ -1,5 +1,7 @@
 """What the API server's own code checks in a PersistentVolumeClaim that it creates, beyond its structure and names.
 
+Follows `ValidatePersistentVolumeClaim`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
 `tests/live/test_claim_equals_server.py` holds it equal to a server. What that code does not look at: `volumeName`, limits, requests
 of anything but `storage`, a storage class in an annotation, names of data sources, and all of `status`, which a create drops.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key, spell
 from jobspec.validation.metadata import bad_label_value, bad_qualified_name, bad_subdomain
-from jobspec.validation.structural import Problem
+from jobspec.validation.problem import Problem
 from jobspec.validation.wording import closest, describe, did_you_mean
 
 TYPE_CHECKING = False
@@ -35,14 +37,14 @@ _QUANTITIES: tuple[Path, ...] = (
 )
 
 
-def problems(data: dict[str, Any], found: list[Problem], *, is_new: bool = True) -> list[Problem]:
+def claim_problems(data: dict[str, Any], found: list[Problem], *, is_new: bool = True) -> list[Problem]:
     """What stands against a claim: what was *found* in its structure, and what the server's code refuses besides.
 
     That code alone says what a claim's spec may lack. Nothing counts as missing that stands misspelt or in a wrong place.
     """
     kept = [problem for problem in found if problem.rule != "missing-field" or problem.path[:1] != _SPEC]
     judged = {problem.path for problem in kept}
-    meant = {name for problem in kept if problem.rule == "unknown-field" for name in (problem.path[-1], *problem.hint.split("`")[1::2])}
+    meant = {name for problem in kept if problem.rule == "unknown-field" for name in (problem.path[-1], problem.meant, problem.belongs)}
     for problem in (*(_generation(data.get("metadata")) if is_new else ()), *_claim(data)):
         told = problem.rule == "missing-field" and not meant.isdisjoint(problem.path[1:] or problem.path)
         if not told and problem.path not in judged:

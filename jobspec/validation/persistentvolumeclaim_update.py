@@ -1,5 +1,7 @@
 """What the API server's own code refuses in the update of a PersistentVolumeClaim, beyond what it refuses in any claim.
 
+Follows `ValidatePersistentVolumeClaimUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
 A stored claim whose file says no `status.phase` is taken to be bound to a volume of the size that it asks for, as claims of jobs are.
 Whether its storage class lets a volume grow, only the cluster knows; here it does.
 """
@@ -7,8 +9,8 @@ Whether its storage class lets a volume grow, only the cluster knows; here it do
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.claim import sources
-from jobspec.validation.structural import Problem
+from jobspec.validation.persistentvolumeclaim import sources
+from jobspec.validation.problem import Problem
 from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
@@ -29,7 +31,7 @@ _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 
 
-def problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def claim_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
     """What in a claim cannot be made of the stored one."""
     new_spec, old_spec = _mapping(data, "spec"), _mapping(old, "spec")
     status = _mapping(old, "status")

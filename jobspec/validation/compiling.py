@@ -1,0 +1,218 @@
+"""Compile the structural schema of a CRD's version into a table of shapes, the same that our own kinds have.
+
+What a shape's plain attributes cannot say (exclusive limits, fractions, formats of text, choices that are no texts, ...) stays under its
+name in the CRD among the shape's `conditions`; what stands under `anyOf` and the like becomes `branches`.
+"""
+
+from __future__ import annotations
+
+from jobspec import shapes
+from jobspec.validation.cel.text import uses_old_self
+from jobspec.validation.text_formats import CHECKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.shapes import Shape
+
+    Schema = dict[str, Any]
+    Raw = dict[str, Any]
+
+_OWN = ("apiVersion", "kind")
+_META = 1  # where the shape of metadata stands in each table
+_QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+_INTEGER_OR_TEXT = [{"type": "integer"}, {"type": "string"}]
+_WHOLE = (1 << 53) - 1  # up to which a limit, which the server holds as a fraction, is exact
+_BITS = {"int32": 31, "int64": 63}
+_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
+_LISTS = ("anyOf", "oneOf", "allOf")
+
+
+def root_shape(schema: Schema, metadata: Shape, *, subresources: Raw) -> Shape:
+    """The shape of a kind's objects, given the schema and the subresources of a version, and the shape of metadata."""
+    table: list[Any] = [{}, metadata]
+    raw = _raw(schema, table, is_resource=True)
+    raw["required"] = [name for name in raw["required"] if name not in _OWN]
+    has_status = subresources.get("status") is not None
+    scale = {key: path.removeprefix(".").split(".") for key, path in (subresources.get("scale") or {}).items() if path}
+    raw["keeps_status"] = not has_status
+    raw["scale"] = scale
+    table[0] = raw
+    return shapes.link(table)
+
+
+def shape_of(schema: Schema, metadata: Shape) -> Shape:
+    """The shape of a value that a part of a schema describes."""
+    table: list[Any] = [{}, metadata]
+    table[0] = _raw(schema, table)
+    return shapes.link(table)
+
+
+def branch_shape(schema: Schema, metadata: Shape) -> Shape:
+    """The shape by which a value is judged as by a branch of `anyOf`: limits, formats and choices are all among its `conditions`."""
+    table: list[Any] = [{}, metadata]
+    table[0] = _raw(schema, table, is_branch=True)
+    return shapes.link(table)
+
+
+def _place(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: bool = False) -> int:
+    """The index at which the raw shape of a schema now stands in the table."""
+    table.append({})
+    index = len(table) - 1
+    table[index] = _raw(schema, table, is_open=is_open, is_branch=is_branch)
+    return index
+
+
+def _raw(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: bool = False, is_resource: bool = False) -> Raw:
+    is_open = is_open or is_branch or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+    is_embedded = bool(schema.get("x-kubernetes-embedded-resource"))
+    kind = "int-or-string" if schema.get("x-kubernetes-int-or-string") else schema.get("type") or "any"
+    raw: Raw = {"type": kind, "open": is_open, "nullable": bool(schema.get("nullable")), "embedded": is_embedded}
+    if schema.get("default") is not None:
+        raw["default"] = schema["default"]
+    if kind in ("object", "any"):
+        _add_fields(raw, schema, table, is_branch=is_branch, is_resource=(is_resource or is_embedded) and not is_branch)
+    if kind in ("array", "any") and isinstance(schema.get("items"), dict):
+        raw["items"] = _place(schema["items"], table, is_open=is_open, is_branch=is_branch)
+        _add_list_type(raw, schema)
+    _add_checks(raw, schema, is_branch=is_branch)
+    _add_branches(raw, schema, table)
+    raw["rules"] = [rule for rule in schema.get("x-kubernetes-validations") or () if rule and rule.get("rule")]
+    inner = [table[index] for index in _inner(raw)]
+    raw["ruled"] = max([_when_ruled(raw), *(each["ruled"] for each in inner)]) if _is_seen(raw, table) else 0
+    raw["combined"] = bool(raw.get("branches")) or any(each["combined"] for each in inner)
+    raw["embeds"] = is_embedded or any(each["embeds"] for each in inner)
+    return raw
+
+
+def _inner(raw: Raw) -> Iterator[int]:
+    """The indices of the shapes of what is inside a value, but for its metadata."""
+    inside = [*raw.get("fields", {}).values(), *(raw[key] for key in ("values", "items") if key in raw)]
+    return (index for index in inside if index != _META)
+
+
+def _add_fields(raw: Raw, schema: Schema, table: list[Any], *, is_branch: bool, is_resource: bool) -> None:
+    others = schema.get("additionalProperties")
+    required = list(schema.get("required") or ())
+    if schema.get("properties") or is_resource:
+        raw["fields"] = {name: _place(child, table, is_branch=is_branch) for name, child in (schema.get("properties") or {}).items()}
+        raw["open"] = raw["open"] or bool(others)
+    elif isinstance(others, dict):
+        raw["values"] = _place(others, table, is_branch=is_branch)
+    elif others:
+        raw["values"] = _place_bare(table)
+    elif others is False or not raw["open"]:
+        raw["fields"] = {}
+    if others is False:
+        raw["open"] = False
+    if is_resource:
+        own = {name: raw["fields"].get(name) or _place({"type": "string"}, table) for name in _OWN}
+        raw["fields"] = {**own, **raw["fields"], "metadata": _place_metadata(schema, table)}
+        required += [name for name in _OWN if name not in required]
+    defaulted = [name for name, index in raw.get("fields", {}).items() if index != _META and "default" in table[index]]
+    raw["required"] = [name for name in required if is_branch or name not in defaulted]
+
+
+def _place_metadata(schema: Schema, table: list[Any]) -> int:
+    """The index of the shape of an object's metadata, with what the schema asks of it besides."""
+    asked = (schema.get("properties") or {}).get("metadata") or {}
+    if not asked.keys() - {"type", "description"}:
+        return _META
+    index = _place(asked, table)
+    own, known = table[index].get("fields", {}), table[_META].fields
+    table += known.values()
+    fields = dict(zip(known, range(len(table) - len(known), len(table)), strict=True))
+    table[index] |= {"meta": True, "open": False, "fields": {**fields, **{name: own[name] for name in own if name in known}}}
+    return index
+
+
+def _place_bare(table: list[Any]) -> int:
+    table.append({"type": "bare", "ruled": 0, "combined": False, "embeds": False})
+    return len(table) - 1
+
+
+def _add_list_type(raw: Raw, schema: Schema) -> None:
+    kind = schema.get("x-kubernetes-list-type")
+    if kind == "map":
+        raw["keys"] = schema.get("x-kubernetes-list-map-keys") or []
+    raw["unique"] = kind == "set"
+
+
+def _add_checks(raw: Raw, schema: Schema, *, is_branch: bool) -> None:
+    """Limits, formats and choices, each as a plain attribute where that can say it, and otherwise among the conditions."""
+    plain = {} if is_branch else {**_plain_number(raw["type"], schema), **_plain_text(raw["type"], schema)}
+    size = "" if is_branch else _SIZES.get(raw["type"], "")
+    plain |= {key: schema[key] for key in (f"min{size}", f"max{size}") if size and schema.get(key) is not None}
+    words = [*_NUMBERS, *(limit + size for limit in ("min", "max") for size in _SIZES.values()), "format", "pattern", "enum"]
+    conditions = {word: schema[word] for word in words if schema.get(word) is not None and word not in plain}
+    if conditions.get("format") and conditions["format"].replace("-", "") not in (*CHECKS, *_BITS, "float"):
+        del conditions["format"]
+    raw |= {key: value for key, value in plain.items() if value is not None}
+    if conditions:
+        raw["conditions"] = conditions
+
+
+def _plain_number(kind: str, schema: Schema) -> Raw:
+    """The plain attributes of an integer: its size, and limits that are whole numbers of that size."""
+    if kind != "integer":
+        return {}
+    bits = _BITS.get(schema.get("format") or "", 63)
+    plain: Raw = {"format": "int32" if bits == 31 else "int64"}
+    limits = {key: schema[key] for key in ("minimum", "maximum") if schema.get(key) is not None}
+    if any(schema.get(key) for key in _NUMBERS[2:]) or not all(_is_whole(limit, bits) for limit in limits.values()):
+        return plain
+    return plain | {key: int(limit) for key, limit in limits.items()}
+
+
+def _is_whole(limit: float, bits: int) -> bool:
+    return limit == int(limit) and abs(limit) <= min(_WHOLE, (1 << bits) - 1)
+
+
+def _plain_text(kind: str, schema: Schema) -> Raw:
+    """The plain attributes of a text: `date-time`, choices that are texts, and the pattern of quantities."""
+    if kind == "int-or-string" and schema.get("pattern") == _QUANTITY:
+        return {"format": "quantity", "pattern": None}
+    if kind != "string":
+        return {}
+    plain: Raw = {"format": "date-time"} if schema.get("format") == "date-time" else {}
+    choices = schema.get("enum")
+    if choices and not schema.get("nullable") and all(isinstance(choice, str) for choice in choices):
+        plain["enum"] = choices
+    return plain
+
+
+def _add_branches(raw: Raw, schema: Schema, table: list[Any]) -> None:
+    """The branches of a schema, but for those that only repeat that a value is an integer or a text."""
+    written = {word: schema[word] for word in _LISTS if schema.get(word)}
+    if schema.get("not") is not None:
+        written["not"] = [schema["not"]]
+    if raw["type"] == "int-or-string" and written.get("anyOf") == _INTEGER_OR_TEXT:
+        del written["anyOf"]
+    if written:
+        raw["branches"] = {
+            word: [(_place(branch, table, is_branch=True), _text(branch)) for branch in branches] for word, branches in written.items()
+        }
+
+
+def _text(branch: Schema) -> str:
+    """A branch as the CRD's author wrote it."""
+    import json
+
+    text = json.dumps(branch, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _when_ruled(raw: Raw) -> int:
+    """2 where a rule looks at new objects, 1 where all compare with the stored one, 0 without rules: as in compiled files."""
+    return max((1 if uses_old_self(rule["rule"]) and not rule.get("optionalOldSelf") else 2 for rule in raw["rules"]), default=0)
+
+
+def _is_seen(raw: Raw, table: list[Any]) -> bool:
+    """Whether CEL has a type for a value; the server skips the rules of values without one, and of all that is inside them."""
+    inner = raw.get("items") if raw["type"] == "array" else raw.get("values")
+    if inner is not None and raw["type"] in ("array", "object") and table[inner]["type"] != "bare":
+        return _is_seen(table[inner], table)
+    return bool(raw["type"] != "any")

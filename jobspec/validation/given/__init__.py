@@ -1,1 +1,0 @@
-"""The kinds that users bring along, as CRDs or JSON Schemas."""
