@@ -55,7 +55,7 @@ def records(golden: Path, release: str) -> Iterator[Record]:
 
 
 @cache
-def report(golden: Path, release: str) -> list[tuple[Record, list[str]]]:
+def told(golden: Path, release: str) -> list[tuple[Record, list[str]]]:
     """All records of a release, each with our disagreements about it."""
     return [(record, disagreements(record)) for record in records(golden, release)]
 
