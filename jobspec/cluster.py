@@ -66,14 +66,3 @@ class Cluster:
     def for_bases(self) -> Cluster:
         """The cluster that bases of overlays are checked in: they are never sent, so no webhook sees them, and they update nothing."""
         return Cluster(self.target, custom_kinds=self.custom_kinds, objects=self.objects, webhooks=False, closed=self.closed)
-
-    def with_objects(self, objects: Sequence[Document]) -> Cluster:
-        """The same cluster with further objects."""
-        return Cluster(
-            self.target,
-            custom_kinds=self.custom_kinds,
-            objects=[*self.objects, *objects],
-            stored=self.stored,
-            webhooks=self.webhooks,
-            closed=self.closed,
-        )

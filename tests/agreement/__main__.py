@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.agreement.records import is_known, releases, report
+from tests.agreement.records import is_known, releases, told
 
 
 def table(golden: Path) -> Iterator[str]:
@@ -13,7 +13,7 @@ def table(golden: Path) -> Iterator[str]:
     yield "| a server with | manifests | documents | agree | known to differ |"
     yield "|---|---|---|---|---|"
     for release in releases(golden):
-        found = report(golden, release)
+        found = told(golden, release)
         documents = sum(reply["code"] is not None for record, _ in found for reply in record.replies)
         differing = [record for record, differences in found if differences]
         known = sum(is_known(record) for record in differing)
