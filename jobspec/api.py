@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.documents.manifest import Manifest
+    from jobspec.overlays.load import OverlayFile
     from jobspec.overlays.overlay import Overlay
     from jobspec.pipeline import Checked
     from jobspec.results import FileResult
     from jobspec.targets import Target
 
+    #: Values by overlay and parameter: `{"gpu-nccl": {"gpus": 2}}`.
     Parameters = Mapping[str, Mapping[str, Any]]
 
 _NAME = "<manifest>"
@@ -38,7 +40,7 @@ class Rendered:
 
     @property
     def valid(self) -> bool:
-        """Whether no diagnostic of severity error stands against it."""
+        """Whether it has no diagnostic of severity error."""
         return not any(each.severity == "error" for each in self.diagnostics)
 
 
@@ -46,17 +48,18 @@ def check(
     manifest: Manifest | Sequence[Manifest],
     *,
     cluster: Cluster | None = None,
-    overlays: Sequence[str] = (),
+    overlays: Sequence[Manifest] = (),
     parameters: Parameters | None = None,
     name: str = _NAME,
 ) -> FileResult:
-    """What a cluster says to a manifest, as `jobspec validate` does; with *overlays*, to what they make of it.
+    """Check a manifest as `jobspec validate` does: text of any number of documents, data, models, or a list of those.
 
-    *overlays* are names of shipped ones, or paths; *parameters* are their values, by overlay and parameter.
-    *name* is what diagnostics call the manifest. By default the cluster has the newest releases, and their webhooks.
+    *overlays* are applied first: the name of a shipped one, or an Overlay as text, data or model; *parameters* are their values, by
+    overlay and parameter. *cluster* is what the manifest meets, by default the newest releases with their webhooks. *name* is what
+    diagnostics show as the manifest's file.
 
     Raises:
-        JobspecError: an overlay or a parameter of that name does not exist.
+        JobspecError: an overlay is at fault, or one that *parameters* name is not applied.
         TypeError: the data holds something that JSON cannot.
 
     """
@@ -66,12 +69,12 @@ def check(
 def render(
     base: Manifest | Sequence[Manifest],
     *,
-    overlays: Sequence[str] = (),
+    overlays: Sequence[Manifest] = (),
     parameters: Parameters | None = None,
     cluster: Cluster | None = None,
     name: str = _NAME,
 ) -> Rendered:
-    """What a base and its overlays render to, checked, as `jobspec render` does. Arguments and errors are those of `check`."""
+    """Apply overlays to a base, check the result, and write it, as `jobspec render` does. Arguments and errors are those of `check`."""
     from jobspec import rendering
 
     cluster = cluster or Cluster()
@@ -82,27 +85,10 @@ def render(
 
 
 def _checked(
-    manifest: Manifest | Sequence[Manifest], cluster: Cluster, overlays: Sequence[str], parameters: Parameters, name: str
+    manifest: Manifest | Sequence[Manifest], cluster: Cluster, overlays: Sequence[Manifest], parameters: Parameters, name: str
 ) -> Checked:
     manifests = _manifests(manifest, name, cluster.target)
     return pipeline.check(pipeline.apply(manifests, _overlays(overlays, parameters, cluster.target), cluster), cluster)
-
-
-def _overlays(names: Sequence[str], parameters: Parameters, target: Target) -> Sequence[Overlay]:
-    """The overlays ready to be applied. Raises JobspecError with all that is wrong with them and their parameters."""
-    if not names and not parameters:
-        return ()
-    from jobspec.overlays.load import load
-
-    sets = [f"{overlay}.{name}={_as_text(value)}" for overlay, values in parameters.items() for name, value in values.items()]
-    overlays, problems = load(names, sets, target)
-    if problems:
-        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in problems))
-    return overlays
-
-
-def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _manifests(manifest: Manifest | Sequence[Manifest], name: str, target: Target) -> pipeline.Manifests:
@@ -111,3 +97,39 @@ def _manifests(manifest: Manifest | Sequence[Manifest], name: str, target: Targe
     several = manifest if isinstance(manifest, (list, tuple)) else [manifest]
     documents = [document_of(each, name, index=index) for index, each in enumerate(several)]
     return pipeline.Manifests(name, [item for document in documents for item in pipeline.items_of(document)])
+
+
+def _overlays(overlays: Sequence[Manifest], parameters: Parameters, target: Target) -> list[Overlay]:
+    """The overlays ready to be applied. Raises JobspecError with everything that is wrong with them and their parameters."""
+    if not overlays and not parameters:
+        return []
+    from jobspec.overlays.load import load
+    from jobspec.overlays.parameters import Given
+
+    given = [
+        Given(overlay, name, _as_text(value), f"parameters[{overlay!r}][{name!r}]")
+        for overlay, values in parameters.items()
+        for name, value in values.items()
+    ]
+    found, problems = load([_overlay_file(each, number) for number, each in enumerate(overlays)], given, target)
+    if problems:
+        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in problems))
+    return found
+
+
+def _overlay_file(overlay: Manifest, number: int) -> OverlayFile:
+    from jobspec.overlays.load import OverlayFile, shipped, shipped_file
+
+    if isinstance(overlay, str) and "\n" not in overlay:
+        if overlay not in shipped():
+            raise JobspecError(f"no overlay `{overlay}`: jobspec ships {', '.join(shipped())}; give the text of your own")
+        return shipped_file(overlay)
+    name = f"overlays[{number}]"
+    if isinstance(overlay, (str, bytes)):
+        return OverlayFile(name, overlay.encode() if isinstance(overlay, str) else overlay, stem=name)
+    return OverlayFile(name, document_of(overlay, name, layer=True), stem=name)
+
+
+def _as_text(value: Any) -> str:
+    """A value as `--set` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -21,6 +21,7 @@ WARNINGS = frozenset(
     {
         "deprecated-processes",
         "deprecated-runtime",
+        "later-release",
         "list-replaced",
         "offline-webhooks",
         "rule-not-evaluated",

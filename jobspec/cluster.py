@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from jobspec.targets import choose
+from jobspec.diagnostics import JobspecError
+from jobspec.targets import OPERATORS, complete, is_later, reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from jobspec.documents.document import Document
+    from jobspec.documents.manifest import Manifest
     from jobspec.targets import Target
     from jobspec.validation.custom_kinds import CustomKinds
 
@@ -38,31 +40,62 @@ class StoredObjects:
 class Cluster:
     """What a manifest meets when it is sent."""
 
-    __slots__ = ("closed", "custom_kinds", "objects", "stored", "target", "webhooks")
+    __slots__ = ("closed", "custom_kinds", "later", "objects", "stored", "target", "webhooks")
 
     def __init__(
         self,
-        target: Target | None = None,
+        target: Mapping[str, str] | None = None,
         *,
+        crds: Sequence[Manifest] = (),
         custom_kinds: CustomKinds | None = None,
-        objects: Sequence[Document] = (),
-        stored: StoredObjects | None = None,
+        objects: Sequence[Manifest] = (),
+        stored: StoredObjects | Sequence[Manifest] | None = None,
         webhooks: bool = True,
         closed: bool = False,
     ) -> None:
-        self.target: Mapping[str, str] = choose(()) if target is None else target
-        """The release of each component; the newest of all by default."""
-        self.custom_kinds = custom_kinds
-        """The kinds that the user brings, by which objects are judged before our own schemas; None where there are none."""
-        self.objects = objects
+        """Raises JobspecError for an unknown release, and for *crds*, *objects* and *stored* that cannot be read."""
+        wished = target or {}
+        brings_crds = custom_kinds is not None or bool(crds)
+        self.later = {each: wished[each] for each in OPERATORS if brings_crds and each in wished and is_later(each, wished[each])}
+        """Releases that came after all known ones, by operator: their kinds are judged by *crds* alone, by the newest known webhooks."""
+        self.target: Target = complete({each: release for each, release in wished.items() if each not in self.later})
+        """The release of each component, as in `{"trainer": "2.2"}`; the newest where nothing is said."""
+        self.custom_kinds = custom_kinds or (_custom_kinds(crds, self.target) if crds else None)
+        """The kinds that *crds* define, by which objects are judged before our own schemas; None where there are none."""
+        self.objects = _documents(objects, "<objects>")
         """Accepted objects that manifests may refer to, besides those in their own file and those that the operators ship."""
-        self.stored = stored
+        self.stored = stored if stored is None or isinstance(stored, StoredObjects) else StoredObjects(_documents(stored, "<stored>"))
         """The objects that manifests are updates of; None where all manifests are new objects."""
         self.webhooks = webhooks
         """Whether the operators' webhooks are asked."""
         self.closed = closed
         """Whether an object that a manifest refers to and that is nowhere at hand does not exist."""
 
+    @property
+    def releases(self) -> dict[str, str]:
+        """The releases that a report names."""
+        return reported(self.target) | self.later
+
     def for_bases(self) -> Cluster:
         """The cluster that bases of overlays are checked in: they are never sent, so no webhook sees them, and they update nothing."""
-        return Cluster(self.target, custom_kinds=self.custom_kinds, objects=self.objects, webhooks=False, closed=self.closed)
+        wished = {**self.target, **self.later} if self.later else self.target
+        return Cluster(wished, custom_kinds=self.custom_kinds, objects=self.objects, webhooks=False, closed=self.closed)
+
+
+def _documents(manifests: Sequence[Manifest], name: str) -> list[Document]:
+    if not manifests:
+        return []
+    from jobspec.documents.manifest import documents_of
+
+    return documents_of(manifests, name)
+
+
+def _custom_kinds(crds: Sequence[Manifest], target: Target) -> CustomKinds:
+    documents = _documents(crds, "<crds>")
+    from jobspec.validation.custom_kinds import CustomKinds
+    from jobspec.validation.verdict import verdict
+
+    wrong = [each for document in documents for each in verdict(document, target).diagnostics if each.severity == "error"]
+    if wrong:
+        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
+    return CustomKinds(documents)

@@ -138,6 +138,7 @@ _DECODING = {
     "not-a-manifest": "A manifest is a mapping with string `apiVersion` and `kind`; this document is something else.",
 }
 _SCHEMA = {
+    "later-release": "The target is a release of an operator that came after this jobspec, which knows its webhooks as they were before.",
     "unknown-kind": "jobspec has no schema for this apiVersion and kind, so it cannot say what a server would.",
     "unknown-field": "The field does not exist at this place. Without strict validation a server drops it silently.",
     "wrong-type": "The value has another type than the field.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.validation.verdict import verdict
+from jobspec.validation.verdict import Verdict, verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.validation.verdict import Verdict
 
     #: `unknown`: no manifest, or of a kind that jobspec does not know.
     Judgement = Literal["valid", "invalid", "partly", "unknown"]
@@ -92,6 +91,8 @@ def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
 
 def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
     old = cluster.stored.of(document) if cluster.stored else None
+    if cluster.later and (unknown := _of_later_release(document, cluster)):
+        return Judged(document, unknown, old=old)
     seen = document
     found = verdict(document, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
     if cluster.webhooks and (found.status == "invalid" or document.group_kind == kinds.JOBSET):
@@ -101,6 +102,17 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
         if seen is not document:
             found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
     return Judged(document, found.refused() if broken and found.status != "unknown" else found, rewritten=seen, old=old)
+
+
+def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
+    """The verdict on a kind of an operator's release that came after all known ones, where no CRD defines it; None for other kinds."""
+    kind = kinds.find(document.api_version, document.kind)
+    if not kind or kind.component not in cluster.later or (cluster.custom_kinds and cluster.custom_kinds.defines(document)):
+        return None
+    release = f"{kind.component} {cluster.later[kind.component]}"
+    message = f"jobspec does not know {release}, and no CRD in --crd defines {document.kind}"
+    problem = document.problem("unknown-kind", message, ("kind",), hint=f"give the CRD of {release}, too")
+    return Verdict("invalid", [problem])
 
 
 def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import in_order
-from jobspec.targets import told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Literal
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.targets import Target
 
     #: `partly`: the kind's structure or metadata alone was checked; `skipped`: no verdict was asked for, or none could be had.
     Status = Literal["valid", "invalid", "partly", "skipped"]
@@ -75,7 +73,7 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
     return {"documents": len(statuses), **{status: statuses.count(status) for status in _STATUSES}}
 
 
-def coverage(files: Sequence[FileResult], target: Target) -> str:
+def coverage(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
     """The last line of a report: the number of documents, how many have each status, and the releases they were checked for."""
     counts = count(files)
     parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
@@ -83,4 +81,4 @@ def coverage(files: Sequence[FileResult], target: Target) -> str:
         number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
         parts += [f"{number} {severity}{'s' if number > 1 else ''}"] if number else []
     documents = f"{counts['documents']} document{'' if counts['documents'] == 1 else 's'}"
-    return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in told(target).items())})"
+    return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"

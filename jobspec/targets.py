@@ -44,29 +44,54 @@ KINDS: dict[tuple[str, str], str] = {(version, kind.name): kind.component for ki
 OPERATORS = ("training-operator", "trainer", "jobset")
 
 
+_OTHERS = ("kubernetes", "jobspec")
+
+
 def choose(wishes: Iterable[str]) -> Target:
     """The target for `OPERATOR=RELEASE` texts: the newest release of each operator unless a wish says otherwise.
 
     A release may be shortened (`1.9` is the newest known patch of it). Raises JobspecError for what is not known.
     """
-    chosen = dict(_wish(wish) for wish in wishes)
+    return complete(dict(map(parse_wish, wishes)))
+
+
+def complete(wishes: Mapping[str, str]) -> Target:
+    """The target with these releases of operators, and the newest of all others. Raises JobspecError for what is not known."""
+    if wishes.keys() == RELEASES.keys():
+        return wishes
+    chosen = {each: _known(each, release) for each, release in wishes.items() if each not in _OTHERS}
     target = {component: list(releases)[-1] for component, releases in RELEASES.items()}
     target |= RELEASES["trainer"][chosen.get("trainer", target["trainer"])] | {"kubernetes": target["kubernetes"]}
     return target | chosen
 
 
-def _wish(wish: str) -> tuple[str, str]:
+def parse_wish(wish: str) -> tuple[str, str]:
+    """Operator and release of an `OPERATOR=RELEASE` text. Raises JobspecError for a text of another form."""
     operator, equals, release = wish.partition("=")
     if not equals or operator not in OPERATORS:
         raise JobspecError(f"--target {wish}: write OPERATOR=RELEASE with one of {', '.join(OPERATORS)}")
+    return operator, release
+
+
+def _known(operator: str, release: str) -> str:
+    """The newest known patch of a release."""
+    if operator not in OPERATORS:
+        raise JobspecError(f"no operator `{operator}`: the operators are {', '.join(OPERATORS)}")
     known = RELEASES[operator]
     matching = [each for each in known if each == release or each.startswith(release + ".")]
-    if not matching:
-        raise JobspecError(f"--target {wish}: the known releases of {operator} are {', '.join(known)}")
-    return operator, matching[-1]
+    if matching:
+        return matching[-1]
+    way_out = "; for a later one, give its CRDs with --crd" if is_later(operator, release) else ""
+    raise JobspecError(f"--target {operator}={release}: the known releases of {operator} are {', '.join(known)}{way_out}")
 
 
-def told(target: Target) -> dict[str, str]:
+def is_later(operator: str, release: str) -> bool:
+    """Whether a release of an operator came after all that are known."""
+    parts = release.split(".")
+    return all(part.isdecimal() and part.isascii() for part in parts) and _numbers(release) > _numbers(list(RELEASES[operator])[-1])
+
+
+def reported(target: Target) -> dict[str, str]:
     """The releases that a report names: the operators' of training jobs, and JobSet's where it is not the trainer's own."""
     operators = OPERATORS if target["jobset"] != RELEASES["trainer"][target["trainer"]]["jobset"] else OPERATORS[:2]
     return {operator: target[operator] for operator in operators}

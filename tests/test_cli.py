@@ -12,7 +12,7 @@ import pytest
 from jobspec.diagnostics import RULES
 from jobspec.reports.formats import report
 from jobspec.results import FileResult
-from jobspec.targets import choose
+from jobspec.targets import choose, reported
 from tests.support.manifests import COMPOSE, CONFIG, JOB, write
 from tests.support.processes import RELEASES, command, environment, program, run, run_here
 from tests.support.reference import ROOT
@@ -259,8 +259,8 @@ def test_one_unreadable_file_among_many_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_a_report_on_nothing() -> None:
-    assert report([], choose([])) == f"0 documents: nothing found {RELEASES}\n"
-    assert json.loads(report([FileResult("a", [], [])], choose([]), "json"))["files"] == [
+    assert report([], reported(choose([]))) == f"0 documents: nothing found {RELEASES}\n"
+    assert json.loads(report([FileResult("a", [], [])], reported(choose([])), "json"))["files"] == [
         {"path": "a", "valid": True, "documents": [], "diagnostics": []}
     ]
 

@@ -78,7 +78,7 @@ def run(inputs: Inputs, place: Place, *, diff: bool) -> int:
     results = require_workload(setting.overlays, results)
     if diff and inputs.output == "text":
         sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)
-    deliver(results, setting.cluster.target, inputs, sys.stdout, read=reader(found))
+    deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
     _tell_silence(answers)
     return 0 if all(each.valid for each in results) else 1
 

@@ -6,7 +6,7 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
 from jobspec.results import FileResult
-from jobspec.targets import choose
+from jobspec.targets import complete, is_later, parse_wish, reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,15 +57,24 @@ class Inputs:
 class Setting:
     """What the files of a run are checked with: a cluster and overlays; or what is wrong with those."""
 
-    __slots__ = ("cluster", "crds", "overlays", "wrong")
+    __slots__ = ("cluster", "crds", "overlays", "remarks", "wrong")
 
-    def __init__(self, cluster: Cluster, overlays: Sequence[Overlay], wrong: Sequence[FileResult], crds: Sequence[Document] = ()) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        overlays: Sequence[Overlay],
+        wrong: Sequence[FileResult],
+        remarks: Sequence[FileResult] = (),
+        crds: Sequence[Document] = (),
+    ) -> None:
         self.cluster = cluster
         self.crds = crds
         """The CRDs of the cluster's custom kinds, where a server is to get them."""
         self.overlays = overlays
         self.wrong = wrong
         """The results of CRDs' and overlays' files that have an error; with one, nothing is checked."""
+        self.remarks = remarks
+        """Results about the command line itself, which the report begins with."""
 
 
 def load(inputs: Inputs, *, stored: StoredObjects | None = None, for_server: bool = False) -> Setting:
@@ -73,12 +82,22 @@ def load(inputs: Inputs, *, stored: StoredObjects | None = None, for_server: boo
 
     Raises JobspecError for what is not there and for unknown releases.
     """
-    target = choose(inputs.targets)
+    wished = dict(map(parse_wish, inputs.targets))
+    target = complete({each: release for each, release in wished.items() if not (inputs.crds and is_later(each, release))})
     crds, wrong = _crds(inputs, target, for_server=for_server)
     overlays, wrong_overlays = _overlays(inputs, target)
     kinds = _custom_kinds(crds, inputs.schema_locations) if not wrong else None
-    cluster = Cluster(target, custom_kinds=kinds, stored=stored, webhooks=inputs.admission, closed=inputs.closed_world)
-    return Setting(cluster, overlays, [*wrong, *wrong_overlays], [each for each in crds if isinstance(each, Document)])
+    cluster = Cluster(target if wrong else wished, custom_kinds=kinds, stored=stored, webhooks=inputs.admission, closed=inputs.closed_world)
+    remarks = [_remark(operator, cluster) for operator in cluster.later]
+    return Setting(cluster, overlays, [*wrong, *wrong_overlays], remarks, [each for each in crds if isinstance(each, Document)])
+
+
+def _remark(operator: str, cluster: Cluster) -> FileResult:
+    """A warning about a release that came after all known ones."""
+    wish = f"--target {operator}={cluster.later[operator]}"
+    known = reported(cluster.target)[operator]
+    message = f"this release came after jobspec's: its kinds are judged by the CRDs of --crd, its webhooks' rules are those of {known}"
+    return FileResult(wish, [], [Diagnostic("later-release", message, Mark(wish), severity="warning")])
 
 
 def _crds(inputs: Inputs, target: Target, *, for_server: bool) -> tuple[Sequence[Document | UnreadFile], list[FileResult]]:
@@ -101,9 +120,9 @@ def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Seque
 def _overlays(inputs: Inputs, target: Target) -> tuple[list[Overlay], list[FileResult]]:
     if not inputs.overlays and not inputs.sets:
         return [], []
-    from jobspec.overlays.load import load
+    from jobspec.commands.overlays import load_overlays
 
-    overlays, problems = load(inputs.overlays, inputs.sets, target)
+    overlays, problems = load_overlays(inputs.overlays, inputs.sets, target)
     files = dict.fromkeys(problem.mark.file for problem in problems)
     return overlays, [FileResult(file, [], [problem for problem in problems if problem.mark.file == file]) for file in files]
 

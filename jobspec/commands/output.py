@@ -10,13 +10,12 @@ from jobspec.reports.formats import report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TextIO, TypeVar
 
     from jobspec.commands.inputs import Inputs
     from jobspec.reports.excerpt import ReadText
     from jobspec.results import FileResult
-    from jobspec.targets import Target
 
     T = TypeVar("T")
     R = TypeVar("R")
@@ -38,14 +37,14 @@ def one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     return [work(item) for item in items]
 
 
-def deliver(files: Sequence[FileResult], target: Target, inputs: Inputs, stream: TextIO, *, read: ReadText) -> None:
+def deliver(files: Sequence[FileResult], releases: Mapping[str, str], inputs: Inputs, stream: TextIO, *, read: ReadText) -> None:
     """Write the report of a run in the format that was asked for, to the file that was named or else to a *stream*."""
     if inputs.output_file is not None:
-        write_whole(inputs.output_file, report(files, target, inputs.output, read=read))
+        write_whole(inputs.output_file, report(files, releases, inputs.output, read=read))
     elif inputs.output == "text":
-        stream.write(report(files, target, read=read, colour=_takes_colour(stream), width=_width(stream)))
+        stream.write(report(files, releases, read=read, colour=_takes_colour(stream), width=_width(stream)))
     else:
-        stream.write(report(files, target, inputs.output))
+        stream.write(report(files, releases, inputs.output))
 
 
 def _takes_colour(stream: TextIO) -> bool:

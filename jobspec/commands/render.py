@@ -23,7 +23,7 @@ def run(inputs: Inputs, *, to: str | None) -> int:
     if to == "":
         raise JobspecError("--to needs the name of a folder")
     setting = load(inputs)
-    target = setting.cluster.target
+    target, releases = setting.cluster.target, setting.cluster.releases
     found = find(inputs.paths)
 
     def check_one(each: Found) -> Checked:
@@ -31,10 +31,10 @@ def run(inputs: Inputs, *, to: str | None) -> int:
 
     checked = [] if setting.wrong else pipeline.resolve(watched(found, check_one, one_by_one), setting.cluster)
     rendered = rendering.rendered(checked, companions_once=bool(setting.overlays))
-    results = require_workload(setting.overlays, setting.wrong or rendered.results)
+    results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or rendered.results)]
     if not all(each.valid for each in results):
         stream = sys.stderr if inputs.output == "text" or to is None else sys.stdout
-        deliver(results, target, inputs, stream, read=reader(found))
+        deliver(results, releases, inputs, stream, read=reader(found))
         return 1
     if not rendered.documents:
         raise JobspecError("nothing to render: the files hold no object of a cluster")
@@ -42,13 +42,13 @@ def run(inputs: Inputs, *, to: str | None) -> int:
         sys.stdout.write(rendering.text_of(rendered.documents, target))
         skipped = any(row.status == "skipped" for each in results for row in each.documents)
         if inputs.output != "text" or inputs.output_file or skipped or any(each.diagnostics for each in results):
-            deliver(results, target, inputs, sys.stderr, read=reader(found))
+            deliver(results, releases, inputs, sys.stderr, read=reader(found))
     else:
         files = {name: rendering.text_of([document], target) for name, document in _files(rendered.documents).items()}
         written = trees.replace(to, files)
         if inputs.output == "text":
             sys.stdout.writelines(f"{path}\n" for path in written)
-        deliver(results, target, inputs, sys.stderr if inputs.output == "text" else sys.stdout, read=reader(found))
+        deliver(results, releases, inputs, sys.stderr if inputs.output == "text" else sys.stdout, read=reader(found))
     return 0
 
 

@@ -31,7 +31,7 @@ def run(inputs: Inputs, *, stored: str | None = None, ref: str | None = None) ->
     found = find(inputs.paths)
     checked = [] if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown)
     results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
-    deliver(results, setting.cluster.target, inputs, sys.stdout, read=reader(found))
+    deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
     return 0 if all(each.valid for each in results) else 1
 
 

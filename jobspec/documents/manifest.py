@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     Manifest = str | bytes | Mapping[str, Any] | BaseModel | Document
 
 
-def document_of(manifest: Mapping[str, Any] | BaseModel | Document, name: str, *, index: int = 0) -> Document:
-    """The document of data or a model, which has one place, its *name*. Raises TypeError for what JSON cannot hold, with its path."""
+def document_of(manifest: Manifest, name: str, *, index: int = 0, layer: bool = False) -> Document:
+    """The document of data or a model, which has one place, its *name*; *layer*: it is an overlay, whose name its marks have as layer.
+
+    Raises TypeError for what JSON cannot hold, with its path.
+    """
     if isinstance(manifest, Document):
         return manifest
-    data = manifest if isinstance(manifest, dict) else _dumped(manifest)
-    plain = _plain(data, ())
-    return Document(plain, lambda: marks_at(plain, Mark(name)), file=name, index=index)
+    plain = _plain(manifest if isinstance(manifest, dict) else _dumped(manifest), ())
+    mark = Mark(name, layer=_name_in(plain) if layer else "")
+    return Document(plain, lambda: marks_at(plain, mark), file=name, index=index)
 
 
 def documents_of(manifests: Iterable[Manifest], name: str) -> list[Document]:
@@ -44,10 +47,19 @@ def documents_of(manifests: Iterable[Manifest], name: str) -> list[Document]:
     return found
 
 
-def _dumped(model: Mapping[str, Any] | BaseModel) -> Any:
+def _name_in(data: Any) -> str:
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
+
+
+def _dumped(model: Any) -> Any:
     """What was set in a model, by the names of the API; any other mapping as a dict."""
     dump = getattr(model, "model_dump", None)
-    return dump(by_alias=True, exclude_unset=True) if dump else dict(model)
+    if dump:
+        return dump(by_alias=True, exclude_unset=True)
+    if not hasattr(model, "keys"):
+        raise TypeError(f"a manifest is text, a mapping, a model or a Document, not {type(model).__name__}")
+    return dict(model)
 
 
 def _plain(value: Any, path: Path) -> Any:

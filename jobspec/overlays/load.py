@@ -1,4 +1,4 @@
-"""Load overlays by name or path: find each, check it, and give its parameters their values."""
+"""Load overlays: read each, check it, and give its parameters their values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,28 @@ from jobspec.overlays.overlay import Overlay, name_of
 from jobspec.overlays.overlay_check import check_overlay
 from jobspec.overlays.parameters import parameter_values
 from jobspec.validation.verdict import verdict
-from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from jobspec.documents.document import Document
+    from jobspec.overlays.parameters import Given
     from jobspec.shapes import Shape
     from jobspec.targets import Target
+
+
+class OverlayFile:
+    """An overlay as it is written: the content of a file, or a document."""
+
+    __slots__ = ("content", "file", "stem")
+
+    def __init__(self, file: str, content: bytes | Document, *, stem: str = "") -> None:
+        self.file = file
+        """What diagnostics show as its file."""
+        self.content = content
+        self.stem = stem or os.path.basename(file).rpartition(".")[0]
+        """What its marks have as `layer` while it has no name of its own."""
 
 
 def shipped() -> list[str]:
@@ -29,65 +43,58 @@ def shipped() -> list[str]:
     return sorted(name.removesuffix(".yaml") for name in os.listdir(data.path("overlays")) if name.endswith(".yaml"))
 
 
-def load(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[Overlay], list[Diagnostic]]:
-    """The overlays with these names or paths, in order, each once, and the problems of their files and parameters.
+def shipped_file(name: str) -> OverlayFile:
+    """An overlay that comes with jobspec. Raises OSError where there is none of that name."""
+    with open(data.overlay_path(name), "rb") as file:
+        return OverlayFile(data.overlay_label(name), file.read(), stem=name)
 
-    Raises JobspecError for a name that is no overlay and for a `--set` that fits none.
+
+def load(files: Sequence[OverlayFile], given: Sequence[Given], target: Target) -> tuple[list[Overlay], list[Diagnostic]]:
+    """The overlays in *files*, in order, with the *given* values for their parameters, and the problems of both.
+
+    Raises JobspecError for a file that holds no overlay, for two overlays of one name, and for a value of an overlay that is not there.
     """
     trees: dict[str, MarkedTree] = {}
     problems: list[Diagnostic] = []
-    for path in dict.fromkeys(map(locate, names)):
-        tree, found = _read(path, target)
+    for file in files:
+        tree, found = _read(file, target)
         problems += found
         if tree:
             name = name_of(tree)
             if name in trees:
                 raise JobspecError(f"{trees[name].mark.file} and {tree.mark.file} have the same name, {name}")
             trees[name] = tree
-    given = _set_values(sets, list(trees), broken=bool(problems))
+    values = _by_overlay(given, trees, broken=bool(problems))
     overlays = []
     for name, tree in trees.items():
         spec = tree.get("spec")
         assert spec
-        found_values, found = parameter_values(name, spec.get("parameters"), given.get(name, {}))
+        found_values, found = parameter_values(name, spec.get("parameters"), values.get(name, {}))
         problems += found
         overlays.append(Overlay(tree, found_values))
     return overlays, problems
 
 
-def locate(name: str) -> str:
-    """The file of an overlay: a shipped name, or a path. Raises JobspecError where there is none."""
-    path = data.overlay_path(name)
-    if os.sep not in name and not name.endswith((".yaml", ".yml", ".json")):
-        if os.path.isfile(path):
-            return path
-        known = shipped()
-        hint = closest(name, known)
-        raise JobspecError(
-            f"no overlay `{name}`: {f'{hint} ' if hint else ''}jobspec ships {', '.join(known)}; your own is given by its path"
-        )
-    if not os.path.isfile(name):
-        raise JobspecError(f"no overlay at {name}: there is no such file")
-    return name
+def _by_overlay(given: Sequence[Given], trees: Mapping[str, MarkedTree], *, broken: bool) -> dict[str, dict[str, Given]]:
+    """The values by overlay and parameter; the last of several for one parameter counts."""
+    values: dict[str, dict[str, Given]] = {}
+    for each in given:
+        if each.overlay not in trees and not broken:
+            raise JobspecError(f"{each.place}: no overlay `{each.overlay}` is applied (applied: {', '.join(trees) or 'none'})")
+        values.setdefault(each.overlay, {})[each.name] = each
+    return values
 
 
-def _read(path: str, target: Target) -> tuple[MarkedTree | None, list[Diagnostic]]:
-    try:
-        with open(path, "rb") as file:
-            text = decode(file.read(), path, layer=_stem(path))
-    except OSError as error:
-        raise JobspecError(f"{path}: {error.strerror}") from None
-    if isinstance(text, Diagnostic):
-        return None, [text]
-    documents, problems = read(text, file=_file_of_marks(path), layer=_layer_name(text, path))
+def _read(file: OverlayFile, target: Target) -> tuple[MarkedTree | None, list[Diagnostic]]:
+    documents, problems = _documents(file)
     if problems:
         return None, problems
     if len(documents) != 1:
-        raise JobspecError(f"{path}: an overlay's file holds one document, and this one {len(documents)}")
+        raise JobspecError(f"{file.file}: an overlay's file holds one document, and this one {len(documents)}")
     document = documents[0]
     found = verdict(document, target)
     if (found.status == "valid" and document.group_kind != OVERLAY) or found.status == "partly":
-        raise JobspecError(f"{path}: this is no overlay, but a {document.kind}")
+        raise JobspecError(f"{file.file}: this is no overlay, but a {document.kind}")
     problems = found.diagnostics
     if not problems and not document.name:
         problems = [document.problem("missing-name", "an overlay needs `metadata.name`", ("metadata",))]
@@ -98,6 +105,17 @@ def _read(path: str, target: Target) -> tuple[MarkedTree | None, list[Diagnostic
     tree = _without_nulls(with_marks(document.data, document.marks), shape)
     problems = check_overlay(tree)
     return (tree, []) if not problems else (None, problems)
+
+
+def _documents(file: OverlayFile) -> tuple[list[Document], list[Diagnostic]]:
+    """The documents of an overlay's file, whose marks have its name as their layer."""
+    if not isinstance(file.content, bytes):
+        return [file.content], []
+    text = decode(file.content, file.file, layer=file.stem)
+    if isinstance(text, Diagnostic):
+        return [], [text]
+    first = next(iter(read(text, file=file.file)[0]), None)
+    return read(text, file=file.file, layer=(first.name if first else "") or file.stem)
 
 
 def _without_nulls(tree: MarkedTree, shape: Shape) -> MarkedTree:
@@ -116,36 +134,3 @@ def _without_nulls(tree: MarkedTree, shape: Shape) -> MarkedTree:
         if child.value is not None or below.type == "any":
             kept[name] = _without_nulls(child, below)
     return tree.with_value(kept)
-
-
-def _layer_name(text: str, path: str) -> str:
-    """The `layer` of the overlay's marks: its name, or that of its file where it has none."""
-    documents, _ = read(text, file=path)
-    return (documents[0].name if documents else "") or _stem(path)
-
-
-def _file_of_marks(path: str) -> str:
-    """What marks have as their file: an overlay that comes with jobspec is shown by its name, not by a path of the installation."""
-    name = _stem(path)
-    return data.overlay_label(name) if path == data.overlay_path(name) else path
-
-
-def _stem(path: str) -> str:
-    return os.path.basename(path).rpartition(".")[0]
-
-
-def _set_values(sets: Sequence[str], names: list[str], *, broken: bool) -> dict[str, dict[str, str]]:
-    """The values of `--set OVERLAY.NAME=VALUE` by overlay and name; the last of several for one name counts."""
-    given: dict[str, dict[str, str]] = {}
-    for text in sets:
-        place, equals, value = text.partition("=")
-        overlay, dot, name = place.rpartition(".")
-        if not equals or not dot or not overlay or not name:
-            raise JobspecError(f"--set {text}: write OVERLAY.NAME=VALUE")
-        if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-            raise JobspecError(f"--set {place}: the value is not UTF-8")
-        if overlay not in names and not broken:
-            applied = ", ".join(names) or "none"
-            raise JobspecError(f"--set {text}: no overlay `{overlay}` is applied (applied: {applied})")
-        given.setdefault(overlay, {})[name] = value
-    return given

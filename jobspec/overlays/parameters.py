@@ -18,29 +18,46 @@ if TYPE_CHECKING:
 TRAINING = "training"  # `${training}`: the container that the operator requires
 
 
-def parameter_values(overlay: str, declared: MarkedTree | None, given: Mapping[str, str]) -> tuple[dict[str, Any], list[Diagnostic]]:
-    """The value of each declared parameter: the text of `--set` as the parameter's type, else the default, else None for unset.
+class Given:
+    """A value that somebody gives to a parameter of an overlay: its text, and where they gave it."""
 
-    A mistake in a text is reported at the command line, where it stands; a missing value at the declaration in the *overlay*.
+    __slots__ = ("name", "overlay", "place", "text")
+
+    def __init__(self, overlay: str, name: str, text: str, place: str) -> None:
+        self.overlay = overlay
+        self.name = name
+        self.text = text
+        self.place = place
+        """What diagnostics show as the file, such as `--set gpu-nccl.gpus=2`."""
+
+    @property
+    def mark(self) -> Mark:
+        """The place of a mistake in it."""
+        return Mark(self.place, layer=self.overlay)
+
+
+def parameter_values(overlay: str, declared: MarkedTree | None, given: Mapping[str, Given]) -> tuple[dict[str, Any], list[Diagnostic]]:
+    """The value of each declared parameter: the given text as the parameter's type, else the default, else None for unset.
+
+    A mistake in a text is reported where it was given; a missing value at the declaration in the *overlay*.
     """
     declarations: dict[str, MarkedTree] = declared.value if declared else {}
-    options = {name: Mark(f"--set {overlay}.{name}={text}", layer=overlay) for name, text in given.items()}
-    problems = [_unknown(name, declarations, options[name]) for name in given if name not in declarations]
+    problems = [_unknown(each, declarations) for name, each in given.items() if name not in declarations]
     found: dict[str, Any] = {}
     for name, declaration in declarations.items():
         try:
-            found[name] = _value(name, declaration, given.get(name), overlay)
+            found[name] = _value(name, declaration, given[name].text if name in given else None, overlay)
         except _Mistake as mistake:
-            mark = options.get(name) or declaration.place()
+            mark = given[name].mark if name in given else declaration.place()
             problems.append(Diagnostic(mistake.rule, mistake.message, mark, hint=mistake.hint, field=f"spec.parameters[{name}]"))
             found[name] = None
     return found, problems
 
 
-def _unknown(name: str, declarations: Mapping[str, MarkedTree], option: Mark) -> Diagnostic:
+def _unknown(given: Given, declarations: Mapping[str, MarkedTree]) -> Diagnostic:
     known = f"it has {', '.join(f'`{each}`' for each in declarations)}" if declarations else "it has none"
-    hint = closest(name, declarations) or known
-    return Diagnostic("unknown-parameter", f"the overlay has no parameter `{name}`", option, hint=hint)
+    hint = closest(given.name, declarations) or known
+    return Diagnostic("unknown-parameter", f"the overlay has no parameter `{given.name}`", given.mark, hint=hint)
 
 
 class _Mistake(Exception):

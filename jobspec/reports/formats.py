@@ -6,11 +6,10 @@ from jobspec.results import coverage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jobspec.reports.excerpt import ReadText
     from jobspec.results import FileResult
-    from jobspec.targets import Target
 
 #: For people, programs, CI servers, code scanning, and annotations of a pull request on GitHub.
 FORMATS = ("text", "json", "junit", "sarif", "github")
@@ -22,7 +21,7 @@ def _unreadable(_: str) -> str:
 
 def report(
     files: Sequence[FileResult],
-    target: Target,
+    releases: Mapping[str, str],
     output: str = "text",
     *,
     read: ReadText = _unreadable,
@@ -33,12 +32,12 @@ def report(
     if output != "text":
         from importlib import import_module
 
-        text: str = import_module(f"jobspec.reports.{output}").report(files, target)
+        text: str = import_module(f"jobspec.reports.{output}").report(files, releases)
         return text
     lines: list[str] = []
     if any(each.diagnostics for each in files):
         from jobspec.reports.text import diagnostic_lines
 
         lines = diagnostic_lines(files, read, colour=colour, width=width)
-    last = coverage(files, target)
+    last = coverage(files, releases)
     return "\n".join([*lines, f"\x1b[1m{last}\x1b[0m" if colour else last, ""])

@@ -8,19 +8,18 @@ from jobspec.results import coverage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.results import FileResult
-    from jobspec.targets import Target
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def report(files: Sequence[FileResult], target: Target) -> str:
+def report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
     """A command for each diagnostic, and the coverage line."""
     commands = [_command(diagnostic) for each in files for diagnostic in each.diagnostics]
-    return "\n".join([*commands, coverage(files, target), ""])
+    return "\n".join([*commands, coverage(files, releases), ""])
 
 
 def _command(diagnostic: Diagnostic) -> str:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 
 from jobspec.results import count
-from jobspec.targets import told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jobspec.results import FileResult
-    from jobspec.targets import Target
 
 
-def report(files: Sequence[FileResult], target: Target) -> str:
+def report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
     """All files with their documents and diagnostics, the target's releases, and the counts."""
     reported = [
         {
@@ -26,4 +24,4 @@ def report(files: Sequence[FileResult], target: Target) -> str:
         }
         for each in files
     ]
-    return json.dumps({"files": reported, "target": told(target), "summary": count(files)}, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"files": reported, "target": releases, "summary": count(files)}, indent=2, ensure_ascii=False) + "\n"

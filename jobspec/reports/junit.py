@@ -7,15 +7,13 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from jobspec.reports.text import lines_of
 from jobspec.reports.visible import clean
-from jobspec.targets import told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.results import FileResult
-    from jobspec.targets import Target
 
 _SKIPPED = "skipped: no manifest, or of a kind that jobspec does not know"
 _PARTLY = "checked partly: decoding and metadata, but not everything that a server checks"
@@ -37,17 +35,17 @@ class _Case:
         return self.status == "invalid" or any(each.severity == "error" for each in self.diagnostics)
 
 
-def report(files: Sequence[FileResult], target: Target) -> str:
+def report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
     """One XML document with a suite for each file."""
     root = Element("testsuites", name="jobspec")
-    suites = [_suite(root, each, target) for each in files]
+    suites = [_suite(root, each, releases) for each in files]
     for name in ("tests", "failures", "errors", "skipped"):
         root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _suite(root: Element, file: FileResult, target: Target) -> Element:
+def _suite(root: Element, file: FileResult, releases: Mapping[str, str]) -> Element:
     cases = list(_cases(file))
     counts = {
         "tests": len(cases),
@@ -57,7 +55,7 @@ def _suite(root: Element, file: FileResult, target: Target) -> Element:
     }
     suite = SubElement(root, "testsuite", {"name": clean(file.path), **{name: str(number) for name, number in counts.items()}})
     properties = SubElement(suite, "properties")
-    for operator, release in told(target).items():
+    for operator, release in releases.items():
         SubElement(properties, "property", name=operator, value=release)
     for case in cases:
         _write(SubElement(suite, "testcase", name=case.name, classname=clean(file.path), file=clean(file.path)), case)

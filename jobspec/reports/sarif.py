@@ -10,7 +10,6 @@ from jobspec import __version__, catalogue
 from jobspec.reports.places import from_here
 from jobspec.reports.visible import clean
 from jobspec.results import count
-from jobspec.targets import told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,14 +18,13 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Diagnostic, Mark
     from jobspec.results import FileResult
-    from jobspec.targets import Target
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 _ROOT = "%SRCROOT%"  # the base of relative URIs, by the name that code scanning uses
 
 
-def report(files: Sequence[FileResult], target: Target) -> str:
+def report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
     """One run: its results, the rules of the results, and all files that were checked."""
     results = [diagnostic for each in files for diagnostic in each.diagnostics]
     explained = catalogue.rules()
@@ -39,7 +37,7 @@ def report(files: Sequence[FileResult], target: Target) -> str:
         "columnKind": "unicodeCodePoints",
         "artifacts": [{"location": _artifact(path)} for path in artifacts],
         "results": [_result(each, rules, artifacts) for each in results],
-        "properties": {"target": told(target), "summary": count(files)},
+        "properties": {"target": releases, "summary": count(files)},
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 

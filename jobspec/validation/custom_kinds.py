@@ -100,6 +100,11 @@ class CustomKinds:
             self._compiled[known] = CustomKind(served[version], target, namespaced=crd.data["spec"]["scope"] == "Namespaced")
         return self._compiled[known]
 
+    def defines(self, document: Document) -> bool:
+        """Whether a CRD defines the document's kind, or is in a file that may."""
+        name = (document.api_version.rpartition("/")[0], document.kind)
+        return name in self._crds or any(each.may_define(*name) for each in self._unread)
+
     def _add(self, crd: Document) -> None:
         name = defined_by(crd)
         if name in self._crds:

@@ -9,7 +9,7 @@ from pathlib import Path
 from jobspec.cluster import Cluster
 from jobspec.documents.writer import write
 from jobspec.pipeline import Checked
-from jobspec.targets import told as reported
+from jobspec.targets import reported
 from tests.agreement import known
 from tests.agreement.corpus import Case
 from tests.hunt.finds import Find, errors_in_yaml, errors_of

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from jobspec.commands.overlays import load_overlays
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.reader import read
 from jobspec.overlays.apply import apply
-from jobspec.overlays.load import load
 from jobspec.overlays.overlay import Overlay
 from jobspec.targets import choose
 
@@ -435,7 +435,7 @@ def overlays(**specs: Data) -> list[Overlay]:
             path = Path(folder, f"{name}.yaml")
             path.write_text(json.dumps(manifest(name, spec)))
             paths.append(str(path))
-        found, problems = load(paths, [], TARGET)
+        found, problems = load_overlays(paths, [], TARGET)
     assert problems == []
     return found
 

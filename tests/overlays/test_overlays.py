@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from jobspec.cluster import Cluster
-from jobspec.overlays.load import load, shipped
+from jobspec.commands.overlays import load_overlays
+from jobspec.overlays.load import shipped
 from jobspec.targets import choose
 from tests.support.cases import assert_reported, expectations
 from tests.support.checking import checked
@@ -82,7 +83,7 @@ def sets(parts: dict[str, str]) -> list[str]:
 def test_case(parts: dict[str, str], tmp_path: Path) -> None:
     base, overlays = write_files(parts, tmp_path)
     target = choose(parts.get("target", "").split())
-    loaded, problems = load(list(map(str, overlays)), sets(parts), target)
+    loaded, problems = load_overlays(list(map(str, overlays)), sets(parts), target)
     documents: list[Any] = []
     if not problems:
         rendered = checked(base, Cluster(target, webhooks=False), loaded)

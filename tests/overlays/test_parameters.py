@@ -6,7 +6,7 @@ import pytest
 
 from jobspec.diagnostics import Mark
 from jobspec.overlays.marked_tree import MarkedTree
-from jobspec.overlays.parameters import parameter_values, pieces
+from jobspec.overlays.parameters import Given, parameter_values, pieces
 
 MARK = Mark("a.yaml", 1, 1, layer="a")
 
@@ -17,9 +17,13 @@ def tree(data: Any) -> MarkedTree:
     return MarkedTree([tree(value) for value in data] if isinstance(data, list) else data, MARK)
 
 
+def given_values(**texts: str) -> dict[str, Given]:
+    return {name: Given("a", name, text, f"--set a.{name}={text}") for name, text in texts.items()}
+
+
 def value_of(declaration: dict[str, Any], given: str | None = None) -> Any:
     """The value, or the rule that it breaks."""
-    found, problems = parameter_values("a", tree({"x": declaration}), {} if given is None else {"x": given})
+    found, problems = parameter_values("a", tree({"x": declaration}), {} if given is None else given_values(x=given))
     return problems[0].rule if problems else found["x"]
 
 
@@ -74,7 +78,7 @@ def test_value(declaration: dict[str, Any], given: str | None, expected: Any) ->
 
 
 def test_unknown_parameters_are_told_in_the_order_given() -> None:
-    _, problems = parameter_values("a", tree({"claim": {"type": "string", "default": "x"}}), {"zzz": "1", "clam": "2"})
+    _, problems = parameter_values("a", tree({"claim": {"type": "string", "default": "x"}}), given_values(zzz="1", clam="2"))
     assert [(each.message, each.hint) for each in problems] == [
         ("the overlay has no parameter `zzz`", "it has `claim`"),
         ("the overlay has no parameter `clam`", "did you mean `claim`?"),

@@ -88,6 +88,14 @@ def test_the_table_of_overlays_names_all_of_them_and_their_parameters() -> None:
         assert all(f"`{parameter}`" in parameters for parameter in declared), name
 
 
+def test_the_python_example_renders_and_checks_the_job(capsys: pytest.CaptureFixture[str]) -> None:
+    names = {"text": _before()}
+    exec(_block("python", "jobspec.render") + "\nvalid = result.valid", names)
+    assert (names["valid"], capsys.readouterr().out) == (True, names["rendered"].text + "\n")  # type: ignore[attr-defined]
+    exec(_block("python", "jobspec.render").replace("result = jobspec.check(rendered.text", "result = jobspec.check('a: 1'"), names)
+    assert "error decoding not-a-manifest" in capsys.readouterr().out
+
+
 def test_the_python_example_builds_the_job() -> None:
     names = {"data": yaml.safe_load(_before())}
     exec(_block("python", "model_validate") + "\ndumped = job.model_dump(by_alias=True, exclude_unset=True)", names)

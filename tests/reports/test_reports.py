@@ -27,7 +27,7 @@ from jobspec.diagnostics import RULES, Diagnostic, Mark
 from jobspec.reports.excerpt import excerpt
 from jobspec.reports.formats import FORMATS, report
 from jobspec.results import FileResult
-from jobspec.targets import choose, told
+from jobspec.targets import choose, reported
 from tests.support.manifests import COMPOSE, CONFIG, JOB, write
 from tests.support.processes import RELEASES, command, environment, program, run, run_here
 from tests.support.reference import ROOT
@@ -233,7 +233,7 @@ def test_an_annotation_in_full(tmp_path: Path) -> None:
 
 def test_a_place_of_several_lines_and_a_notice() -> None:
     info = Diagnostic("list-replaced", "a", Mark("a.yaml", 2, 3, 4, 5), severity="info")
-    first, _ = report([FileResult("a.yaml", [], [info])], choose([]), "github").splitlines()
+    first, _ = report([FileResult("a.yaml", [], [info])], reported(choose([])), "github").splitlines()
     assert first == "::notice file=a.yaml,line=2,endLine=4,title=list-replaced::a%0Aa.yaml:2:3"  # with columns, GitHub takes none
 
 
@@ -277,7 +277,7 @@ def test_junit_cases_in_full(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": f"{CONFIG}---\n{BAD}---\n{COMPOSE}---\n{JOB}"})
     done = run_here("validate", "-o", "junit", "--skip-unknown", "job.yaml", cwd=tmp_path)
     (suite,) = _suites(done.stdout).values()
-    assert {each.get("name"): each.get("value") for each in suite.findall("properties/property")} == told(choose([]))
+    assert {each.get("name"): each.get("value") for each in suite.findall("properties/property")} == reported(choose([]))
     config, bad, compose, job = suite.findall("testcase")
     assert [each.get("name") for each in (config, bad, compose, job)] == [
         "ConfigMap settings",

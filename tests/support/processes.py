@@ -12,11 +12,11 @@ from typing import Any
 from unittest import mock
 
 from jobspec.cli import main
-from jobspec.targets import choose, told
+from jobspec.targets import choose, reported
 from tests.support.reference import ROOT
 
 #: The releases that the last line of a report names.
-RELEASES = f"({', '.join(' '.join(each) for each in told(choose([])).items())})"
+RELEASES = f"({', '.join(' '.join(each) for each in reported(choose([])).items())})"
 
 
 def command(*arguments: str | Path) -> list[str]:

@@ -1,13 +1,16 @@
 """A field or a value that another release takes is told so."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.targets import RELEASES, choose, reached, told
+from jobspec.targets import RELEASES, choose, reached, reported
 from jobspec.validation.verdict import verdict
+from tests.support.processes import run_here
 
 _JOB = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n  runtimeRef: {name: b}\n"
 _RUNTIME = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: a}\nspec:\n  template: {}\n"
@@ -82,8 +85,34 @@ def test_a_target_chooses_the_newest_patch_and_jobset_follows_the_trainer() -> N
     assert choose(["trainer=2.2"])["trainer"] == "2.2.1"
     assert choose(["trainer=2.0"])["jobset"] == "0.8.2"
     assert choose(["trainer=2.0", "jobset=0.12"])["jobset"] == "0.12.0"
-    assert told(choose(["trainer=2.0"])) == {"training-operator": "1.9.4", "trainer": "2.0.0"}
-    assert told(choose(["jobset=0.10"])) == {"training-operator": "1.9.4", "trainer": "2.3.0", "jobset": "0.10.1"}
+    assert reported(choose(["trainer=2.0"])) == {"training-operator": "1.9.4", "trainer": "2.0.0"}
+    assert reported(choose(["jobset=0.10"])) == {"training-operator": "1.9.4", "trainer": "2.3.0", "jobset": "0.10.1"}
+
+
+def test_a_later_release_is_judged_by_the_crds_that_come_with_it(tmp_path: Path) -> None:
+    crd = json.loads(run_here("schema", "crd", "TrainJob", "-o", "json").stdout)
+    fields = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    fields["newField"] = {"type": "string"}
+    (tmp_path / "crd.json").write_text(json.dumps(crd))
+    (tmp_path / "job.yaml").write_text(_JOB + "  newField: a\n")
+    (tmp_path / "runtime.yaml").write_text("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: a}\nspec: {}\n")
+    later = ("--target", "trainer=2.4", "--crd", str(tmp_path / "crd.json"))
+    done = run_here("validate", str(tmp_path / "job.yaml"), str(tmp_path / "runtime.yaml"), *later, "-o", "json")
+    report = json.loads(done.stdout)
+    found = [(each["rule"], each["severity"], each["file"]) for file in report["files"] for each in file["diagnostics"]]
+    found = [each for each in found if each[0] != "unresolved-reference"]
+    assert found == [
+        ("later-release", "warning", "--target trainer=2.4"),
+        ("unknown-kind", "error", str(tmp_path / "runtime.yaml")),
+    ]
+    assert report["target"] == {"training-operator": "1.9.4", "trainer": "2.4"}
+    assert [file["valid"] for file in report["files"]] == [True, True, False]
+
+
+def test_a_later_release_without_its_crds_is_an_error_with_the_way_out() -> None:
+    done = run_here("validate", "-", "--target", "trainer=2.4")
+    assert (done.returncode, done.stderr.strip().endswith("2.3.0; for a later one, give its CRDs with --crd")) == (2, True)
+    assert "--crd" not in run_here("validate", "-", "--target", "trainer=2.0.7").stderr
 
 
 def test_releases_are_compared_by_their_numbers() -> None:
