@@ -46,7 +46,7 @@ def _run_limited(*arguments: str | Path, cwd: Path, **options: Any) -> subproces
 
     start = time.monotonic()
     done = run(*arguments, cwd=cwd, preexec_fn=limit, timeout=PATIENCE, **options)
-    sys.stdout.write(f"{time.monotonic() - start:.2f} s: jobspec {' '.join(map(str, arguments))}\n")
+    sys.stdout.write(f"{time.monotonic() - start:.2f} s: {arguments!a}\n")  # ASCII, since reports travel between processes as UTF-8
     return done
 
 
