@@ -116,7 +116,7 @@ def test_the_base_is_pinned_by_digest() -> None:
 def test_torch_comes_from_its_own_index_unless_another_is_named() -> None:
     assert _all("ARG")[1:3] == ["VARIANT=cpu", "TORCH_INDEX=https://download.pytorch.org/whl/${VARIANT}"]
     (install,) = [step for step in _all("RUN") if "torch==" in step]
-    assert "--index-url ${TORCH_INDEX}" in install
+    assert "${TORCH_INDEX:+--index-url ${TORCH_INDEX}}" in install
 
 
 def test_the_packages_are_those_of_the_extra() -> None:
@@ -147,7 +147,7 @@ def built() -> Iterator[containers.Image]:
         pytest.skip(f"none of {', '.join(containers.PROGRAMS)} works here")
     name = f"trainer-test-{uuid.uuid4().hex}"
     named = {argument: os.environ.get(f"JOBSPEC_TEST_IMAGE_{argument}") for argument in ("BASE", "TORCH_INDEX")}
-    arguments = "".join(f"--build-arg {argument}={shlex.quote(value)} " for argument, value in named.items() if value)
+    arguments = "".join(f"--build-arg {argument}={shlex.quote(value)} " for argument, value in named.items() if value is not None)
     command = BUILD.replace("docker", program, 1).replace("--tag trainer ", f"--tag {name} {arguments}")
     done = subprocess.run(command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert done.returncode == 0, f"{command}\n{done.stdout}"
