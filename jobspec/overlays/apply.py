@@ -7,7 +7,7 @@ overlays that do not conflict commute.
 from __future__ import annotations
 
 from jobspec import workloads
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, each_once
 from jobspec.documents.document import Document
 from jobspec.overlays.companions import companions
 from jobspec.overlays.job import OverlaidJob
@@ -47,7 +47,7 @@ def apply(documents: Sequence[Document], overlays: Sequence[Overlay], target: Ta
         added, found = companions(overlays, _namespaces(jobs))
         problems += [*found, *unshared_volumes(jobs, result, added)]
         result += _as_documents(added, result)
-    return Applied(result, _each_once(problems))
+    return Applied(result, each_once(problems))
 
 
 def _exclusions(overlays: Sequence[Overlay]) -> Iterator[Diagnostic]:
@@ -73,8 +73,3 @@ def _as_documents(added: Sequence[MarkedTree], before: Sequence[Document]) -> li
     """Companions as documents that follow those of a file."""
     first = before[-1].index + 1
     return [Document(tree.data(), tree.marks, file=before[0].file, index=number) for number, tree in enumerate(added, first)]
-
-
-def _each_once(problems: list[Diagnostic]) -> list[Diagnostic]:
-    """One mistake of an overlay is one diagnostic, however many roles and jobs the overlay is applied to."""
-    return list({(each.rule, str(each.mark)): each for each in reversed(problems)}.values())[::-1]

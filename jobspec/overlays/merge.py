@@ -115,7 +115,7 @@ class Merge:
                 index = len(names) - 1 - names[::-1].index(name)  # where a name stands twice, the last counts
                 kept[index] = share_rank(self(kept[index], item, shape.items, (*path, index)), rank)
             elif path[-1] in MUST_EXIST and not appending:
-                self._missing_container(item, names, base, path)
+                self._missing_container(item, names, path)
             else:
                 names.append(name)
                 kept.append(self(None, item, shape.items, (*path, len(kept))).with_rank(rank))
@@ -135,14 +135,13 @@ class Merge:
                 seen.add(name)
                 yield name, item
 
-    def _missing_container(self, item: MarkedTree, names: list[tuple[str, ...] | None], base: MarkedTree | None, path: Path) -> None:
+    def _missing_container(self, item: MarkedTree, names: list[tuple[str, ...] | None], path: Path) -> None:
         wanted = item.get("name")
         assert wanted
         there = [name[0] for name in names if name]
         known = ", ".join(f"`{name}`" for name in there) or "none"
-        where = f" in {base.place()}" if base else ""
         hint = closest(wanted.value, there) or "to add a container, write `{$append: [...]}` in place of the list"
-        message = f"the job has no container `{wanted.value}` in `{path[-1]}`; it has {known}{where}"
+        message = f"the job has no container `{wanted.value}` in `{path[-1]}`; it has {known}"
         self.problems.append(Diagnostic("missing-container", message, wanted.place(), field=spell(path), hint=hint))
 
     def _warn_replaced(self, patch: MarkedTree, path: Path) -> None:

@@ -95,7 +95,9 @@ def test_a_later_release_is_judged_by_the_crds_that_come_with_it(tmp_path: Path)
     fields["newField"] = {"type": "string"}
     (tmp_path / "crd.json").write_text(json.dumps(crd))
     (tmp_path / "job.yaml").write_text(_JOB + "  newField: a\n")
-    (tmp_path / "runtime.yaml").write_text("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: a}\nspec: {}\n")
+    (tmp_path / "runtime.yaml").write_text(
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: a}\nspec: {}\n"
+    )
     later = ("--target", "trainer=2.4", "--crd", str(tmp_path / "crd.json"))
     done = run_here("validate", str(tmp_path / "job.yaml"), str(tmp_path / "runtime.yaml"), *later, "-o", "json")
     report = json.loads(done.stdout)
