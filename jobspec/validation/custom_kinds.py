@@ -1,6 +1,8 @@
-"""The custom kinds that users bring along: their CRDs (`--crd`), and JSON Schemas in kubeconform's layout (`--schema-location`)."""
+"""Custom kinds: the user's CRDs (`--crd`), and JSON Schemas in kubeconform's layout (`--schema-location`)."""
 
 from __future__ import annotations
+
+from _thread import allocate_lock
 
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.reader import read
@@ -26,7 +28,7 @@ CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
 def defined_by(crd: Document) -> tuple[str, str]:
-    """Group and kind of the custom resources that a CRD defines; empty where it does not say."""
+    """The group and kind of a CRD's custom resources; both empty if the CRD lacks one."""
     try:
         return crd.data["spec"]["group"], crd.data["spec"]["names"]["kind"]
     except (KeyError, TypeError):
@@ -34,26 +36,26 @@ def defined_by(crd: Document) -> tuple[str, str]:
 
 
 def definitions_in(path: str, text: str, judge: Judge) -> tuple[list[Document], list[Diagnostic]]:
-    """The CRDs in a file, and the errors of the file and of its CRDs; *judge* gives the diagnostics of a CRD."""
+    """The CRDs in a file, and the errors in the file and in its CRDs; *judge* gives the diagnostics of a CRD."""
     documents, errors = read(text, file=path)
     crds = [each for each in documents if (each.api_version, each.kind) == CRD]
     return crds, errors + [each for crd in crds for each in judge(crd) if each.severity == "error"]
 
 
 class UnreadFile:
-    """A file of a folder with CRDs in it. Folders hold many, so it is read when an object of a kind that it may define is judged."""
+    """A file from a folder of CRDs, parsed only if it may define the kind of an object that is judged: folders hold many CRDs."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self.text = text
 
     def may_define(self, group: str, kind: str) -> bool:
-        """Whether the kind's names stand in the file at all."""
+        """Whether the names of the group and the kind occur in the file."""
         return group in self.text and kind in self.text
 
 
 class CustomKind:
-    """A custom kind in one version, as its CRD has it."""
+    """One version of a custom kind, compiled from its CRD."""
 
     __slots__ = ("covers", "namespaced", "shape")
 
@@ -66,11 +68,12 @@ class CustomKind:
 
 
 class CustomKinds:
-    """The kinds of CRDs, each compiled when its first object is judged, and the places of JSON Schemas."""
+    """The kinds that CRDs define, and where JSON Schemas are. A kind is compiled when its first object is judged."""
 
     def __init__(self, crds: Sequence[Document | UnreadFile], schema_locations: Sequence[str] = ()) -> None:
         self._crds: dict[tuple[str, str], Document] = {}
         self._unread: list[UnreadFile] = []
+        self._reading = allocate_lock()
         for crd in crds:
             if isinstance(crd, UnreadFile):
                 self._unread.append(crd)
@@ -82,23 +85,24 @@ class CustomKinds:
         self._json_schemas: dict[str, JSONSchema] = {}
 
     def find(self, document: Document, target: Target, judge: Judge) -> CustomKind | JSONSchema | list[Diagnostic] | None:
-        """The kind that a CRD defines for a document, or the JSON Schema of a kind that nothing else is known of; None without either.
+        """The document's custom kind; without a CRD of it, and if it is no kind of ours, its JSON Schema; None without either.
 
-        A list of diagnostics says why a CRD that may define the kind cannot be used; *judge* gives the diagnostics of a CRD.
+        A list of diagnostics means that the CRD cannot be used for the document. *judge* gives the diagnostics of a CRD.
         """
         group, _, version = document.api_version.rpartition("/")
         name = (group, document.kind)
-        self._read_files(name, judge)
+        with self._reading:  # another thread waits until the CRDs are there
+            self._read_files(name, judge)
         crd = self._crds.get(name)
         if crd is None:
             return self._wrong.get(name) or self._json_schema(document)
         served = {each["name"]: each for each in crd.data["spec"]["versions"] if each.get("served")}
         if version not in served:
             return [_not_served(document, crd, list(served))]
-        known = (document.api_version, document.kind)
-        if known not in self._compiled:
-            self._compiled[known] = CustomKind(served[version], target, namespaced=crd.data["spec"]["scope"] == "Namespaced")
-        return self._compiled[known]
+        key = (document.api_version, document.kind)
+        if key not in self._compiled:
+            self._compiled[key] = CustomKind(served[version], target, namespaced=crd.data["spec"]["scope"] == "Namespaced")
+        return self._compiled[key]
 
     def defines(self, document: Document) -> bool:
         """Whether a CRD defines the document's kind, or is in a file that may."""
@@ -113,7 +117,7 @@ class CustomKinds:
         self._crds[name] = crd
 
     def _read_files(self, name: tuple[str, str], judge: Judge) -> None:
-        """Read the files that may define a kind."""
+        """Read the files that may define a kind, and keep their CRDs, or the errors."""
         wanted = [each for each in self._unread if each.may_define(*name)] if all(name) else []
         self._unread = [each for each in self._unread if each not in wanted]
         for each in wanted:
@@ -143,8 +147,6 @@ def _templates(locations: Sequence[str]) -> list[str]:
 
 def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:
     group, _ = defined_by(crd)
-    what = (
-        f"{crd.file} serves {document.kind} in {', '.join(served)} only" if served else f"{crd.file} serves no version of {document.kind}"
-    )
+    message = f"{crd.file} serves " + (f"{document.kind} in {', '.join(served)} only" if served else f"no version of {document.kind}")
     hint = f"write `apiVersion: {group}/{served[0]}`" if len(served) == 1 else ""
-    return document.problem("unknown-kind", what, ("apiVersion",), hint=hint)
+    return document.problem("unknown-kind", message, ("apiVersion",), hint=hint)
