@@ -1,4 +1,4 @@
-"""`jobspec dry-run`: what a real API server says to these files."""
+"""`jobspec dry-run`: ask a real API server about files."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from jobspec.server.differences import difference
 from jobspec.server.envtest import control_plane
 from jobspec.server.kubeconfig import of_context
 from jobspec.server.question import questions_about
+from jobspec.server.webhooks import with_absent_webhooks
 from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Place:
-    """Which server is asked: a context of the user's, etcd and kube-apiserver of its own, or else the kind cluster."""
+    """The server to ask: a context of the kubeconfig, else etcd and kube-apiserver for this run, else the kind cluster."""
 
     __slots__ = ("context", "delete", "envtest", "kubernetes", "recreate")
 
@@ -51,12 +52,12 @@ class Place:
 
     @property
     def is_owned(self) -> bool:
-        """Whether jobspec may store what it needs there."""
+        """Whether the server belongs to jobspec, which may then store objects on it."""
         return self.context is None
 
 
 def run(inputs: Inputs, place: Place, *, diff: bool) -> int:
-    """Ask a server about files, folders and standard input, and report; 1 where an error was found, 2 where it is silent."""
+    """Ask a server about files, folders and standard input, and report: 1 for an error, 2 where the server gives no verdict."""
     if not place.is_owned or place.envtest:
         _refuse_options_of_kind(place)
     if not inputs.paths:
@@ -79,7 +80,7 @@ def run(inputs: Inputs, place: Place, *, diff: bool) -> int:
     if diff and inputs.output == "text":
         sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)
     deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
-    _tell_silence(answers)
+    _refuse_missing_verdicts(answers)
     return 0 if all(each.valid for each in results) else 1
 
 
@@ -103,7 +104,7 @@ def _opened(place: Place) -> AbstractContextManager[Client]:
 
 @contextmanager
 def _kind_cluster(place: Place) -> Iterator[Client]:
-    client = kind.open_cluster(kubernetes=place.kubernetes, recreate=place.recreate, tell=_tell)
+    client = kind.open_cluster(kubernetes=place.kubernetes, recreate=place.recreate, report=_report)
     try:
         with closing(client):
             yield client
@@ -114,7 +115,7 @@ def _kind_cluster(place: Place) -> Iterator[Client]:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """End on SIGTERM and SIGHUP as on ^C, with all that was started ended, too; once, so that nothing interrupts that."""
+    """End on SIGTERM and SIGHUP as on ^C, with everything cleaned up. A second signal does not interrupt the cleaning."""
 
     def end(number: int, _: object) -> None:
         signal.signal(number, signal.SIG_IGN)
@@ -122,7 +123,7 @@ def _ended_by_signals() -> Iterator[None]:
 
     before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
     for each, handler in before.items():
-        if handler is signal.SIG_DFL:  # not where `nohup` had it ignored
+        if handler is signal.SIG_DFL:  # `nohup` ignores SIGHUP, and is obeyed
             signal.signal(each, end)
     try:
         yield
@@ -132,21 +133,21 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def _ask(questions: Sequence[Question], server: Server, inputs: Inputs, setting: Setting, *, owned: bool) -> dict[Question, Answer]:
-    _tell(f"asking {server.client.name} at {server.client.url}, Kubernetes {server.version()}")
+    _report(f"asking {server.client.name} at {server.client.url}, Kubernetes {server.version()}")
     target = setting.cluster.target
     answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)), crds=setting.crds)
     if inputs.admission:
-        asking.apply_webhooks(answers, server, target, closed=inputs.closed_world)
+        return with_absent_webhooks(answers, server, target, closed=inputs.closed_world)
     return answers
 
 
-def _tell(what: str) -> None:
+def _report(what: str) -> None:
     if sys.stderr:
         sys.stderr.write(f"jobspec: {what}\n")
 
 
 def _progress(number: int) -> Callable[[], None]:
-    """Shows on a terminal how many documents are done."""
+    """A function to call after each document, which shows the number of answered ones on a terminal."""
     count = 0
     shown = sys.stderr is not None and sys.stderr.isatty() and number > 1
 
@@ -161,37 +162,37 @@ def _progress(number: int) -> Callable[[], None]:
 
 
 def _result(file: Questions, answers: Mapping[Question, Answer], target: Target, *, skip_unknown: bool, diff: bool) -> FileResult:
-    rows, diagnostics = list(file.settled), list(file.diagnostics)
+    settled = file.settled
+    rows, diagnostics = list(settled.documents), list(settled.diagnostics)
     for question in file.questions:
         answer, document = answers[question], question.document
-        passed = answer.kind_is_missing and skip_unknown and _is_foreign(document, target)
-        status: Status = "skipped" if answer.silent or passed else _status(question, answer, file)
-        shown = difference(question, answer, target) if diff and status != "skipped" else None
+        skipped = answer.no_verdict or (answer.kind_is_missing and skip_unknown and _is_foreign(document, target))
+        status: Status = "skipped" if skipped else _status(question, answer, settled)
+        shown = difference(question, answer, target) if diff and not skipped else None
         rows.append(result_of(document, status, diff=shown))
-        diagnostics += answer.diagnostics if status != "skipped" else []
-    return FileResult(file.path, sorted(rows, key=lambda each: each.index), each_once(diagnostics))
+        diagnostics += [] if skipped else answer.diagnostics
+    return FileResult(settled.path, sorted(rows, key=lambda each: each.index), each_once(diagnostics))
 
 
-def _status(question: Question, answer: Answer, file: Questions) -> Status:
-    own = [each for each in file.diagnostics if each.document == question.document.index and not each.mark.layer]
+def _status(question: Question, answer: Answer, settled: FileResult) -> Status:
+    own = [each for each in settled.diagnostics if each.document == question.document.index and not each.mark.layer]
     return "valid" if answer.accepts and all(each.severity != "error" for each in own) else "invalid"
 
 
 def _is_foreign(document: Document, target: Target) -> bool:
-    """Whether a document is of a kind that is not ours, nor a wrong spelling of one of ours."""
+    """Whether jobspec does not know a document's kind, and it is no misspelt kind of the operators either."""
     found = verdict(document, target)
     return found.status == "unknown" and not found.near_miss
 
 
-def _tell_silence(answers: Mapping[Question, Answer]) -> None:
-    """Raise JobspecError that names the documents on which the server gave no verdict, and why."""
-    silent: dict[str, list[Question]] = {}
+def _refuse_missing_verdicts(answers: Mapping[Question, Answer]) -> None:
+    """Raise JobspecError where the server gave no verdict on some documents; it names them, and the reason."""
+    by_reason: dict[str, list[Question]] = {}
     for question, answer in answers.items():
-        if answer.silent:
-            silent.setdefault(answer.silent, []).append(question)
-    if silent:
-        told = [f"{_places(questions)}: no verdict: {why}" for why, questions in silent.items()]
-        raise JobspecError("\n".join(told))
+        if answer.no_verdict:
+            by_reason.setdefault(answer.no_verdict, []).append(question)
+    if by_reason:
+        raise JobspecError("\n".join(f"{_places(questions)}: no verdict: {why}" for why, questions in by_reason.items()))
 
 
 def _places(questions: Sequence[Question]) -> str:

@@ -1,4 +1,4 @@
-"""A server as documents meet it: which kinds it has, and what it says to each document."""
+"""An API server: the kinds that it serves, and its answer to each document."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from jobspec.server.client import APPLY, MANAGER, YAML
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from jobspec.diagnostics import Diagnostic
@@ -20,40 +21,52 @@ if TYPE_CHECKING:
 
 _DRY = {"dryRun": "All", "fieldValidation": "Strict", "fieldManager": MANAGER}
 _API_VERSION = re.compile(r"(?:([a-z0-9.-]+)/)?([a-z0-9]+)")
-_NAME = re.compile(r"(?!\.\.?$)[\w.:@-]+", re.ASCII)  # what may be an object's name in a URL; servers take less
+_NAME = re.compile(r"(?!\.\.?$)[\w.:@-]+", re.ASCII)  # names that are safe in a URL; servers take fewer
 
 
 class Resource:
-    """Where the objects of a kind are."""
+    """The URL under which a server has the objects of a kind."""
 
     __slots__ = ("group", "namespaced", "path", "plural")
 
     def __init__(self, group: str, path: str, plural: str, *, namespaced: bool) -> None:
         self.group = group
         self.path = path
-        """Of the API version."""
+        """The path of the API version: `/api/v1`, `/apis/GROUP/VERSION`."""
         self.plural = plural
         self.namespaced = namespaced
 
     def collection(self, namespace: str) -> str:
-        """The URL's path of all objects of the kind, in a namespace where it has one."""
+        """The path of all objects of the kind; *namespace* counts for namespaced kinds only."""
         return f"{self.path}/namespaces/{namespace}/{self.plural}" if self.namespaced else f"{self.path}/{self.plural}"
 
 
 class Answer:
-    """What the server said to a document."""
+    """A server's answer to a document."""
 
-    __slots__ = ("diagnostics", "kind_is_missing", "live", "merged", "silent")
+    __slots__ = ("diagnostics", "kind_is_missing", "live", "merged", "no_verdict")
 
-    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+    def __init__(
+        self,
+        diagnostics: Sequence[Diagnostic] = (),
+        *,
+        kind_is_missing: bool = False,
+        live: dict[str, Any] | None = None,
+        merged: dict[str, Any] | None = None,
+        no_verdict: str = "",
+    ) -> None:
         self.diagnostics = diagnostics
-        self.kind_is_missing = False
-        self.live: dict[str, Any] | None = None
-        """The object as it is stored, None where it is not."""
-        self.merged: dict[str, Any] | None = None
-        """The object as it would be stored, were no conflict in the way; None where it is refused."""
-        self.silent = ""
-        """Why the server says nothing about the document."""
+        self.kind_is_missing = kind_is_missing
+        self.live = live
+        """The stored object; None where there is none."""
+        self.merged = merged
+        """The object as it would be stored if no conflict were in the way; None where it is refused."""
+        self.no_verdict = no_verdict
+        """Why the server gave no verdict on the document; empty where it gave one."""
+
+    def with_diagnostics(self, diagnostics: Sequence[Diagnostic]) -> Answer:
+        """The same answer with other diagnostics."""
+        return Answer(diagnostics, kind_is_missing=self.kind_is_missing, live=self.live, merged=self.merged, no_verdict=self.no_verdict)
 
     @property
     def accepts(self) -> bool:
@@ -62,7 +75,7 @@ class Answer:
 
 
 class Server:
-    """A server that is asked about documents; what it has is looked up once."""
+    """A server that answers questions; it is asked for the kinds of an API version only once."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -70,7 +83,7 @@ class Server:
         self._versions: dict[str, dict[str, Resource]] = {}
 
     def version(self) -> str:
-        """The release of Kubernetes, as far as the caller may know. Raises JobspecError where the server is of another sort."""
+        """The release of Kubernetes, where the caller may see it. Raises JobspecError where the server is no Kubernetes API server."""
         reply = self.client.get("/version")
         version = reply.body.get("gitVersion")
         if not version and reply.status != 403:
@@ -78,14 +91,14 @@ class Server:
         return str(version or "of unknown version")
 
     def resource(self, api_version: str, kind: str) -> Resource | None:
-        """Where objects of the kind are, None where the server has no such kind."""
+        """The URL of the objects of a kind; None where the server does not serve the kind."""
         with self._lock:
             if api_version not in self._versions:
                 self._versions[api_version] = self._kinds(api_version)
             return self._versions[api_version].get(kind)
 
     def forget(self) -> None:
-        """Look up kinds anew, since some were added."""
+        """Look up all kinds again, since some were added."""
         with self._lock:
             self._versions.clear()
 
@@ -106,17 +119,15 @@ class Server:
         }
 
     def namespace_of(self, question: Question) -> str:
-        """Where the document's object goes, should its kind have namespaces."""
+        """The namespace that the document's object goes into, where its kind is namespaced."""
         return question.document.namespace or self.client.namespace
 
     def ask(self, question: Question) -> Answer:
-        """What the server says to a document: as a new object, or where the object lives, applied to it."""
+        """The server's answer to a document: to a create of a new object, or to an apply to the stored one."""
         document = question.document
         resource = self.resource(document.api_version, document.kind)
         if resource is None:
-            answer = Answer([])
-            answer.kind_is_missing = True
-            return answer
+            return Answer(kind_is_missing=True)
         namespace = self.namespace_of(question)
         collection = resource.collection(namespace if _NAME.fullmatch(namespace) else self.client.namespace)
         if not _NAME.fullmatch(document.name):
@@ -127,30 +138,24 @@ class Server:
             reply = self._create(question, collection)
             if reply.body.get("reason") != "AlreadyExists":
                 return _answer(question, reply)
-            stored = self.client.get(place)  # somebody else made it meanwhile
+            stored = self.client.get(place)  # somebody else created it meanwhile
         return self._apply(question, place, stored.body) if stored.ok else _answer(question, stored)
 
     def _create(self, question: Question, collection: str) -> Reply:
         return self.client.call("POST", collection, question.text, kind=YAML, query=_DRY)
 
     def _apply(self, question: Question, place: str, live: dict[str, Any]) -> Answer:
-        """What an apply says. Conflicts with other managers come before all else, so the rest is asked for as if they were settled."""
+        """The answer to an apply. A conflict hides other mistakes, so the apply is then sent again with `force`."""
         reply = self.client.call("PATCH", place, question.text, kind=APPLY, query=_DRY)
-        conflicts = []
+        conflicts: list[Diagnostic] = []
         if reply.status == 409 and replies.is_about_managers(reply):
             conflicts = replies.refusals(question, reply)
             reply = self.client.call("PATCH", place, question.text, kind=APPLY, query={**_DRY, "force": "true"})
-        answer = _answer(question, reply)
-        answer.diagnostics = [*conflicts, *answer.diagnostics]
-        answer.live = live
-        return answer
+        return _answer(question, reply, live=live, conflicts=conflicts)
 
 
-def _answer(question: Question, reply: Reply) -> Answer:
-    answer = Answer(replies.warnings(question, reply))
-    answer.silent = "" if reply.ok else replies.no_verdict(reply)
-    if reply.ok:
-        answer.merged = reply.body
-    elif not answer.silent:
-        answer.diagnostics += replies.refusals(question, reply)
-    return answer
+def _answer(question: Question, reply: Reply, *, live: dict[str, Any] | None = None, conflicts: Sequence[Diagnostic] = ()) -> Answer:
+    no_verdict = "" if reply.ok else replies.no_verdict(reply)
+    refusals = [] if reply.ok or no_verdict else replies.refusals(question, reply)
+    diagnostics = [*conflicts, *replies.warnings(question, reply), *refusals]
+    return Answer(diagnostics, live=live, merged=reply.body if reply.ok else None, no_verdict=no_verdict)

@@ -1,21 +1,20 @@
-"""Ask a server about the documents of a set, in the order in which they need each other."""
+"""Ask a server about documents, in the order in which they need each other."""
 
 from __future__ import annotations
 
 import json
 from contextlib import contextmanager, nullcontext
 
-from jobspec.runtimes.runtime import API_VERSION, Reference, is_meant, shipped
+from jobspec.kinds import group_kind
+from jobspec.runtimes.runtime import API_VERSION, Reference, shipped
 from jobspec.server import pool, preparation, webhooks
-from jobspec.targets import KINDS, OPERATORS
+from jobspec.server.hints import with_hints
 from jobspec.validation.custom_kinds import CRD, defined_by
-from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.server.api_server import Answer, Server
     from jobspec.server.question import Question
@@ -26,10 +25,10 @@ _TRAINJOB = (API_VERSION, "TrainJob")
 _CLUSTER_WIDE = "ClusterTrainingRuntime"
 _RUNTIMES = ((API_VERSION, "TrainingRuntime"), (API_VERSION, _CLUSTER_WIDE))
 
-#: The kinds that the server itself looks for on behalf of Pods, and the trainer's webhook on behalf of jobs.
-_SOUGHT = (("v1", "ServiceAccount"), ("scheduling.k8s.io/v1", "PriorityClass"), ("node.k8s.io/v1", "RuntimeClass"), *_RUNTIMES)
-
-_GIVE_CRD = "install the CRD that defines it, or pass the document by: --skip-unknown"
+#: The kinds that define what others need to be accepted at all.
+_FIRST = (CRD, _NAMESPACE)
+#: The kinds that admission looks up: the server's own plugins for Pods, and the trainer's webhook for TrainJobs.
+_LOOKED_UP = (("v1", "ServiceAccount"), ("scheduling.k8s.io/v1", "PriorityClass"), ("node.k8s.io/v1", "RuntimeClass"), *_RUNTIMES)
 
 
 def ask(
@@ -37,134 +36,72 @@ def ask(
 ) -> dict[Question, Answer]:
     """The server's answer to each question; *done* is called after each.
 
-    A server that is *owned* is made ready: it gets the user's own *crds*, and what others need is stored in it once it is accepted.
-    Nothing is stored in any other.
+    A server that jobspec owns is prepared: the user's *crds*, and accepted documents that others need, are stored on it.
+    Nothing is stored on any other server.
     """
-    answers: dict[Question, Answer] = {}
 
-    def ask_these(some: Sequence[Question]) -> None:
-        answers.update(zip(some, pool.each(some, server.ask, done=done), strict=True))
+    def answers_to(some: Sequence[Question]) -> dict[Question, Answer]:
+        return dict(zip(some, pool.each(some, server.ask, done=done), strict=True))
 
-    first = [each for each in questions if _pair(each) in (CRD, _NAMESPACE)]
-    sought = [each for each in questions if _pair(each) in _SOUGHT]
-    rest = [each for each in questions if _pair(each) not in (CRD, _NAMESPACE, *_SOUGHT)]
-    ask_these(first)
+    answers = answers_to([each for each in questions if each.gvk in _FIRST])
     if owned:
         _prepare(questions, answers, server, target, crds)
-    ask_these(sought)
-    with _stored_meanwhile(sought, rest, answers, server, target) if owned else nullcontext():
-        ask_these(rest)
-    for question, answer in answers.items():
-        if answer.kind_is_missing:
-            answer.diagnostics.append(_missing_kind(question, answers, target, server, crds))
-        answer.diagnostics = [
-            each if each.hint else each.with_hint(_how_to_get_it(each, question, answers, server)) for each in answer.diagnostics
-        ]
-    return answers
-
-
-def _pair(question: Question) -> tuple[str, str]:
-    return question.document.api_version, question.document.kind
+    looked_up = answers_to([each for each in questions if each.gvk in _LOOKED_UP])
+    rest = [each for each in questions if each.gvk not in (*_FIRST, *_LOOKED_UP)]
+    with _stored_meanwhile(looked_up, rest, server, target) if owned else nullcontext():
+        answers |= looked_up | answers_to(rest)
+    return with_hints(answers, server, target, crds)
 
 
 def _prepare(
     questions: Sequence[Question], answers: dict[Question, Answer], server: Server, target: Target, crds: Sequence[Document]
 ) -> None:
-    """Store CRDs and namespaces: what the user brings along, what is of the set, and for the rest those of the target."""
+    """Store CRDs and namespaces: the user's, the accepted ones among the documents, and the target's for all other kinds."""
     accepted = [question for question, answer in answers.items() if answer.accepts]
-    definitions = [*crds, *(question.document for question in accepted if _pair(question) == CRD)]
+    definitions = [*crds, *(question.document for question in accepted if question.gvk == CRD)]
     preparation.install(server, [each.data for each in definitions])
     for question in accepted:
-        if _pair(question) == _NAMESPACE:
+        if question.gvk == _NAMESPACE:
             preparation.store_document(server, question)
     defined = [defined_by(each) for each in definitions]
-    preparation.install_kinds(server, {pair for pair in map(_pair, questions) if _without_version(pair) not in defined}, target)
+    preparation.install_kinds(server, {each.gvk for each in questions if group_kind(*each.gvk) not in defined}, target)
     preparation.make_namespaces(server, {server.namespace_of(each) for each in questions})
 
 
-def _without_version(pair: tuple[str, str]) -> tuple[str, str]:
-    return pair[0].rpartition("/")[0], pair[1]
-
-
 @contextmanager
-def _stored_meanwhile(
-    sought: Sequence[Question], rest: Sequence[Question], answers: dict[Question, Answer], server: Server, target: Target
-) -> Iterator[None]:
-    """Accepted objects that others are refused without are there, as are the runtimes that jobs refer to and the trainer ships."""
+def _stored_meanwhile(looked_up: dict[Question, Answer], rest: Sequence[Question], server: Server, target: Target) -> Iterator[None]:
+    """Store accepted documents that admission looks up, and the shipped runtimes that jobs refer to; remove them at the end."""
     runtimes = _wanted_runtimes(rest, server)
-    passing: list[str] = []
+    temporary: list[str] = []
     try:
-        for question in sought if rest else ():
-            document = question.document
-            if answers[question].accepts and (_pair(question) not in _RUNTIMES or (document.kind, document.name) in runtimes):
-                place = preparation.store_document(server, question)
-                passing += [] if answers[question].live else [place]
-                runtimes.discard((document.kind, document.name))
-        passing += _store_shipped([name for kind, name in runtimes if kind == _CLUSTER_WIDE], server, target)
+        for question, answer in looked_up.items() if rest else ():
+            name = (question.document.kind, question.document.name)
+            if answer.accepts and (question.gvk not in _RUNTIMES or name in runtimes):
+                path = preparation.store_document(server, question)
+                temporary += [] if answer.live else [path]
+                runtimes.discard(name)
+        temporary += _store_shipped([name for kind, name in runtimes if kind == _CLUSTER_WIDE], server, target)
         yield
     finally:
-        preparation.remove(server, passing)
+        preparation.remove(server, temporary)
 
 
-def _wanted_runtimes(jobs: Iterable[Question], server: Server) -> set[tuple[str, str]]:
-    """Kind and name of the runtimes that a webhook of the server is going to look for."""
-    references = [Reference(each.document.data) for each in jobs if _pair(each) == _TRAINJOB]
+def _wanted_runtimes(questions: Iterable[Question], server: Server) -> set[tuple[str, str]]:
+    """Kind and name of the runtimes that the server's webhooks will look up for TrainJobs."""
+    references = [Reference(each.document.data) for each in questions if each.gvk == _TRAINJOB]
     if not references or webhooks.absent(server, [_TRAINJOB]):
         return set()
     return {(each.kind, each.name) for each in references}
 
 
 def _store_shipped(names: Sequence[str], server: Server, target: Target) -> list[str]:
-    """Store runtimes that the trainer ships, and that are not there."""
-    passing = []
+    """Store those of the runtimes that the trainer ships and the server does not have, and return their paths."""
+    stored = []
     for name in shipped(target).keys() & set(names):
         if server.resource(API_VERSION, _CLUSTER_WIDE) is None:
             preparation.install_kinds(server, [(API_VERSION, _CLUSTER_WIDE)], target)
-        place = f"/apis/{API_VERSION}/clustertrainingruntimes/{name}"
-        if server.client.get(place).status == 404:
-            preparation.store(server, place, json.dumps(shipped(target)[name]))
-            passing.append(place)
-    return passing
-
-
-def _missing_kind(question: Question, answers: Iterable[Question], target: Target, server: Server, crds: Sequence[Document]) -> Diagnostic:
-    document = question.document
-    message = f"{server.client.name} has no kind {document.kind} of {document.api_version}"
-    found = verdict(document, target)
-    unknown = found.diagnostics[0] if found.status == "unknown" else None  # which tells a wrong version from a wrong kind
-    hint = _how_to_get_kind(_pair(question), answers, target, crds) or (unknown.hint if unknown else "") or _GIVE_CRD
-    return document.problem("missing-kind", message, (unknown.field if unknown else "kind",), hint=hint)
-
-
-def _how_to_get_kind(pair: tuple[str, str], questions: Iterable[Question], target: Target, crds: Sequence[Document]) -> str:
-    for document in (*crds, *(each.document for each in questions if _pair(each) == CRD)):
-        if defined_by(document) == _without_version(pair):
-            return f"its CRD stands in {_there(document)}"
-    component = KINDS.get(pair, "")
-    if component not in OPERATORS:
-        return ""
-    command = f"jobspec schema crd {pair[1]} --target {component}={target[component]} | kubectl apply --server-side -f -"
-    return f"install {component}, or its CRD alone: {command}"
-
-
-def _how_to_get_it(diagnostic: Diagnostic, question: Question, answers: Iterable[Question], server: Server) -> str:
-    """The remedy where a document needs an object that the server does not have; empty for all other diagnostics."""
-    document = question.document
-    if diagnostic.rule == "missing-namespace":
-        name = server.namespace_of(question)
-        known = (each.document for each in answers if _pair(each) == _NAMESPACE and each.document.name == name)
-        return next((f"it stands in {_there(each)}" for each in known), f"make it first: kubectl create namespace {name}")
-    if diagnostic.rule == "refused-by-webhook" and diagnostic.field.lower() == "spec.runtimeref" and _pair(question) == _TRAINJOB:
-        known = (each.document for each in answers if is_meant(Reference(document.data), document, each.document))
-        return next((f"it stands in {_there(each)}" for each in known), "")
-    return ""
-
-
-def _there(document: Document) -> str:
-    return f"{document.file}: apply that first, since a dry-run stores nothing"
-
-
-def apply_webhooks(answers: dict[Question, Answer], server: Server, target: Target, *, closed: bool) -> None:
-    """Add what those of the operators' webhooks would say that the server does not have."""
-    absent = webhooks.absent(server, {_pair(each) for each in answers})
-    webhooks.apply_offline(answers, absent, target, server, closed=closed)
+        path = f"/apis/{API_VERSION}/clustertrainingruntimes/{name}"
+        if server.client.get(path).status == 404:
+            preparation.store(server, path, json.dumps(shipped(target)[name]))
+            stored.append(path)
+    return stored

@@ -1,4 +1,4 @@
-"""The kind cluster that jobspec owns, through the `kind` program, without a look at the user's own kubeconfig."""
+"""The kind cluster `jobspec`, by the `kind` program; the user's own kubeconfig is neither read nor written."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _WAY_OUT = "or say --envtest, which needs neither kind nor Docker (with KUBEBUIL
 _INSTALL = "install kind (https://kind.sigs.k8s.io, or `go install sigs.k8s.io/kind@latest`) and Docker"
 
 
-def open_cluster(*, kubernetes: str = "", recreate: bool = False, tell: Callable[[str], None]) -> Client:
-    """A client for the cluster, which is made where it is not there, or anew with *recreate*.
+def open_cluster(*, kubernetes: str = "", recreate: bool = False, report: Callable[[str], None]) -> Client:
+    """A client for the cluster, which is created where it does not exist, or again with *recreate*; *report* gets progress messages.
 
     Raises JobspecError where kind or Docker is missing, or the cluster has another Kubernetes than the one asked for.
     """
@@ -32,7 +32,7 @@ def open_cluster(*, kubernetes: str = "", recreate: bool = False, tell: Callable
     if there and recreate:
         delete_cluster()
     if not there or recreate:
-        tell(f"making the kind cluster `{NAME}`; the first time, its node's image is fetched")
+        report(f"making the kind cluster `{NAME}`; the first time, its node's image is fetched")
         _create(kubernetes)
     client = of_config(yaml.safe_load(_kind("get", "kubeconfig", "--name", NAME)), f"the kind cluster `{NAME}`")
     if there and not recreate:
@@ -41,7 +41,7 @@ def open_cluster(*, kubernetes: str = "", recreate: bool = False, tell: Callable
 
 
 def delete_cluster() -> None:
-    """Delete the cluster, where it is."""
+    """Delete the cluster where it exists."""
     with tempfile.TemporaryDirectory(prefix="jobspec-") as folder:
         _kind("delete", "cluster", "--name", NAME, "--kubeconfig", os.path.join(folder, "kubeconfig"))
 
@@ -52,19 +52,19 @@ def _create(kubernetes: str) -> None:
         private = ["--kubeconfig", os.path.join(folder, "kubeconfig")]
         try:
             _kind("create", "cluster", "--name", NAME, "--wait", f"{_READY_SECONDS}s", *private, *image)
-        except KeyboardInterrupt:  # which leaves half a cluster
+        except KeyboardInterrupt:  # half a cluster is left
             _kind("delete", "cluster", "--name", NAME, *private)
             raise
 
 
 def _image(kubernetes: str) -> str:
-    """The node's image of a Kubernetes release; what is no release is taken for an image."""
+    """The node image of a Kubernetes release; any other text is an image already."""
     release = kubernetes.removeprefix("v")
     return f"kindest/node:v{release}" if release.replace(".", "").isdigit() else kubernetes
 
 
 def _check(client: Client, kubernetes: str) -> None:
-    """That a cluster made before answers, and is of the release asked for, whose patch may be left out."""
+    """Raise JobspecError where an existing cluster does not answer, or has another release than *kubernetes* (`1.34` or `1.34.0`)."""
     try:
         version = str(client.get("/version").body.get("gitVersion", ""))
     except JobspecError as error:
@@ -75,7 +75,7 @@ def _check(client: Client, kubernetes: str) -> None:
 
 
 def _kind(*arguments: str) -> str:
-    """What a run of kind prints. Raises JobspecError with what it complains of, and the way out."""
+    """Run kind and return its output. Raises JobspecError with its complaint and the way out."""
     try:
         done = subprocess.run(["kind", *arguments], capture_output=True, text=True, check=False)  # noqa: S603, S607 (the user's own kind)
     except FileNotFoundError:
@@ -85,14 +85,14 @@ def _kind(*arguments: str) -> str:
     return done.stdout
 
 
-def _complaint(told: str) -> str:
-    """The last line of kind's complaint; where there is no Docker, what to do about that."""
-    lines = [line.strip() for line in told.splitlines() if line.strip()]
+def _complaint(output: str) -> str:
+    """The last line of kind's error output; where Docker is the cause, with the way out."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     last = lines[-1].removeprefix("ERROR: ").removeprefix("Command Output: ") if lines else "it says nothing"
-    if "permission denied" in told.lower():
+    if "permission denied" in output.lower():
         return f"{last} Get the right to use Docker (its group is `docker`), {_WAY_OUT}"
-    if "docker daemon" in told.lower():
+    if "docker daemon" in output.lower():
         return f"{last} Start Docker, {_WAY_OUT}"
-    if 'exec: "docker"' in told or "executable file not found" in told:
+    if 'exec: "docker"' in output or "executable file not found" in output:
         return f"there is no program `docker` on the PATH: {_INSTALL}, {_WAY_OUT}"
     return last

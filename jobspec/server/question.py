@@ -1,4 +1,4 @@
-"""What a server is asked: the documents of files, each with the text that is sent."""
+"""The questions to a server: each document of a file that a server has a say in, with the text to send."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from bisect import bisect_right
 
 from jobspec.documents.pieces import cut
 from jobspec.documents.writer import write
-from jobspec.rendering import text_of
-from jobspec.results import DocumentResult, result_of
+from jobspec.results import DocumentResult, FileResult, result_of
 from jobspec.validation.verdict import verdict
 from jobspec.workloads import value_at
 
@@ -21,24 +20,27 @@ if TYPE_CHECKING:
     from jobspec.pipeline import Manifests
     from jobspec.targets import Target
 
-#: Groups of manifests that programs on this side read, and that no server has.
+#: Groups of manifests that client programs read, and that no server serves.
 _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")
 
 
 class Question:
     """A document, and the text that is sent for it."""
 
-    __slots__ = ("document", "duplicates", "first_line", "is_own", "text")
+    __slots__ = ("document", "duplicates", "lines_before", "text")
 
-    def __init__(self, document: Document, text: str, *, first_line: int = 0, is_own: bool = False) -> None:
+    def __init__(self, document: Document, text: str, *, lines_before: int | None = None, duplicates: Sequence[Diagnostic] = ()) -> None:
         self.document = document
         self.text = text
-        self.first_line = first_line
-        """How many lines of the file stand before the text."""
-        self.is_own = is_own
-        """Whether it is what the user wrote, not what was rendered from that."""
-        self.duplicates: list[Diagnostic] = []
-        """The keys that stand twice in it, with their places, which servers tell less well."""
+        self.lines_before = lines_before
+        """The number of lines before the text in its file; None for a text that jobspec wrote."""
+        self.duplicates = duplicates
+        """The duplicate keys of the text; their places are more exact than the server's."""
+
+    @property
+    def gvk(self) -> tuple[str, str]:
+        """API version and kind."""
+        return self.document.api_version, self.document.kind
 
     def value(self, path: Path) -> Any:
         """The value at a path of the document, None where there is none."""
@@ -46,78 +48,53 @@ class Question:
 
 
 class Questions:
-    """A file: what to ask about it, and what is settled without a server."""
+    """The questions about a file, and the result of everything in the file that needs no server."""
 
-    __slots__ = ("diagnostics", "path", "questions", "settled", "skip_unknown")
+    __slots__ = ("questions", "settled")
 
-    def __init__(self, manifests: Manifests) -> None:
-        self.path = manifests.name
-        self.skip_unknown = manifests.skip_unknown
-        self.questions: list[Question] = []
-        self.diagnostics: list[Diagnostic] = []
-        self.settled: list[DocumentResult] = []
-        """The results of documents that no server is asked about."""
+    def __init__(self, questions: Sequence[Question], settled: FileResult) -> None:
+        self.questions = questions
+        self.settled = settled
 
 
 def questions_about(manifests: Manifests, target: Target) -> Questions:
-    """What to ask about a file's manifests, as they are written or with overlays applied."""
-    file = Questions(manifests)
+    """The questions about a file's manifests, as they are written or with overlays applied."""
     if manifests.settled is not None:
-        file.settled, file.diagnostics = list(manifests.settled), list(manifests.diagnostics)
-    elif manifests.text:
-        _as_written(file, manifests, target)
-    else:
-        _as_rendered(file, manifests, target)
-    return file
-
-
-def _as_written(file: Questions, manifests: Manifests, target: Target) -> None:
-    problems = manifests.diagnostics
+        return Questions([], FileResult(manifests.name, manifests.settled, manifests.diagnostics))
     pieces = list(cut(manifests.text.removeprefix("\ufeff")))
+    questions: list[Question] = []
+    known = {document.index for document in manifests.documents}
+    lost = {each.document for each in manifests.diagnostics if each.document is not None} - known
+    rows = [DocumentResult(index, "invalid") for index in lost]
+    diagnostics = [each for each in manifests.diagnostics if each.document not in known]
     for document in manifests.documents:
-        own = [each for each in problems if each.document == document.index]
+        own = [each for each in manifests.diagnostics if each.document == document.index]
         if not _is_for_server(document):
-            _settle(file, document, own, target)
-        elif document.is_item or document.has_merges:
-            file.questions.append(Question(document, write([document.data])))
-            file.diagnostics += own  # what is lost in what is sent
+            row, wrong = _settled(document, own, target, skip_unknown=manifests.skip_unknown)
+            rows.append(row)
+            diagnostics += wrong
+        elif not manifests.text or document.is_item or document.has_merges:
+            questions.append(Question(document, write([document.data])))
+            diagnostics += own  # the rewritten text no longer has these mistakes, so the server cannot report them
         else:
-            question = _own(document, pieces)
-            question.duplicates = [each for each in own if each.rule == "duplicate-key"]
-            file.questions.append(question)
-    decoded = {document.index for document in manifests.documents}
-    file.diagnostics += [each for each in problems if each.document not in decoded]
-    lost = {each.document for each in problems if each.document is not None} - decoded
-    file.settled += [DocumentResult(index, "invalid") for index in sorted(lost)]
-
-
-def _settle(file: Questions, document: Document, own: Sequence[Diagnostic], target: Target) -> None:
-    """Report a document that no server has anything to do with."""
-    found = verdict(document, target)
-    skipped = _group(document) in _NEVER_ON_A_SERVER or (found.status == "unknown" and file.skip_unknown and not found.near_miss)
-    file.settled.append(result_of(document, "skipped" if skipped else "invalid"))
-    file.diagnostics += [] if skipped else [*own, *found.diagnostics]
-
-
-def _as_rendered(file: Questions, manifests: Manifests, target: Target) -> None:
-    file.diagnostics = list(manifests.diagnostics)
-    for document in manifests.documents:
-        if _is_for_server(document):
-            file.questions.append(Question(document, text_of([document], target)))
-        else:
-            file.settled.append(result_of(document, "skipped"))
+            questions.append(_as_written(document, pieces, own))
+    return Questions(questions, FileResult(manifests.name, rows, diagnostics))
 
 
 def _is_for_server(document: Document) -> bool:
-    return bool(document.api_version and document.kind) and _group(document) not in _NEVER_ON_A_SERVER
+    return bool(document.api_version and document.kind) and document.group_kind[0] not in _NEVER_ON_A_SERVER
 
 
-def _group(document: Document) -> str:
-    return document.api_version.rpartition("/")[0]
+def _settled(
+    document: Document, own: Sequence[Diagnostic], target: Target, *, skip_unknown: bool
+) -> tuple[DocumentResult, Sequence[Diagnostic]]:
+    """The result and the diagnostics of a document that no server is asked about."""
+    found = verdict(document, target)
+    skipped = document.group_kind[0] in _NEVER_ON_A_SERVER or (skip_unknown and found.status == "unknown" and not found.near_miss)
+    return result_of(document, "skipped" if skipped else "invalid"), () if skipped else [*own, *found.diagnostics]
 
 
-def _own(document: Document, pieces: Sequence[tuple[str, int]]) -> Question:
-    """A document in its own text: the piece of the file between the `---` around it."""
-    line = document.marks.mark.line - 1
-    piece, first_line = pieces[bisect_right(pieces, line, key=lambda each: each[1]) - 1]
-    return Question(document, piece, first_line=first_line, is_own=True)
+def _as_written(document: Document, pieces: Sequence[tuple[str, int]], own: Sequence[Diagnostic]) -> Question:
+    """A document in its own text: the piece of the file between the `---` lines around it."""
+    piece, lines_before = pieces[bisect_right(pieces, document.marks.mark.line - 1, key=lambda each: each[1]) - 1]
+    return Question(document, piece, lines_before=lines_before, duplicates=[each for each in own if each.rule == "duplicate-key"])

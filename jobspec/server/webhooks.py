@@ -1,4 +1,4 @@
-"""Which of the operators' webhooks a server has, and what those say that it does not have."""
+"""The operators' webhooks that a server does not have: which they are, and their answers, from jobspec's own rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jobspec.targets import KINDS, OPERATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping, Sequence
     from typing import Any
 
     from jobspec.judge import Judged
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from jobspec.server.question import Question
     from jobspec.targets import Target
 
-#: What the names of an operator's own webhooks end in. Those of others look at the same kinds, for reasons of their own.
+#: The ends of the names of each operator's own webhooks. Other programs have webhooks for the same kinds.
 _NAMES = {"training-operator": ".training-operator.kubeflow.org", "trainer": ".trainer.kubeflow.org", "jobset": "vjobset.kb.io"}
-_NAMESAKE = "kueue"  # whose webhook for JobSets has the same name
+_NAMESAKE = "kueue"  # its webhook for JobSets has the same name
 
 _CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
 
 def absent(server: Server, kinds: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Those of the operators' *kinds*, given as API version and kind, that no webhook of their operator looks at, each with a remark.
+    """Those of *kinds*, pairs of API version and kind, whose operator has no webhook on the server, each with a sentence that says so.
 
-    Where the caller may not list webhooks, that is all of them.
+    Where the caller may not list webhooks, these are all kinds of the operators.
     """
     ours = {pair: resource for pair in kinds if KINDS.get(pair) in OPERATORS and (resource := server.resource(*pair))}
     if not ours:
@@ -58,28 +58,34 @@ def _covers(webhook: dict[str, Any], resource: Resource) -> bool:
     return any(resource.group in rule.get("apiGroups", ()) and resource.plural in rule.get("resources", ()) for rule in rules)
 
 
-def apply_offline(
-    answers: Mapping[Question, Answer], kinds: Mapping[tuple[str, str], str], target: Target, server: Server, *, closed: bool
-) -> None:
-    """Add what the operators' webhooks would say to documents of *kinds* that the server accepts, and that they were not asked."""
-    mine = [question for question in answers if _pair(question) in kinds]
-    for file in dict.fromkeys(question.document.file for question in mine):
-        seen = {question.document: question for question in answers if question.document.file == file and _is_seen(question, kinds)}
-        for judged in judge(list(seen), _cluster(seen.values(), answers, server, target, closed=closed)):
-            question = seen[judged.document]
-            if _pair(question) in kinds and answers[question].accepts:
-                answers[question].diagnostics += _by_webhooks(question, judged, target, server)
-    for pair, why in kinds.items():
-        first = next(question for question in mine if _pair(question) == pair)
-        message = f"{why}; the rules of {KINDS[pair]} {target[KINDS[pair]]} were applied beside the server"
-        answers[first].diagnostics.append(first.document.problem("offline-webhooks", message, ("kind",), severity="info"))
+def with_absent_webhooks(answers: Mapping[Question, Answer], server: Server, target: Target, *, closed: bool) -> dict[Question, Answer]:
+    """The answers, with those of the operators' webhooks that the server does not have, to documents that it accepts."""
+    completed = dict(answers)
+    kinds = absent(server, {each.gvk for each in answers})
+    unseen = [question for question in answers if question.gvk in kinds]
+    for file in dict.fromkeys(question.document.file for question in unseen):
+        beside = {each.document: each for each in answers if each.document.file == file and _matters(each, kinds)}
+        for judged in judge(list(beside), _cluster(beside.values(), completed, server, target, closed=closed)):
+            question = beside[judged.document]
+            if question.gvk in kinds and completed[question].accepts:
+                completed[question] = _and(completed[question], _by_webhooks(question, judged, target, server))
+    for gvk, why in kinds.items():
+        first = next(question for question in unseen if question.gvk == gvk)
+        message = f"{why}; the rules of {KINDS[gvk]} {target[KINDS[gvk]]} were applied beside the server"
+        remark = first.document.problem("offline-webhooks", message, ("kind",), severity="info")
+        completed[first] = _and(completed[first], [remark])
+    return completed
 
 
-def _by_webhooks(question: Question, judged: Judged, target: Target, server: Server) -> list[Diagnostic]:
-    """What the webhooks say; they know the types of their own release, and cannot be asked about what only the server's CRD takes."""
+def _and(answer: Answer, diagnostics: Sequence[Diagnostic]) -> Answer:
+    return answer.with_diagnostics([*answer.diagnostics, *diagnostics])
+
+
+def _by_webhooks(question: Question, judged: Judged, target: Target, server: Server) -> Sequence[Diagnostic]:
+    """The webhooks' diagnostics; a warning instead where the server's CRD takes the document and the target's release does not."""
     if judged.by_server.status != "invalid":
-        return list(judged.by_webhooks)
-    component = KINDS[_pair(question)]
+        return judged.by_webhooks
+    component = KINDS[question.gvk]
     release = f"{component} {target[component]}"
     first = next(each for each in judged.by_server.diagnostics if each.severity == "error")
     return [
@@ -95,28 +101,25 @@ def _by_webhooks(question: Question, judged: Judged, target: Target, server: Ser
     ]
 
 
-def _pair(question: Question) -> tuple[str, str]:
-    return question.document.api_version, question.document.kind
+def _matters(question: Question, kinds: Container[tuple[str, str]]) -> bool:
+    """Whether a document is of one of *kinds*, or of a kind that webhooks look up."""
+    return question.gvk in kinds or question.document.group_kind in LOOKED_UP
 
 
-def _is_seen(question: Question, kinds: Container[tuple[str, str]]) -> bool:
-    return _pair(question) in kinds or question.document.group_kind in LOOKED_UP
-
-
-def _cluster(seen: Iterable[Question], answers: Mapping[Question, Answer], server: Server, target: Target, *, closed: bool) -> Cluster:
-    """What the documents of a file are judged in: the objects that they are updates of, and those that they can refer to."""
-    seen = list(seen)
-    stored = StoredObjects(_live(live, question) for question in seen if (live := answers[question].live))
-    others = [each for each in answers if each not in seen and each.document.group_kind in LOOKED_UP and answers[each].accepts]
-    given = [each.document for each in others]
-    for job in seen:
+def _cluster(beside: Iterable[Question], answers: Mapping[Question, Answer], server: Server, target: Target, *, closed: bool) -> Cluster:
+    """The cluster that the documents of a file meet: their stored objects, and the objects of other files that they can refer to."""
+    beside = list(beside)
+    stored = StoredObjects(_live(live, question) for question in beside if (live := answers[question].live))
+    others = [each for each in answers if each not in beside and each.document.group_kind in LOOKED_UP and answers[each].accepts]
+    objects = [each.document for each in others]
+    for job in beside:
         if job.document.group_kind == TRAINJOB:
-            given += _live_runtime(job, [*given, *(each.document for each in seen)], server)
-    return Cluster(target, closed=closed, objects=given, stored=stored)
+            objects += _live_runtime(job, [*objects, *(each.document for each in beside)], server)
+    return Cluster(target, closed=closed, objects=objects, stored=stored)
 
 
 def _live_runtime(job: Question, known: Iterable[Document], server: Server) -> list[Document]:
-    """The runtime that a job refers to, where the server has it and none of the set is it."""
+    """The runtime that a job refers to, where the server has it and it is none of the *known* documents."""
     reference = Reference(job.document.data)
     resource = server.resource(API_VERSION, str(reference.kind))
     if resource is None or not reference.name or any(is_meant(reference, job.document, each) for each in known):
@@ -126,7 +129,7 @@ def _live_runtime(job: Question, known: Iterable[Document], server: Server) -> l
 
 
 def _live(body: dict[str, Any], question: Question) -> Document:
-    """An object of the server, in the namespace that the document says or leaves out, with all places at the document."""
+    """A stored object as a document: in the namespace as the question's document has it, with all marks at that document."""
     document = question.document
     data = {**body, "metadata": {**body["metadata"], "namespace": document.namespace}}
     return Document(data, Marks(document.marks.mark), file=document.file, index=document.index)

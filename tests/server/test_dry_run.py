@@ -245,7 +245,7 @@ def test_what_is_missing_on_the_server_comes_with_the_remedy(dry_run: Runner, tm
         ),
         (("d.yaml:5:14", "missing-namespace", "metadata.namespace"), "make it first: kubectl create namespace dry-run-nowhere"),
         (("e.yaml:1:13", "missing-kind", "apiVersion"), "write `apiVersion: kubeflow.org/v1` and `kind: PyTorchJob`"),
-        (("f.yaml:2:7", "missing-kind", "kind"), "install the CRD that defines it, or pass the document by: --skip-unknown"),
+        (("f.yaml:2:7", "missing-kind", "kind"), "install the CRD that defines it, or skip the document: --skip-unknown"),
     ]
     passed = dry_run.ask(tmp_path / "f.yaml", "--skip-unknown")
     assert (passed.code, passed.statuses, passed.told) == (0, ["skipped"], [])
