@@ -1,33 +1,28 @@
-"""Clients for what a kubeconfig names: a context of the user's own, or the one cluster of a kubeconfig of ours."""
+"""Clients for the cluster of a kubeconfig: a context of the user's own file, or the current context of given content."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from kubernetes import client as kubernetes
+from kubernetes import config
 from yaml import YAMLError
 
 from jobspec.diagnostics import JobspecError
-
-try:
-    from kubernetes import client as kubernetes
-    from kubernetes import config
-except ModuleNotFoundError:
-    raise JobspecError("dry-run needs the Python package `kubernetes`: pip install 'jobspec-k8s[dry-run]'") from None
-
 from jobspec.server.client import Client
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _LOOPBACK = ("localhost", "::1")
-_BROKEN = (YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError)  # what the package says of a file that is no kubeconfig
+_BROKEN = (YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError)  # what the package raises for a file that is no kubeconfig
 
 
 def of_context(context: str, files: str | None) -> Client:
-    """A client for a context of the user's kubeconfig, which is only read; *files* are those that KUBECONFIG names, if it does.
+    """A client for a context of the user's kubeconfig; *files* is the value of KUBECONFIG, None where it is unset.
 
-    Raises JobspecError where there is no such context.
+    Raises JobspecError where there is no such context, or the file cannot be read.
     """
     configuration = kubernetes.Configuration()
     try:
@@ -45,7 +40,7 @@ def of_context(context: str, files: str | None) -> Client:
 
 
 def of_config(content: dict[str, Any], name: str) -> Client:
-    """A client for the current context of a kubeconfig that stands in no file of the user's."""
+    """A client for the current context of a kubeconfig's content; *name* is the server's name in messages."""
     configuration = kubernetes.Configuration()
     config.load_kube_config_from_dict(content, client_configuration=configuration, persist_config=False)
     return _client(configuration, name, "default")
@@ -56,5 +51,5 @@ def _client(configuration: Any, name: str, namespace: str) -> Client:
         raise JobspecError(f"{name}: the `server` of the kubeconfig is `{configuration.host}`; write https:// before it")
     host = urlsplit(configuration.host).hostname or ""
     if host in _LOOPBACK or host.startswith("127."):
-        configuration.proxy = None  # no proxy leads to this machine; kubectl asks none either
+        configuration.proxy = None  # kubectl uses no proxy for loopback either
     return Client(kubernetes.ApiClient(configuration), name, namespace=namespace)

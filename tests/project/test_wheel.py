@@ -7,6 +7,7 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 from packaging.requirements import Requirement
@@ -21,10 +22,14 @@ pytestmark = pytest.mark.slow
 
 
 def _run(*command: str | Path, cwd: Path) -> str:
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE", "JOBSPEC"))}
-    done = program(*command, cwd=cwd, env=variables)
+    done = _ended(*command, cwd=cwd)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def _ended(*command: str | Path, cwd: Path) -> CompletedProcess[str]:
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE", "JOBSPEC"))}
+    return program(*command, cwd=cwd, env=variables)
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +92,6 @@ def test_the_installed_wheel_works_outside_of_the_tree(dist: Path, tmp_path: Pat
     assert _run(programs / "python", "-m", "jobspec", *arguments, cwd=tmp_path) == _run(
         sys.executable, "-m", "jobspec", *arguments, cwd=tmp_path
     )
+    lacking = _ended(programs / "jobspec", "dry-run", "job.yaml", cwd=tmp_path)
+    assert (lacking.returncode, lacking.stdout) == (2, "")
+    assert re.fullmatch(r"jobspec: dry-run needs the package `\w+`: pip install 'jobspec-k8s\[dry-run\]'\n", lacking.stderr)

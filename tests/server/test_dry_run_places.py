@@ -317,11 +317,12 @@ def test_a_kind_cluster_of_another_kubernetes_is_not_taken(kind: tuple[Runner, P
     assert done.err.endswith(", not 1.2.3; make it anew: --recreate\n")
 
 
-def test_without_the_kubernetes_package(tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", ["kubernetes", "urllib3"])
+def test_without_a_package_of_the_extra(package: str, tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB)
-    code = "import sys; sys.modules['kubernetes'] = None; from jobspec.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = f"import sys; sys.modules['{package}'] = None; from jobspec.cli import main; sys.exit(main(sys.argv[1:]))"
     done = python(code, "dry-run", tmp_path)
-    message = "jobspec: dry-run needs the Python package `kubernetes`: pip install 'jobspec-k8s[dry-run]'\n"
+    message = f"jobspec: dry-run needs the package `{package}`: pip install 'jobspec-k8s[dry-run]'\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
 
 
