@@ -1,1 +1,1 @@
-"""Ask a real API server what it would say to manifests; nothing is stored on a server that jobspec does not own."""
+"""Ask a real API server for its verdict on manifests; nothing is stored on a server that jobspec does not own."""

@@ -1,4 +1,4 @@
-"""Requests to one API server: transport and authentication of the kubernetes package, its failures in plain words."""
+"""Requests to one API server, by the transport and authentication of the kubernetes package; failures in plain words."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from kubernetes.client import ApiClient
     from urllib3.response import BaseHTTPResponse
 
-MANAGER = "jobspec"  # the field manager that everything is sent as
+MANAGER = "jobspec"  # the field manager of all requests
 JSON, YAML, APPLY = "application/json", "application/yaml", "application/apply-patch+yaml"
 
 _CONNECT_SECONDS = 10
 _ANSWER_SECONDS = 60  # a webhook alone may take 30
-_PAUSES = (0.2, 0.5, 1.0)  # before each further try
-_LONGEST_PAUSE = 10.0  # that a server may ask for
+_PAUSES = (0.2, 0.5, 1.0)  # seconds before each further try
+_LONGEST_PAUSE = 10.0  # seconds, whatever `Retry-After` asks for
 _TOO_BUSY = (429, 503)
-_NOBODY = 'User "system:anonymous"'
+_ANONYMOUS = 'User "system:anonymous"'
 
 
 class Reply:
-    """What the server answered: status code, body, and warnings."""
+    """A server's reply: status code, body and warnings."""
 
     __slots__ = ("body", "status", "warnings")
 
@@ -42,23 +42,23 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        """Whether the server did as asked."""
+        """Whether the request succeeded."""
         return self.status < 300
 
     @property
     def message(self) -> str:
-        """What a refusal says."""
+        """The message of a refusal."""
         return str(self.body.get("message") or f"HTTP status {self.status}")
 
 
 class Client:
-    """A connection to one server, for many threads."""
+    """A client of one server, for many threads."""
 
     def __init__(self, api: ApiClient, name: str, *, namespace: str = "default", seconds: float = _ANSWER_SECONDS) -> None:
         self.name = name
-        """What the user knows the server as."""
+        """The server's name in messages."""
         self.namespace = namespace
-        """Where objects go that do not say."""
+        """The namespace of objects that name none."""
         self.api = api
         self._configuration = api.configuration
         self._pool = api.rest_client.pool_manager
@@ -68,22 +68,21 @@ class Client:
 
     @property
     def url(self) -> str:
-        """Where the server is."""
+        """The URL of the server."""
         return str(self._configuration.host)
 
     def call(self, method: str, path: str, body: str | None = None, *, kind: str = JSON, query: Mapping[str, str] | None = None) -> Reply:
-        """One request and its reply, tried again where the connection is lost or the server too busy.
+        """The reply to a request, which is sent again where the connection is lost or the server is too busy.
 
-        Nothing that is sent is harmed by coming twice. Raises JobspecError where there is no reply, or the server does not
-        know the caller.
+        All requests are safe to repeat. Raises JobspecError where there is no reply, or the server does not accept the caller.
         """
         url = f"{self.url}{path}" + (f"?{'&'.join(f'{key}={value}' for key, value in query.items())}" if query else "")
         for pause in (*_PAUSES, None):
             try:
                 response = self._send(method, url, body, kind)
             except (errors.HTTPError, OSError) as error:
-                if pause is None or not _is_passing(error):
-                    raise JobspecError(f"{self.name}: {_told(error, self.url)}") from None
+                if pause is None or not _is_transient(error):
+                    raise JobspecError(f"{self.name}: {_reason(error, self.url)}") from None
                 time.sleep(pause)
                 continue
             if response.status not in _TOO_BUSY or pause is None:
@@ -95,7 +94,7 @@ class Client:
                 f"{self.name}: the server at {self.url} does not accept the credentials (401): the token or certificate in the kubeconfig "
                 "has expired or belongs to another cluster; log in again"
             )
-        if reply.status == 403 and _NOBODY in reply.message:
+        if reply.status == 403 and _ANONYMOUS in reply.message:
             raise JobspecError(
                 f"{self.name}: the server at {self.url} takes you for nobody (403): the user of the context has no credentials, "
                 "or the program that gets them has failed"
@@ -103,11 +102,11 @@ class Client:
         return reply
 
     def get(self, path: str) -> Reply:
-        """What stands at a path."""
+        """The reply to a GET."""
         return self.call("GET", path)
 
     def close(self) -> None:
-        """Close all connections; the client is of no more use."""
+        """Close all connections, for good."""
         self._pool.clear()
 
     def _send(self, method: str, url: str, body: str | None, kind: str) -> BaseHTTPResponse:
@@ -146,28 +145,28 @@ def _wanted_pause(response: BaseHTTPResponse) -> float:
     return min(float(wanted), _LONGEST_PAUSE) if wanted.isdigit() else 0.0
 
 
-def _is_passing(error: Exception) -> bool:
-    """Whether the next try may fare better: the connection was lost or refused, but nobody was slow or not trusted."""
+def _is_transient(error: Exception) -> bool:
+    """Whether another try may succeed: the connection was lost or refused, not timed out or untrusted."""
     lost = (errors.ProtocolError, errors.NewConnectionError, ConnectionError)
     return (isinstance(error, lost) and not isinstance(error, errors.NameResolutionError)) or _is_cut_off(error)
 
 
 def _is_cut_off(error: Exception) -> bool:
-    """Whether the connection was closed before it was secure."""
+    """Whether the connection was closed during the TLS handshake."""
     return isinstance(error, errors.SSLError) and "EOF" in str(error)
 
 
-def _told(error: Exception, url: str) -> str:
-    """Why there is no reply, in words for whoever chose the server."""
+def _reason(error: Exception, url: str) -> str:
+    """Why there is no reply, in words for the user who chose the server."""
     if isinstance(error, errors.ProtocolError) or _is_cut_off(error):
         return f"the server at {url} closed the connection, several times: {_cause(error)}"
     if isinstance(error, errors.SSLError):
-        return _told_of_tls(str(error), url)
+        return _reason_of_tls(str(error), url)
     if isinstance(error, errors.ProxyError):
         return f"the proxy on the way to {url} refuses: {_cause(error)}; see HTTPS_PROXY, NO_PROXY and `proxy-url` in the kubeconfig"
     if isinstance(error, errors.NameResolutionError):
         return f"nobody knows the host of {url}; is the kubeconfig's `server` right, and the network up?"
-    if isinstance(error, errors.NewConnectionError):  # which counts as a timeout, too
+    if isinstance(error, errors.NewConnectionError):  # a subclass of the timeout below
         return f"cannot reach the server at {url}: {_cause(error)}; is it running?"
     if isinstance(error, errors.ConnectTimeoutError):
         return f"nothing answers at {url}: no connection within {_CONNECT_SECONDS} s; is a VPN or a firewall in the way?"
@@ -176,7 +175,7 @@ def _told(error: Exception, url: str) -> str:
     return f"the connection to {url} broke: {_cause(error)}"
 
 
-def _told_of_tls(what: str, url: str) -> str:
+def _reason_of_tls(what: str, url: str) -> str:
     if "CERTIFICATE_VERIFY_FAILED" in what:
         why = what.partition("certificate verify failed: ")[2].partition(" (_ssl")[0] or what
         return (
@@ -189,7 +188,7 @@ def _told_of_tls(what: str, url: str) -> str:
 
 
 def _cause(error: BaseException) -> str:
-    """The operating system's own words, where there are any."""
+    """The operating system's message among the causes of an error; the error's own where there is none."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, OSError) and seen.strerror:

@@ -1,4 +1,4 @@
-"""What an apply would change in a live object."""
+"""The diff between a live object and the object after an apply."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from jobspec.server.question import Question
     from jobspec.targets import Target
 
-#: What the server keeps about an object, and nobody writes.
-_KEPT = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
+#: Metadata that the server writes.
+_BY_SERVER = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the whole object once more, as text
 _SECRET = ("v1", "Secret")
 
 
 def difference(question: Question, answer: Answer, target: Target) -> str:
-    """A unified diff from the live object to what an apply makes of it; empty where nothing changes.
+    """A unified diff from the live object to the applied one; empty where nothing changes.
 
-    Both sides have the server's defaults, so that these do not show. A new object is told as it was written. The values of a Secret
-    are told by nobody.
+    Both sides have the server's defaults, so that the diff shows none. A new object is shown as the user wrote it. The values of a
+    Secret are masked.
     """
     document = question.document
     before, after = answer.live or {}, answer.merged if answer.live else document.data
@@ -41,7 +41,7 @@ def difference(question: Question, answer: Answer, target: Target) -> str:
 
 
 def _masked(data: dict[str, Any], other: dict[str, Any], word: str) -> dict[str, Any]:
-    """A Secret of which only shows which values are different in the *other* one."""
+    """A Secret with masked values; those that differ in the *other* Secret are marked with *word*."""
     masked: dict[str, Any] = {}
     for part in ("data", "stringData"):
         if part in data:
@@ -64,8 +64,8 @@ def _lines(data: dict[str, Any], question: Question, target: Target) -> list[str
 
 
 def _written(metadata: dict[str, Any]) -> dict[str, Any]:
-    """The part of an object's metadata that somebody wrote."""
-    written = {key: value for key, value in metadata.items() if key not in _KEPT}
+    """An object's metadata without the server's own."""
+    written = {key: value for key, value in metadata.items() if key not in _BY_SERVER}
     annotations = written.get("annotations")
     if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
         written["annotations"] = {key: value for key, value in annotations.items() if key != _LAST_APPLIED}

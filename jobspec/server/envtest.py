@@ -1,4 +1,4 @@
-"""A control plane of its own for one run: etcd and kube-apiserver, without Docker, gone afterwards without a trace."""
+"""A control plane for one run: etcd and kube-apiserver as local processes, without Docker; nothing of it is left afterwards."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 _ETCD = "etcd"
 _SERVER = "kube-apiserver"
 _READY_SECONDS = 120  # on a busy machine
-_TRIES = 3  # somebody else may take the port between our look and the server's
+_TRIES = 3  # another program may take the free port before the server does
 _WAYS = "`setup-envtest use -p path` prints such a folder"
 
 
 @contextmanager
 def control_plane(assets: str) -> Iterator[Client]:
-    """A client for a fresh server, from the programs in the folder *assets*, as long as it is wanted.
+    """A client for a new server, which the programs in the folder *assets* run while the block runs.
 
-    All it writes stands in a folder that only the user can read, removed at the end; etcd listens on a socket in there.
+    They write into a temporary folder that only the user can read; etcd listens on a socket in it.
     """
     _look_for_programs(assets)
     with programs(assets) as running:
@@ -61,7 +61,7 @@ def _start_etcd(running: Programs) -> None:
 
 
 def _start_server(running: Programs) -> Client:
-    """A client for kube-apiserver, which is started now, and ready."""
+    """Start kube-apiserver; returns a client for it once it is ready."""
     token = secrets.token_urlsafe(32)
     with open(os.path.join(running.folder, "tokens.csv"), "w", encoding="utf-8") as file:
         file.write(f"{token},jobspec,jobspec,system:masters\n")
@@ -72,14 +72,14 @@ def _start_server(running: Programs) -> Client:
             "--etcd-servers=unix://client:1",
             "--bind-address=127.0.0.1",
             f"--secure-port={port}",
-            "--cert-dir=certificates",  # where it makes its own
+            "--cert-dir=certificates",  # the server writes its own there
             "--token-auth-file=tokens.csv",
             "--authorization-mode=RBAC",
             "--service-cluster-ip-range=10.96.0.0/16",
             "--service-account-issuer=https://kubernetes.default.svc",
             "--service-account-key-file=certificates/apiserver.key",
             "--service-account-signing-key-file=certificates/apiserver.key",
-            "--disable-admission-plugins=ServiceAccount",  # nobody makes the accounts that pods would need
+            "--disable-admission-plugins=ServiceAccount",  # no controller creates the default accounts that pods need
         )
         client = _wait(running, port, token)
         if client:
@@ -93,7 +93,7 @@ def _start_server(running: Programs) -> Client:
 
 
 def _wait(running: Programs, port: int, token: str) -> Client | None:
-    """A client for the server once it is ready; None where a program ends before, or it takes too long."""
+    """A client for the server once it is ready; None where a program ends before that, or it takes too long."""
     certificate = os.path.join(running.folder, "certificates", "apiserver.crt")
     client = None
     deadline = time.monotonic() + _READY_SECONDS
@@ -109,7 +109,7 @@ def _wait(running: Programs, port: int, token: str) -> Client | None:
 def _is_ready(client: Client) -> bool:
     try:
         return client.get("/readyz").ok
-    except JobspecError:  # it ends just now, or somebody else has the port
+    except JobspecError:  # the server ends just now, or another program has the port
         return False
 
 

@@ -1,4 +1,4 @@
-"""A field as API servers spell it, to the path of a document's data."""
+"""A field as API servers spell it -> the path in a document's data."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _ITEM_KEY = re.compile(r'(\w*)=("(?:[^"\\]|\\.)*"|[^,]*),?')
 
 
 def resolve(field: str, data: Any) -> Path:
-    """The path that a server means by a *field*, as far as the *data* have it, and the rest as it is spelt.
+    """The path of a *field*; its steps that the *data* do not have are kept as they are spelt.
 
-    Servers spell one place in several ways: `spec.replicaSpecs[Worker]` and `spec.replicaSpecs.Worker`, keys with dots
-    unquoted among them, `containers[0]` and `containers[name="a"]`, sometimes with a dot before all.
+    Servers spell one place in several ways: `spec.replicaSpecs[Worker]` and `spec.replicaSpecs.Worker`, also with keys that contain
+    dots; `containers[0]` and `containers[name="a"]`; some begin with a dot.
     """
     path: list[str | int] = []
     rest = field.removeprefix(".")
@@ -35,7 +35,7 @@ def resolve(field: str, data: Any) -> Path:
 
 
 def _next(rest: str, data: Any) -> tuple[str | int | None, str]:
-    """The first step of what is left of a field, and what is left after it."""
+    """The first step of the *rest* of a field, and the rest after it; no step where it cannot be read."""
     if rest.startswith("["):
         return _in_brackets(rest, data)
     rest = rest.removeprefix(".")
@@ -48,12 +48,12 @@ def _next(rest: str, data: Any) -> tuple[str | int | None, str]:
 
 
 def _begins_with(rest: str, key: str) -> bool:
-    """Whether the key, which may have dots of its own, is the next step."""
+    """Whether the next step is this key, which may contain dots."""
     return bool(key) and rest.startswith(key) and rest[len(key) : len(key) + 1] in ("", ".", "[")
 
 
 def _as_written(step: str, data: Any) -> str:
-    """The key that a step means which the server spells with other capitals, as `spec.RuntimeRef`."""
+    """The step as the data spell it: some servers write other capitals, as in `spec.RuntimeRef`."""
     return next((key for key in data if key.lower() == step.lower()), step) if isinstance(data, dict) else step
 
 
@@ -74,7 +74,7 @@ def _in_brackets(rest: str, data: Any) -> tuple[str | int | None, str]:
 
 
 def _index(keys: str, items: list[Any]) -> int | None:
-    """Which item is meant by its keys, `name="a"`, or as a whole, `="a"`."""
+    """The index of the item with these keys, `name="a"`, or with this value, `="a"`; None where there is none."""
     wanted = {name: value.strip('"') for name, value in _ITEM_KEY.findall(keys)}
     for number, item in enumerate(items):
         if all(_text(item.get(name) if name and isinstance(item, dict) else item) == value for name, value in wanted.items()):

@@ -1,4 +1,4 @@
-"""Do several things at a time, and give up at once when interrupted."""
+"""Call a function for many items, several at a time, and stop at once on ^C."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _AT_A_TIME = 8
 
 
 def each(items: Sequence[T], work: Callable[[T], R], *, done: Callable[[], None]) -> list[R]:
-    """`[work(item) for item in items]`, several at a time; *done* is called after each. The first exception ends it.
+    """`[work(item) for item in items]`, several at a time; *done* is called after each. The first exception is raised at once.
 
-    The threads are daemons: nobody waits for a slow server after an exception or ^C, as an executor would.
+    The threads are daemons, so that the process can end while a server is slow; an executor would wait for them.
     """
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     stopped = threading.Event()

@@ -1,4 +1,4 @@
-"""Make a cluster that jobspec owns ready for documents: their kinds, their namespaces, and objects that others of them need."""
+"""Prepare a server that jobspec owns: store the CRDs, namespaces and objects that documents need."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_TAKE = {"fieldManager": MANAGER, "force": "true"}
+_FORCE = {"fieldManager": MANAGER, "force": "true"}
 _SERVED_SECONDS = 30
 _REMOVED_SECONDS = 3
 
 
 def install_kinds(server: Server, kinds: Iterable[tuple[str, str]], target: Target) -> None:
-    """Store the target's CRDs of those of the operators' *kinds*, given as API version and kind."""
+    """Store the target's CRDs for those of *kinds*, pairs of API version and kind, that belong to the operators."""
     ours = sorted({pair for pair in kinds if KINDS.get(pair) in OPERATORS})
     if not ours:
         return
@@ -36,7 +36,7 @@ def install_kinds(server: Server, kinds: Iterable[tuple[str, str]], target: Targ
 
 
 def install(server: Server, crds: Iterable[Any]) -> None:
-    """Store CRDs, and wait until the server serves what they define."""
+    """Store CRDs, and wait until the server serves their kinds."""
     crds = list(crds)
     for crd in crds:
         store(server, f"{_CRDS}/{crd['metadata']['name']}", json.dumps(crd))
@@ -45,7 +45,7 @@ def install(server: Server, crds: Iterable[Any]) -> None:
 
 
 def _wait_for(server: Server, kinds: Iterable[tuple[str, str]]) -> None:
-    """Wait until the server serves *kinds*, which takes it a moment after their CRD is stored."""
+    """Wait until the server serves *kinds*, which it does a moment after it has the CRD."""
     deadline = time.monotonic() + _SERVED_SECONDS
     for api_version, kind in kinds:
         while not _is_served(server, api_version, kind):
@@ -55,14 +55,14 @@ def _wait_for(server: Server, kinds: Iterable[tuple[str, str]]) -> None:
 
 
 def _is_served(server: Server, api_version: str, kind: str) -> bool:
-    """Whether the server lists the kind, and has the storage for its objects, which comes later."""
+    """Whether the server lists the kind and, a moment later, has storage for its objects."""
     server.forget()
     resource = server.resource(api_version, kind)
     return resource is not None and server.client.get(f"{resource.collection('default')}?limit=1").ok
 
 
 def make_namespaces(server: Server, names: Iterable[str]) -> None:
-    """Store the namespaces that are not there; a name that none can have is left to the verdict on who uses it."""
+    """Create missing namespaces; an invalid name is skipped here, and refused with the document that has it."""
     for name in sorted(set(names)):
         namespace = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         reply = server.client.call("POST", "/api/v1/namespaces", namespace)
@@ -70,31 +70,31 @@ def make_namespaces(server: Server, names: Iterable[str]) -> None:
             raise JobspecError(f"{server.client.name}: cannot make the namespace `{name}`: {reply.message}")
 
 
-def store(server: Server, place: str, text: str) -> None:
-    """Apply an object for real. Raises JobspecError where it is refused."""
-    reply = server.client.call("PATCH", place, text, kind=APPLY, query=_TAKE)
+def store(server: Server, path: str, text: str) -> None:
+    """Apply an object without dry-run. Raises JobspecError where it is refused."""
+    reply = server.client.call("PATCH", path, text, kind=APPLY, query=_FORCE)
     if not reply.ok:
-        raise JobspecError(f"{server.client.name}: cannot store {place}: {reply.message}")
+        raise JobspecError(f"{server.client.name}: cannot store {path}: {reply.message}")
 
 
 def store_document(server: Server, question: Question) -> str:
-    """Apply a document for real; the URL's path of the object is given back."""
+    """Apply an accepted document without dry-run; returns the object's path."""
     document = question.document
     resource = server.resource(document.api_version, document.kind)
-    assert resource  # since it was accepted
-    place = f"{resource.collection(server.namespace_of(question))}/{document.name}"
-    store(server, place, question.text)
-    return place
+    assert resource  # since the document was accepted
+    path = f"{resource.collection(server.namespace_of(question))}/{document.name}"
+    store(server, path, question.text)
+    return path
 
 
-def remove(server: Server, places: Iterable[str]) -> None:
-    """Delete objects, with little patience: that may be the last thing that an interrupted run does."""
+def remove(server: Server, paths: Iterable[str]) -> None:
+    """Delete objects, with a short timeout: this may be the last step of an interrupted run."""
     client = Client(server.client.api, server.client.name, seconds=_REMOVED_SECONDS)
-    for place in places:
-        client.call("DELETE", place)
+    for path in paths:
+        client.call("DELETE", path)
 
 
 def _defined(crd: Any) -> list[tuple[str, str]]:
-    """API version and kind of what a CRD defines and has served."""
+    """API version and kind of each served version of a CRD."""
     spec = crd["spec"]
     return [(f"{spec['group']}/{version['name']}", spec["names"]["kind"]) for version in spec["versions"] if version["served"]]

@@ -1,4 +1,4 @@
-"""Programs that do not outlive this process, however it ends, and a folder of theirs that is gone with them."""
+"""Child processes that end with this process, even where it is killed, and their temporary folder, which is removed then."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
     Program = subprocess.Popen[bytes]
 
-#: Reads process ids until there is nobody to write them, then ends the processes and removes the folder that it is called by.
+#: Reads process ids until its input is closed, then kills the processes and removes the folder that is its `$0`.
 _GUARD = 'ids=; while read -r id; do ids="$ids $id"; done; kill -9 $ids; sleep 1; rm -rf "$0"'
 
 
 class Programs:
-    """The running programs."""
+    """Running programs."""
 
     def __init__(self, place: str, folder: str, guard: Program) -> None:
         self.place = place
-        """The folder in which the programs are."""
+        """The folder with the programs."""
         self.folder = folder
-        """The folder in which they run, and which only the user can read."""
+        """Their working directory, which only the user can read."""
         self._guard = guard
         assert guard.stdin
         self._to_guard = guard.stdin
         self._running: dict[str, Program] = {}
 
     def start(self, name: str, *arguments: str) -> None:
-        """Start a program, in a session of its own, so that ^C reaches us and not it. Raises JobspecError where it is none."""
+        """Start a program in its own session, which ^C does not reach. Raises JobspecError where it cannot be started."""
         command = [os.path.join(self.place, name), *arguments]
         with open(self._log(name), "wb") as log:
             try:
@@ -46,17 +46,17 @@ class Programs:
         self._to_guard.write(b"%d\n" % program.pid)
 
     def ended(self) -> str:
-        """The name of a program that has ended by itself; empty where all run."""
+        """The name of a program that has ended by itself; empty where all are running."""
         return next((name for name, program in self._running.items() if program.poll() is not None), "")
 
     def last_line(self, name: str) -> str:
-        """The last that a program told."""
+        """The last line that a program printed."""
         with open(self._log(name), encoding="utf-8", errors="replace") as log:
             lines = log.read().splitlines()
         return lines[-1] if lines else "it says nothing"
 
     def end(self) -> None:
-        """End all of them at once, since nothing of theirs is to be kept, and at last the guard."""
+        """Kill all programs, then the guard; nothing that they hold is kept."""
         for some in (list(self._running.values()), [self._guard]):
             for program in some:
                 program.kill()
@@ -70,7 +70,7 @@ class Programs:
 
 @contextmanager
 def programs(place: str) -> Iterator[Programs]:
-    """Room for programs that are in the folder *place*; they end with the block, or where this process is killed, by a guard's hand."""
+    """A runner for the programs in the folder *place*. They end with the block; a guard process ends them where this one is killed."""
     with tempfile.TemporaryDirectory(prefix="jobspec-", ignore_cleanup_errors=True) as folder:
         guard = subprocess.Popen(  # noqa: S603 (a script of ours)
             ["/bin/sh", "-c", _GUARD, folder],
