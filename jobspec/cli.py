@@ -113,9 +113,10 @@ def _dry_run(options: Options) -> int:
     try:
         from jobspec.commands import dry_run
     except ModuleNotFoundError as error:
-        if (error.name or "").startswith("jobspec"):
+        package = (error.name or "").partition(".")[0]
+        if package == "jobspec":
             raise
-        raise JobspecError(f"dry-run needs the package `{error.name}`: pip install 'jobspec-k8s[dry-run]'") from None
+        raise JobspecError(f"dry-run needs the package `{package}`: pip install 'jobspec-k8s[dry-run]'") from None
 
     place = dry_run.Place(
         context=options.context,

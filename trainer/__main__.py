@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from trainer.config import Refusal, parse
+from trainer.config import Config, Refusal, parse
 from trainer.group import Lost
-from trainer.processes import place
+from trainer.processes import Place, place
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -17,10 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _end)
     try:
         config = parse(sys.argv[1:] if argv is None else argv)
-        found = place(os.environ, config)
-        from trainer.training import train
-
-        return train(config, found)
+        return _train(config, place(os.environ, config))
     except (Refusal, OSError) as error:
         return _say(error, 2)
     except Lost as error:
@@ -29,6 +26,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         os._exit(138)  # what is left of the process group waits for those who are gone
     except KeyboardInterrupt:
         return 130
+
+
+def _train(config: Config, found: Place) -> int:
+    """Train, with torch loaded only now; raises Refusal where a package of the extra `trainer` is not installed."""
+    try:
+        from trainer.training import train
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package == "trainer":
+            raise
+        raise Refusal(f"training needs the package `{package}`: pip install 'jobspec-k8s[trainer]'") from None
+    return train(config, found)
 
 
 def _end(*_: object) -> NoReturn:

@@ -50,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Refusal as problem:
         return _refuse(str(problem))
     except ImportError as problem:
-        return _refuse(f"drawing needs {problem.name}: pip install {problem.name}")
+        package = (problem.name or "").partition(".")[0]
+        return _refuse(f"drawing needs the package `{package}`: pip install 'jobspec-k8s[trainer]'")
     except (OSError, ValueError) as problem:  # ValueError: a kind of file that matplotlib does not write
         return _refuse(f"{options.output}: {problem}")
     sys.stdout.write(f"{options.output}\n")

@@ -1,9 +1,14 @@
 """The command line: what it takes, what it refuses, and that nothing heavy is loaded to say so."""
 
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
 from tests.support.processes import python
+from tests.support.reference import ROOT
 from trainer.config import Config, Refusal, flag, parse
 
 
@@ -61,6 +66,32 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 def test_a_config_does_not_change() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         Config().epochs = 2  # type: ignore[misc]  # that is the case
+
+
+@pytest.mark.parametrize("package", ["torch", "torchvision", "tqdm", "tensorboard"])
+def test_training_without_a_package_of_the_extra(package: str, tmp_path: Path) -> None:
+    done = python(_blocking(package, "trainer"), cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
+    named = [name for name in ("torch", "torchvision", package) if name == package or find_spec(name) is None]  # the first to be missed
+    messages = [f"trainer: training needs the package `{name}`: pip install 'jobspec-k8s[trainer]'\n" for name in named]
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr in messages
+
+
+def test_drawing_without_matplotlib(tmp_path: Path) -> None:
+    lines = [
+        {"event": "run", "time": 0.0, "config": {}, "world_size": 1, "step": 0},
+        {"event": "train", "time": 1.0, "epoch": 1, "step": 0, "images": 10, "loss": 2.0, "images_per_second": 1.0},
+        {"event": "test", "time": 2.0, "epoch": 1, "step": 1, "loss": 0.9, "accuracy": 0.5},
+    ]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = python(_blocking("matplotlib", "trainer.plot"), "metrics.jsonl", cwd=tmp_path, env={"PYTHONPATH": str(ROOT)})
+    message = "drawing needs the package `matplotlib`: pip install 'jobspec-k8s[trainer]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+
+
+def _blocking(package: str, module: str) -> str:
+    """Code that runs a module as a program where a package cannot be imported."""
+    return f"import sys, runpy; sys.modules['{package}'] = None; runpy.run_module('{module}', run_name='__main__')"
 
 
 @pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("--epochs=x", 2)])
