@@ -38,7 +38,7 @@ def test_our_own_cases(live: Live, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", sorted(manifests.OF_OPERATORS - {"ClusterTrainingRuntime"}))  # whose parts are those of a TrainingRuntime
 def test_each_part_with_what_it_requires(kind: str, live: Live, tmp_path: Path) -> None:
-    cases = list(parts(kind, live.target))
+    cases = list(parts(kind, live.cluster.target))
     assert len(cases) > 50
     assert report(live.disagreements(cases, tmp_path)) == ""
 
