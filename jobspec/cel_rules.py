@@ -44,6 +44,15 @@ def objection(rule: CelRule, *values: Any) -> str | None:
         return rule.hint
 
 
+def fails(rule: CelRule, *values: Any) -> bool:
+    """Whether a rule can say neither yes nor no to values, which the server refuses even where an update leaves them alone."""
+    try:
+        rule.holds(*values)
+    except (KeyError, AttributeError, TypeError):
+        return True
+    return False
+
+
 def is_transition(text: str) -> bool:
     """Whether a rule compares with the stored object, so that only an update looks at it."""
     return "oldSelf" in text

@@ -5,7 +5,8 @@ Follows `ratchetingValueValidator`, k8s.io/apiextensions-apiserver pkg/apiserver
 
 from __future__ import annotations
 
-from jobspec.validation.cel.text import uses_old_self
+from jobspec.cel_rules import UNCHANGED
+from jobspec.validation.cel.evaluation import has_type_in_cel
 from jobspec.validation.structural import schema_problems
 
 TYPE_CHECKING = False
@@ -35,21 +36,22 @@ def without_untouched(found: list[Problem], before: Correlated, stored: dict[str
 
 
 def _is_untouched(problem: Problem, before: Correlated) -> bool:
-    """Whether a wrong value, or one around it, is what the stored object has in the same place.
-
-    A rule that compares both states cannot do so where it meets a wrong type.
-    """
-    at: Correlated | None = before
+    """Whether a wrong value, or one around it, is what the stored object has in the same place, and no rule fails on it."""
+    at = before
     for step in problem.path:
-        at = at and at.inside(step)
-        if at is None:
+        inside = at.inside(step)
+        if inside is None:
             return False
-        if problem.rule == "wrong-type" and _compares(at.shape):
-            return False
-        if at.is_same():
-            return True
+        if inside.is_same():
+            return not _fails_a_rule(problem, before.shape)
+        at = inside
     return before.is_same()
 
 
-def _compares(shape: Shape) -> bool:
-    return any(uses_old_self(rule["rule"]) for rule in shape.rules)
+def _fails_a_rule(problem: Problem, shape: Shape) -> bool:
+    """Whether a rule has to read a value that CEL has no type for: one on the value itself, or one that compares all around it."""
+    steps = [shape.at(problem.path[:length]) for length in range(len(problem.path) + 1)]
+    around = [each for each in steps if each]
+    if problem.rule != "wrong-type" and not (problem.rule == "wrong-format" and has_type_in_cel(around[-1])):
+        return False
+    return bool(around[-1].rules) or any(rule["rule"] == UNCHANGED.text for each in around for rule in each.rules)

@@ -7,7 +7,7 @@ other by the CEL library.
 
 from __future__ import annotations
 
-from jobspec.cel_rules import RULES, is_transition, objection
+from jobspec.cel_rules import RULES, fails, is_transition, objection
 from jobspec.validation.correlation import aligned, child_of, children
 from jobspec.validation.problem import Problem, name_of
 from jobspec.validation.wording import describe, rule_message
@@ -77,8 +77,9 @@ def _judge(
 
 
 def _broken(known: CelRule, rule: Rule, value: Any, shape: Shape, path: Path, touched: Correlated | None) -> Iterator[Problem]:
-    hint = objection(known, _as_functions_see_it(value, shape))
-    if hint is not None and not (touched and touched.is_same()):
+    seen = _as_functions_see_it(value, shape)
+    hint = objection(known, seen)
+    if hint is not None and not (touched and touched.is_same() and not fails(known, seen)):
         place = (*path, *_reported_at(known.about, value), *_field_path(rule))
         yield Problem("rule-broken", place, f"{name_of(place)} breaks a rule of its kind: {rule_message(rule)}", hint)
 

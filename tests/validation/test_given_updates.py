@@ -6,7 +6,7 @@ CRD that asks nothing of values, and gets the real one before the update.
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import SystemRandom
 from typing import Any
@@ -27,6 +27,7 @@ _CASES = sorted((ROOT / "tests" / "cases" / "crd-updates").glob("*.yaml"))
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _MARKER = "loosened"
 _STRUCTURE = ("type", "default", "nullable")
+_SCALARS = ("string", "integer", "number", "boolean")
 
 
 class _Case:
@@ -128,15 +129,23 @@ def _loosened(version: dict[str, Any]) -> dict[str, Any]:
     return {**version, "schema": {"openAPIV3Schema": schema}}
 
 
-def _structure(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema with nothing in it that is asked of values, but for the keys of list maps."""
+def _structure(schema: dict[str, Any], keys: Sequence[str] = ()) -> dict[str, Any]:
+    """A schema with nothing in it that is asked of values, not even a scalar's type, but for the keys of list maps."""
     made = {key: value for key, value in schema.items() if key in _STRUCTURE or key.startswith("x-kubernetes")}
+    if made.get("type") in _SCALARS:
+        made["x-kubernetes-preserve-unknown-fields"] = True
+        del made["type"]
     made.pop("x-kubernetes-validations", None)
     if "properties" in schema:
-        made["properties"] = {name: _structure(child) for name, child in schema["properties"].items()}
-    for keyword in ("items", "additionalProperties"):
-        if keyword in schema:
-            made[keyword] = _structure(schema[keyword])
-    if "x-kubernetes-list-map-keys" in schema:
-        made["items"]["required"] = schema["x-kubernetes-list-map-keys"]
+        made["properties"] = {
+            name: {"type": child["type"]} if name in keys else _structure(child) for name, child in schema["properties"].items()
+        }
+        made["required"] = keys
+    if "additionalProperties" in schema:
+        made["additionalProperties"] = _structure(schema["additionalProperties"])
+    if "items" in schema:
+        is_set = schema.get("x-kubernetes-list-type") == "set"
+        made["items"] = (
+            {"type": schema["items"]["type"]} if is_set else _structure(schema["items"], schema.get("x-kubernetes-list-map-keys", []))
+        )
     return made

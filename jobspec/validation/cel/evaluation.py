@@ -26,8 +26,17 @@ if TYPE_CHECKING:
 
     Rule = dict[str, Any]
 
-#: What is of no type that rules know, but passes for one of them, as a default may: equal to nothing, and nothing that they can work with.
+#: A value of another type than its schema's, which an update may leave alone: equal to nothing, and nothing that rules can work with.
 _UNFIT = float("nan")
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int, float),
+    "number": (int, float),
+    "boolean": (bool,),
+    "int-or-string": (int, str),
+}
 _SEEN_METADATA = ("name", "generateName")
 
 
@@ -44,7 +53,7 @@ def run_rule(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, touched
     seen, before = as_cel(value, shape), None if old is None else as_cel(aligned(old, value, shape), shape)
     try:
         holds = _run(rule["rule"], seen, before, optional=compares and bool(rule.get("optionalOldSelf"))) is True
-        if holds or (touched and not compares and touched.is_same()):
+        if holds or (touched and not compares and touched.is_same() and not _holds_unfit(seen)):
             return
         why = _message(rule, seen, before)
     except NotEvaluated as error:
@@ -55,6 +64,12 @@ def run_rule(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, touched
     except ValueError as error:
         why = f"`{in_one_line(rule['rule'])}` cannot be evaluated: {error}"
     yield Problem("rule-broken", place, f"{name_of(path)} breaks a rule of its kind: {why}")
+
+
+def _holds_unfit(value: Any) -> bool:
+    """Whether a value is of a type that rules fail on, or one inside it."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return value is _UNFIT or any(map(_holds_unfit, inside))
 
 
 def _message(rule: Rule, value: Any, old: Any) -> str:
@@ -110,18 +125,30 @@ def as_cel(value: Any, shape: Shape) -> Any:
     """
     if value is None:
         return value
-    if shape.type == "int-or-string":
-        return value if type(value) in (int, str) else _UNFIT
     if shape.type in ("any", "bare"):
         return _unseen(value)
+    if not _is_of_type(value, shape):
+        return _UNFIT
     if isinstance(value, dict):
         return _object(value, shape)
     if isinstance(value, list):
-        return [as_cel(item, shape.items) for item in value] if shape.type == "array" and shape.items else _UNFIT
+        return [as_cel(item, shape.items) for item in value] if shape.items else _UNFIT
     if shape.type == "number":
         return float(value)
-    form = shape.format or shape.conditions.get("format", "")
-    return _converted(value, form) if shape.type == "string" and form in _CONVERSIONS else value
+    return _converted(value, _format(shape)) if has_type_in_cel(shape) else value
+
+
+def has_type_in_cel(shape: Shape) -> bool:
+    """Whether rules see a text as a time, a duration or bytes, so that they fail on one that is none."""
+    return shape.type == "string" and _format(shape) in _CONVERSIONS
+
+
+def _format(shape: Shape) -> str:
+    return shape.format or shape.conditions.get("format", "")
+
+
+def _is_of_type(value: Any, shape: Shape) -> bool:
+    return isinstance(value, _TYPES[shape.type]) and (not isinstance(value, bool) or shape.type == "boolean")
 
 
 def _object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
@@ -144,11 +171,11 @@ def _unseen(value: Any) -> str:
 
 
 def _converted(text: str, form: str) -> Any:
-    """What a text stands for; null, which rules can do nothing with, where its format is not the one that they take."""
+    """What a text stands for; nothing that rules can work with where its format is not the one that they take."""
     try:
         return _CONVERSIONS[form](text)
     except ValueError:
-        return None
+        return _UNFIT
 
 
 def _duration(text: str) -> Any:
