@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 _PLAIN: dict[str, type] = {"string": str, "boolean": bool}
 #: What a string or boolean may have besides its type.
 _LIMITS = frozenset(("format", "pattern", "enum", "minLength", "maxLength", "conditions", "branches", "rules"))
-_SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
+#: What the limits of a type's size are called in schemas, behind `min` and `max`.
+SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
+#: The bits of an integer format, besides the sign.
+BITS = {"int32": 31, "int64": 63}
 
 
 class Shape:
@@ -102,7 +105,7 @@ class Shape:
         self.enum: list[Any] = raw.get("enum", [])
         self.minimum: int | None = raw.get("minimum")
         self.maximum: int | None = raw.get("maximum")
-        size = _SIZES.get(raw["type"], "")
+        size = SIZES.get(raw["type"], "")
         self.least: int | None = raw.get("min" + size)
         """The fewest characters, items or fields."""
         self.most: int | None = raw.get("max" + size)

@@ -1,15 +1,15 @@
-"""`anyOf`, `oneOf`, `allOf` and `not`: whether a value fits the branches of its shape.
+"""Check a value against the `anyOf`, `oneOf`, `allOf` and `not` of its shape.
 
-Follows `schemaPropsValidator.Validate`, k8s.io/kube-openapi pkg/validation/validate. A branch says nothing of types but
-`int-or-string`'s, and what it says is reported of the value around. On an update, a value that stayed the same may break them; what is
-inside of a branch is looked at all the same, as the server does.
+Follows `schemaPropsValidator.Validate`, k8s.io/kube-openapi pkg/validation/validate. Branches of a structural schema declare no types,
+except those of `int-or-string`. On an update, a value that did not change is not checked; inside a branch, everything is.
 """
 
 from __future__ import annotations
 
-from jobspec.validation.conditions import broken_conditions, is_left_to_texts
+from jobspec.validation.conditions import broken_conditions, has_format_of_texts
 from jobspec.validation.correlation import children
 from jobspec.validation.problem import Problem, name_of
+from jobspec.validation.structural import TYPES
 from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class _NotEvaluated(Exception):
-    """Whether a branch fits depends on what nobody could look at; the text says on what."""
+    """Whether a branch fits depends on a pattern that cannot be matched here; the text says on which."""
 
 
 def broken_combinations(value: Any, shape: Shape, path: Path = (), before: Correlated | None = None) -> Iterator[Problem]:
-    """The combinations that a value, completed by its defaults, and what is inside of it break; *before* is what an update changes."""
+    """The problems of a value with its defaults, and of all values inside it; on an update, *before* correlates it with the stored one."""
     if value is None or not shape.combined or not _has_type(value, shape) or (before and before.is_same()):
         return
     yield from _of_value(value, shape, path)
@@ -38,7 +38,7 @@ def broken_combinations(value: Any, shape: Shape, path: Path = (), before: Corre
 
 
 def broken_branch(value: Any, branch: Shape, path: Path) -> Iterator[Problem]:
-    """What a branch has against a value of its type, and against what is inside of it."""
+    """The problems of a value, and of all values inside it, by a branch; none if the value has another type than the branch."""
     if not _has_type(value, branch):
         return
     if value is not None:
@@ -90,7 +90,7 @@ def _unfit(value: Any, path: Path, how_many: str, keyword: str, branches: Branch
 
 
 def _fits(value: Any, branch: Shape) -> bool:
-    """Whether a value is what a branch asks for."""
+    """Whether a value is valid against a branch."""
     if not _fits_type(value, branch):
         return False
     found = list(broken_branch(value, branch, ()))
@@ -101,29 +101,12 @@ def _fits(value: Any, branch: Shape) -> bool:
 
 
 def _has_type(value: Any, shape: Shape) -> bool:
-    """Whether a value is of the type that the shape names; where it is not, the walk has said so."""
-    if value is None:
-        return True
-    kind = type(value)
-    if shape.type == "int-or-string":
-        return kind in (int, str)
-    if shape.type in ("any", "bare"):
-        return True
-    return kind in _TYPES[shape.type]
-
-
-_TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "boolean": (bool,),
-    "integer": (int,),
-    "number": (int, float),
-}
+    """Whether a value has the type of a shape, or is null; `structural` reports a wrong type."""
+    return value is None or shape.type in ("any", "bare") or type(value) in TYPES[shape.type]
 
 
 def _fits_type(value: Any, branch: Shape) -> bool:
     if value is None:
         return branch.type == "any" or branch.nullable
-    text_only = branch.type in ("any", "int-or-string") and is_left_to_texts(branch.conditions)
+    text_only = branch.type in ("any", "int-or-string") and has_format_of_texts(branch.conditions)
     return _has_type(value, branch) and not (text_only and not isinstance(value, (str, list)))

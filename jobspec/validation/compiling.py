@@ -1,14 +1,13 @@
-"""Compile the structural schema of a CRD's version into a table of shapes, the same that our own kinds have.
+"""Compile the structural schema of a CRD's version to shapes.
 
-What a shape's plain attributes cannot say (exclusive limits, fractions, formats of text, choices that are no texts, ...) stays under its
-name in the CRD among the shape's `conditions`; what stands under `anyOf` and the like becomes `branches`.
+A raw shape is an entry of the table that `shapes.link` takes; it refers to other entries by index.
 """
 
 from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.validation.cel.text import uses_old_self
-from jobspec.validation.text_formats import CHECKS
+from jobspec.validation.limits import limits_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,18 +20,13 @@ if TYPE_CHECKING:
     Raw = dict[str, Any]
 
 _OWN = ("apiVersion", "kind")
-_META = 1  # where the shape of metadata stands in each table
-_QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+_META = 1  # the index of the shape of metadata in each table
 _INTEGER_OR_TEXT = [{"type": "integer"}, {"type": "string"}]
-_WHOLE = (1 << 53) - 1  # up to which a limit, which the server holds as a fraction, is exact
-_BITS = {"int32": 31, "int64": 63}
-_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
 _LISTS = ("anyOf", "oneOf", "allOf")
 
 
 def root_shape(schema: Schema, metadata: Shape, *, subresources: Raw) -> Shape:
-    """The shape of a kind's objects, given the schema and the subresources of a version, and the shape of metadata."""
+    """The shape of a kind's objects, by the schema and the subresources of a version; *metadata* is the shape of any object's metadata."""
     table: list[Any] = [{}, metadata]
     raw = _raw(schema, table, is_resource=True)
     raw["required"] = [name for name in raw["required"] if name not in _OWN]
@@ -45,21 +39,21 @@ def root_shape(schema: Schema, metadata: Shape, *, subresources: Raw) -> Shape:
 
 
 def shape_of(schema: Schema, metadata: Shape) -> Shape:
-    """The shape of a value that a part of a schema describes."""
+    """The shape of the values of a part of a schema."""
     table: list[Any] = [{}, metadata]
     table[0] = _raw(schema, table)
     return shapes.link(table)
 
 
 def branch_shape(schema: Schema, metadata: Shape) -> Shape:
-    """The shape by which a value is judged as by a branch of `anyOf`: limits, formats and choices are all among its `conditions`."""
+    """The shape of a schema compiled as a branch of `anyOf` is: all its limits, formats and choices are `conditions`."""
     table: list[Any] = [{}, metadata]
     table[0] = _raw(schema, table, is_branch=True)
     return shapes.link(table)
 
 
 def _place(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: bool = False) -> int:
-    """The index at which the raw shape of a schema now stands in the table."""
+    """Add the raw shape of a schema to the table, after those inside it; gives its index."""
     table.append({})
     index = len(table) - 1
     table[index] = _raw(schema, table, is_open=is_open, is_branch=is_branch)
@@ -78,7 +72,7 @@ def _raw(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: 
     if kind in ("array", "any") and isinstance(schema.get("items"), dict):
         raw["items"] = _place(schema["items"], table, is_open=is_open, is_branch=is_branch)
         _add_list_type(raw, schema)
-    _add_checks(raw, schema, is_branch=is_branch)
+    raw |= limits_of(kind, schema, is_branch=is_branch)
     _add_branches(raw, schema, table)
     raw["rules"] = [rule for rule in schema.get("x-kubernetes-validations") or () if rule and rule.get("rule")]
     inner = [table[index] for index in _inner(raw)]
@@ -89,7 +83,7 @@ def _raw(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: 
 
 
 def _inner(raw: Raw) -> Iterator[int]:
-    """The indices of the shapes of what is inside a value, but for its metadata."""
+    """The indices of the shapes of fields, map values and items; metadata is left out."""
     inside = [*raw.get("fields", {}).values(), *(raw[key] for key in ("values", "items") if key in raw)]
     return (index for index in inside if index != _META)
 
@@ -117,7 +111,7 @@ def _add_fields(raw: Raw, schema: Schema, table: list[Any], *, is_branch: bool, 
 
 
 def _place_metadata(schema: Schema, table: list[Any]) -> int:
-    """The index of the shape of an object's metadata, with what the schema asks of it besides."""
+    """The index of the shape of an object's metadata, with the constraints that the schema adds."""
     asked = (schema.get("properties") or {}).get("metadata") or {}
     if not asked.keys() - {"type", "description"}:
         return _META
@@ -141,51 +135,8 @@ def _add_list_type(raw: Raw, schema: Schema) -> None:
     raw["unique"] = kind == "set"
 
 
-def _add_checks(raw: Raw, schema: Schema, *, is_branch: bool) -> None:
-    """Limits, formats and choices, each as a plain attribute where that can say it, and otherwise among the conditions."""
-    plain = {} if is_branch else {**_plain_number(raw["type"], schema), **_plain_text(raw["type"], schema)}
-    size = "" if is_branch else _SIZES.get(raw["type"], "")
-    plain |= {key: schema[key] for key in (f"min{size}", f"max{size}") if size and schema.get(key) is not None}
-    words = [*_NUMBERS, *(limit + size for limit in ("min", "max") for size in _SIZES.values()), "format", "pattern", "enum"]
-    conditions = {word: schema[word] for word in words if schema.get(word) is not None and word not in plain}
-    if conditions.get("format") and conditions["format"].replace("-", "") not in (*CHECKS, *_BITS, "float"):
-        del conditions["format"]
-    raw |= {key: value for key, value in plain.items() if value is not None}
-    if conditions:
-        raw["conditions"] = conditions
-
-
-def _plain_number(kind: str, schema: Schema) -> Raw:
-    """The plain attributes of an integer: its size, and limits that are whole numbers of that size."""
-    if kind != "integer":
-        return {}
-    bits = _BITS.get(schema.get("format") or "", 63)
-    plain: Raw = {"format": "int32" if bits == 31 else "int64"}
-    limits = {key: schema[key] for key in ("minimum", "maximum") if schema.get(key) is not None}
-    if any(schema.get(key) for key in _NUMBERS[2:]) or not all(_is_whole(limit, bits) for limit in limits.values()):
-        return plain
-    return plain | {key: int(limit) for key, limit in limits.items()}
-
-
-def _is_whole(limit: float, bits: int) -> bool:
-    return limit == int(limit) and abs(limit) <= min(_WHOLE, (1 << bits) - 1)
-
-
-def _plain_text(kind: str, schema: Schema) -> Raw:
-    """The plain attributes of a text: `date-time`, choices that are texts, and the pattern of quantities."""
-    if kind == "int-or-string" and schema.get("pattern") == _QUANTITY:
-        return {"format": "quantity", "pattern": None}
-    if kind != "string":
-        return {}
-    plain: Raw = {"format": "date-time"} if schema.get("format") == "date-time" else {}
-    choices = schema.get("enum")
-    if choices and not schema.get("nullable") and all(isinstance(choice, str) for choice in choices):
-        plain["enum"] = choices
-    return plain
-
-
 def _add_branches(raw: Raw, schema: Schema, table: list[Any]) -> None:
-    """The branches of a schema, but for those that only repeat that a value is an integer or a text."""
+    """Set the branches of a schema, except the `anyOf` that repeats `x-kubernetes-int-or-string`."""
     written = {word: schema[word] for word in _LISTS if schema.get(word)}
     if schema.get("not") is not None:
         written["not"] = [schema["not"]]
@@ -198,7 +149,7 @@ def _add_branches(raw: Raw, schema: Schema, table: list[Any]) -> None:
 
 
 def _text(branch: Schema) -> str:
-    """A branch as the CRD's author wrote it."""
+    """A branch as JSON, cut to 80 characters."""
     import json
 
     text = json.dumps(branch, ensure_ascii=False)
@@ -206,12 +157,12 @@ def _text(branch: Schema) -> str:
 
 
 def _when_ruled(raw: Raw) -> int:
-    """2 where a rule looks at new objects, 1 where all compare with the stored one, 0 without rules: as in compiled files."""
+    """2 if a rule is evaluated for new objects, 1 if all are transition rules, 0 without rules: `ruled` of compiled files."""
     return max((1 if uses_old_self(rule["rule"]) and not rule.get("optionalOldSelf") else 2 for rule in raw["rules"]), default=0)
 
 
 def _is_seen(raw: Raw, table: list[Any]) -> bool:
-    """Whether CEL has a type for a value; the server skips the rules of values without one, and of all that is inside them."""
+    """Whether a value has a CEL type; the server skips the rules of values without one, and the rules inside them."""
     inner = raw.get("items") if raw["type"] == "array" else raw.get("values")
     if inner is not None and raw["type"] in ("array", "object") and table[inner]["type"] != "bare":
         return _is_seen(table[inner], table)

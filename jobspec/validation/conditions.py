@@ -1,16 +1,17 @@
-"""Limits, formats, patterns and choices that only custom kinds have: what a shape's `conditions` ask of a value of its type.
+"""Check a value against the `conditions` of its shape: limits, formats, patterns and choices that only custom kinds have.
 
-Follows the validators of k8s.io/kube-openapi pkg/validation/validate (`numberValidator`, `stringValidator`, `basicCommonValidator`,
-`formatValidator`). The oddities are the server's: a limit with a fraction makes every integer wrong, and where a number may be either,
-an integer is compared with the limit cut off.
+Follows `numberValidator`, `stringValidator`, `basicCommonValidator` and `formatValidator`, k8s.io/kube-openapi pkg/validation/validate,
+oddities included: a limit with a fraction makes every integer wrong; for the type `number`, an integer is compared with the integer part
+of the limit.
 """
 
 from __future__ import annotations
 
+from jobspec.shapes import BITS
 from jobspec.validation import patterns, text_formats
+from jobspec.validation.complaints import beyond_bits, unsupported_choice, wrong_format, wrong_pattern, wrong_size
 from jobspec.validation.correlation import deep_equal
 from jobspec.validation.problem import Problem, name_of
-from jobspec.validation.wording import closest, describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,13 +25,12 @@ if TYPE_CHECKING:
 
 _MAX_EXACT = (1 << 53) - 1
 _MAX_FLOAT32 = 3.4028235677973366e38  # rounds to more than a float32 holds
-_BITS = {"int32": 31, "int64": 63}
 _LIMITS = (("minimum", "exclusiveMinimum", "at least", "more than"), ("maximum", "exclusiveMaximum", "at most", "less than"))
 _SIZES: dict[type, tuple[str, str]] = {str: ("Length", "character"), list: ("Items", "item"), dict: ("Properties", "field")}
 
 
 def broken_conditions(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
-    """The conditions that a value breaks; what is inside of it is not looked at."""
+    """The conditions that a value breaks; values inside it are not checked."""
     asked, kind = shape.conditions, type(value)
     if kind in _SIZES:
         yield from _wrong_size(len(value), *_SIZES[kind], asked, path)
@@ -41,25 +41,24 @@ def broken_conditions(value: Any, shape: Shape, path: Path) -> Iterator[Problem]
     yield from _wrong_choice(value, asked, path)
 
 
-def is_left_to_texts(conditions: Conditions) -> bool:
-    """Whether the conditions name a format of texts."""
+def has_format_of_texts(conditions: Conditions) -> bool:
+    """Whether the conditions have a format that the server checks of texts."""
     return (conditions.get("format") or "").replace("-", "") in text_formats.CHECKS
 
 
 def _wrong_size(size: int, suffix: str, what: str, asked: Conditions, path: Path) -> Iterator[Problem]:
     least, most = asked.get("min" + suffix), asked.get("max" + suffix)
-    for limit, wrong, words in ((least, least is not None and size < least, "least"), (most, most is not None and size > most, "most")):
-        if wrong:
-            message = f"{name_of(path)} takes at {words} {limit:,} {what}{'s' * (limit != 1)}, and has {size:,}"
-            yield Problem("wrong-size", path, message)
+    if least is not None and size < least:
+        yield wrong_size(size, what, "least", least, path)
+    if most is not None and size > most:
+        yield wrong_size(size, what, "most", most, path)
 
 
 def _wrong_text(value: str, asked: Conditions, path: Path) -> Iterator[Problem]:
     written = asked.get("format") or ""
     form = written.replace("-", "")
     if form in text_formats.CHECKS and not text_formats.CHECKS[form](value):
-        example = text_formats.EXAMPLES.get(form, f"the format `{written}`")
-        yield Problem("wrong-format", path, f"{name_of(path)} takes {example}, not {describe(value)}")
+        yield wrong_format(value, text_formats.EXAMPLES.get(form, f"the format `{written}`"), path)
     pattern = asked.get("pattern")
     if pattern:
         yield from _wrong_pattern(value, pattern, path)
@@ -68,17 +67,17 @@ def _wrong_text(value: str, asked: Conditions, path: Path) -> Iterator[Problem]:
 def _wrong_pattern(value: str, pattern: str, path: Path) -> Iterator[Problem]:
     try:
         if not patterns.matches(pattern, value):
-            yield Problem("wrong-format", path, f"{name_of(path)} has to match `{pattern}`, which {describe(value)} does not")
+            yield wrong_pattern(value, pattern, path)
     except patterns.NotEvaluated as error:
-        yield Problem("rule-not-evaluated", path, f"nobody looked whether {name_of(path)} matches `{pattern}`: {error}")
+        yield Problem("rule-not-evaluated", path, f"whether {name_of(path)} matches `{pattern}` was not checked: {error}")
 
 
 def _wrong_number(value: float, shape: Shape, path: Path) -> Iterator[Problem]:
     asked = shape.conditions
     kind = shape.type if shape.type in ("integer", "number") else ""
-    bits = _BITS.get(shape.format or asked.get("format") or "", 63)
+    bits = BITS.get(shape.format or asked.get("format") or "", 63)
     if kind == "integer" and not _holds(value, bits):
-        yield Problem("out-of-range", path, f"{name_of(path)} takes {-(1 << bits):,} to {(1 << bits) - 1:,}, not {value:,}")
+        yield beyond_bits(value, bits, path)
     if kind == "number" and asked.get("format") == "float" and abs(value) >= _MAX_FLOAT32:
         yield Problem("out-of-range", path, f"{name_of(path)} takes what a 32-bit float holds, not {value}")
     for limit, exclusive, words, strictly in _LIMITS:
@@ -95,7 +94,7 @@ def _holds(number: float, bits: int) -> bool:
 
 
 def _within(value: float, keyword: str, asked: Conditions, kind: str, bits: int) -> bool:
-    limit = float(asked[keyword])  # an integer, too, is held as a fraction, which has 53 bits
+    limit = float(asked[keyword])  # the server holds integers, too, as float64
     if kind == "integer" and not _holds(limit, bits):
         return False
     limit = _as_int64(limit) if isinstance(value, int) else limit
@@ -106,7 +105,7 @@ def _within(value: float, keyword: str, asked: Conditions, kind: str, bits: int)
 
 
 def _as_int64(number: float) -> int:
-    """The whole part of a number; what no int64 holds becomes the least of them, as Go has it on most machines."""
+    """A number converted to Go's int64: without its fraction; beyond 64 bits the smallest int64, as on most machines."""
     return int(number) if -(1 << 63) <= number < 1 << 63 else -(1 << 63)
 
 
@@ -127,16 +126,12 @@ def _is_multiple(value: float, factor: float, kind: str, bits: int) -> bool:
 
 def _wrong_choice(value: Any, asked: Conditions, path: Path) -> Iterator[Problem]:
     choices = asked.get("enum")
-    if not choices or any(_is_choice(value, choice) for choice in choices):
-        return
-    listed = ", ".join(f"`{choice}`" if choice != "" else "an empty text" for choice in choices)
-    texts = [choice for choice in choices if isinstance(choice, str)]
-    hint = closest(value, texts) if isinstance(value, str) else ""
-    yield Problem("unsupported-choice", path, f"{name_of(path)} takes one of {listed}, not {describe(value)}", hint)
+    if choices and not any(_is_choice(value, choice) for choice in choices):
+        yield unsupported_choice(value, choices, path)
 
 
 def _is_choice(value: Any, choice: Any) -> bool:
-    """Whether a value is a choice; numbers are first made what the choice is, as Go converts them; null is never one."""
+    """Whether a value equals a choice. A number is converted to the type of the choice first, as in Go; null equals nothing."""
     if value is None or choice is None:
         return False
     if type(value) in (int, float) and type(choice) in (int, float):

@@ -1,16 +1,21 @@
-"""The API server's walk over one object: unknown fields, null pruning, defaults, types, formats, limits, required fields, list keys.
+"""Check an object against its schema as an API server does: unknown fields, types, limits, formats, required fields, list keys.
 
 Follows `SchemaValidator.Validate`, k8s.io/kube-openapi pkg/validation/validate, as k8s.io/apiextensions-apiserver 0.36 calls it, with
-`pruning.Prune` before and `ValidateListSetsAndMaps` behind. The order of the server's steps decides what is an error: unknown fields
-count everywhere, even in `status`, whose values a create drops; a null is dropped before anything looks at it; a default stands in
-before keys are compared. What the server decodes into Go types (*typed*: all metadata, and built-in kinds as a whole) knows neither
-list keys nor an item that is null, and its quantities and times are those of Go's own parsers.
+`pruning.Prune` before and `ValidateListSetsAndMaps` after. The order of the server's steps matters:
+
+- It refuses unknown fields everywhere, even in `status`, before a create drops `status`.
+- It prunes nulls before it checks anything.
+- It fills in the defaults of list-map keys before it compares them.
+
+*typed* is what the server decodes into Go types, all metadata and built-in kinds as a whole: there, list keys are not checked, items may
+be null, and Go's own functions parse quantities and times. The words of the problems are in `complaints`.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.problem import Problem, name_of
+from jobspec.shapes import BITS
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,22 +25,31 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.shapes import Shape
 
-
-_SUGGESTIONS = 100  # for misspelt fields of one object; beyond, the object is something else, and each costs a search
+_MAX_SUGGESTIONS = 100  # for the unknown fields of one object: each costs a search
+#: The Python types of scalars and containers, by the type of their shape.
+TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "int-or-string": (int, str),
+}
 
 
 def schema_problems(data: dict[str, Any], shape: Shape, *, typed: bool = False) -> list[Problem]:
-    """Everything that the schema has against an object."""
+    """The problems of an object."""
     return list(_object(data, shape, (), typed=typed))
 
 
 def schema_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
-    """What a shape has against one value of a custom resource."""
+    """The problems of a value inside a custom resource."""
     return list(_value(value, shape, path, typed=False))
 
 
 def typed_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
-    """What a shape has against one value that the server decodes into a Go type; nothing against one that is absent or null."""
+    """The problems of a value that the server decodes into a Go type; None, which is absent or null, has none."""
     return [] if value is None else list(_value(value, shape, path, typed=True))
 
 
@@ -60,7 +74,7 @@ def _value(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pro
 
 
 def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
-    """A value of any type, of whose fields or items something may be known all the same."""
+    """The problems of a value without a type, which may still have fields, items or conditions in its schema."""
     if isinstance(value, dict):
         yield from _object(value, shape, path, typed=typed)
     elif isinstance(value, list) and shape.items:
@@ -70,7 +84,7 @@ def _anything(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[
 
 
 def _conditions(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
-    """The limits, formats and choices that only custom kinds have."""
+    """The problems by limits, formats and choices that only custom kinds have."""
     from jobspec.validation import conditions
 
     yield from conditions.broken_conditions(value, shape, path)
@@ -89,7 +103,7 @@ def _object(data: dict[str, Any], shape: Shape, path: Path, *, typed: bool) -> I
 
 
 def _fields(data: dict[str, Any], shape: Shape, path: Path, unknown: list[Problem], *, typed: bool) -> Iterator[Problem]:
-    """The problems of an object's fields; those that the schema does not know are *unknown* from then on."""
+    """The problems of an object's fields; those about unknown fields are added to *unknown*."""
     fields = shape.fields
     assert fields is not None
     for name, value in data.items():
@@ -100,7 +114,7 @@ def _fields(data: dict[str, Any], shape: Shape, path: Path, unknown: list[Proble
             if not shape.open:
                 from jobspec.validation.complaints import unknown_field
 
-                unknown.append(unknown_field(name, shape, path, suggest=len(unknown) < _SUGGESTIONS))
+                unknown.append(unknown_field(name, shape, path, suggest=len(unknown) < _MAX_SUGGESTIONS))
                 yield unknown[-1]
         elif name == "status" and not path and not shape.keeps_status:
             yield from _decoded(value, child, (name,)) if typed else _dropped(value, child, (name,))
@@ -111,25 +125,25 @@ def _fields(data: dict[str, Any], shape: Shape, path: Path, unknown: list[Proble
 
 
 def _absent(data: dict[str, Any], shape: Shape, path: Path, meant: set[str]) -> Iterator[Problem]:
-    """The required fields that are missing; one that an unknown field was *meant* for is reported with that."""
+    """The required fields that are missing, except those *meant* by an unknown field, which its hint names."""
     for name in shape.required:
-        if data.get(name) is None and name not in meant and not (name in data and _takes_null(name, shape)):
+        if data.get(name) is None and name not in meant and not (name in data and _can_be_null(name, shape)):
             from jobspec.validation.complaints import missing_field
 
             yield missing_field(name, data, path)
 
 
-def _takes_null(name: str, shape: Shape) -> bool:
+def _can_be_null(name: str, shape: Shape) -> bool:
     child = shape.values if shape.fields is None else shape.fields.get(name)
     return child.nullable if child else shape.open
 
 
 def _as_a_whole(data: dict[str, Any], shape: Shape, path: Path) -> Iterator[Problem]:
-    """Whether an object has as many fields as it has to, nulls dropped and defaults filled in."""
+    """The problems of an object's size and conditions, which the server checks without nulls and with defaults."""
     from jobspec.validation.defaults import filled
 
     whole = filled(data, shape)
-    problem = _size(len(whole), "field", shape, path)
+    problem = _wrong_size(len(whole), "field", shape, path)
     if problem:
         yield problem
     elif shape.conditions:
@@ -158,32 +172,31 @@ def _list(items: list[Any], shape: Shape, path: Path, *, typed: bool) -> Iterato
             yield from _value(item, inner, (*path, index), typed=typed)
         elif inner.nullable and inner.conditions:
             yield from _conditions(item, inner, (*path, index))
-    problem = _size(len(items), "item", shape, path)
+    problem = _wrong_size(len(items), "item", shape, path)
     if problem:
         yield problem
     elif shape.conditions:
         yield from _conditions(items, shape, path)
-    if typed:
-        return
-    if shape.keys:
-        yield from _repeated([_keys(item, shape) for item in items], path, " and ".join(f"`{key}`" for key in shape.keys))
-    elif shape.unique:
-        yield from _repeated([_identity(item, inner) for item in items], path, "value")
+    if not typed and (shape.keys or shape.unique):
+        yield from _duplicates(items, shape, path)
 
 
-def _identity(item: Any, shape: Shape) -> tuple[str, ...]:
-    """What tells an item of a set apart: its type and text, or, of objects and lists, all of it with its defaults."""
-    if not isinstance(item, (dict, list)):
-        return type(item).__name__, str(item)
-    import json
+def _duplicates(items: list[Any], shape: Shape, path: Path) -> Iterator[Problem]:
+    """The items of a list map or a set that stand in it twice."""
+    first: dict[tuple[str, ...], int] = {}
+    for index, item in enumerate(items):
+        identity = _key_values(item, shape) if shape.keys else _set_identity(item, shape)
+        if identity is None:
+            continue
+        if identity in first:
+            from jobspec.validation.complaints import duplicate_item
 
-    from jobspec.validation.defaults import filled
+            yield duplicate_item(index, first[identity], identity, shape.keys, path)
+        first.setdefault(identity, index)
 
-    return type(item).__name__, "", json.dumps(filled(item, shape), sort_keys=True)
 
-
-def _keys(item: Any, shape: Shape) -> tuple[str, ...] | None:
-    """What tells a list-map's item apart, the defaults of its keys filled in; None where it is no object or lacks one."""
+def _key_values(item: Any, shape: Shape) -> tuple[str, ...] | None:
+    """The values of the keys of a list map's item, or their defaults; None if it is no object or lacks a key."""
     if not isinstance(item, dict):
         return None
     assert shape.items and shape.items.fields
@@ -196,121 +209,111 @@ def _keys(item: Any, shape: Shape) -> tuple[str, ...] | None:
     return tuple(found)
 
 
-def _repeated(names: list[tuple[str, ...] | None], path: Path, what: str) -> Iterator[Problem]:
-    first: dict[tuple[str, ...], int] = {}
-    for index, name in enumerate(names):
-        if name is None:
-            continue
-        if name in first:
-            yield Problem(
-                "duplicate-item", (*path, index), f"item {index} {_same(name, what)} as item {first[name]}", "remove one of the two"
-            )
-        first.setdefault(name, index)
+def _set_identity(item: Any, shape: Shape) -> tuple[str, ...]:
+    """The type and the text of a set's item; of objects and lists, the JSON with defaults instead of the text."""
+    if not isinstance(item, (dict, list)):
+        return type(item).__name__, str(item)
+    import json
 
+    from jobspec.validation.defaults import filled
 
-def _same(name: tuple[str, ...], what: str) -> str:
-    if what != "value":
-        return f"has the same {what} ({', '.join(name)})"
-    return f"is the same value ({name[1]})" if name[1] else "is the same value"
+    assert shape.items
+    return type(item).__name__, "", json.dumps(filled(item, shape.items), sort_keys=True)
 
 
 def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
-    kind = type(value)
-    expected = shape.type
-    if kind is float and expected == "integer" and value.is_integer():
-        most = (1 << _BITS.get(shape.format, 63)) - 1
-        yield Problem("out-of-range", path, f"{name_of(path)} takes {-most - 1:,} to {most:,}, not {value:,.0f}")
-    elif kind is list and expected == "string" and not typed and _is_left_to_format(shape):
+    if isinstance(value, list) and shape.type == "string" and not typed and _leaves_type_to_format(shape):
         yield from _dropped(value, None, path)
-    elif not (
-        (kind is str and expected in ("string", "int-or-string"))
-        or (kind is int and expected in ("integer", "int-or-string", "number"))
-        or (kind is bool and expected == "boolean")
-        or (kind is float and (expected == "number" or (typed and shape.format == "quantity")))
-    ):
-        yield _mistyped(value, shape, path)
-    else:
-        problem = _format(value, shape, path, typed=typed) or (_number if kind is not str else _text)(value, shape, path)
-        if problem:
-            yield problem
-        elif shape.conditions:
-            yield from _conditions(value, shape, path)
+        return
+    problem = _scalar_problem(value, shape, path, typed=typed)
+    if problem:
+        yield problem
+    elif shape.conditions:
+        yield from _conditions(value, shape, path)
 
 
-def _is_left_to_format(shape: Shape) -> bool:
-    """Whether the server leaves a text's type to a format that it knows, and that looks at texts alone: a list passes."""
+def _leaves_type_to_format(shape: Shape) -> bool:
+    """Whether the server checks a known format instead of the type `string`; it checks formats of texts only, so a list passes."""
     return shape.format == "date-time" or "format" in shape.conditions
 
 
-_BITS = {"int32": 31, "int64": 63}
+def _scalar_problem(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
+    kind = type(value)
+    if kind is float and shape.type == "integer" and value.is_integer():  # the reader makes an integer of any that has 64 bits
+        from jobspec.validation.complaints import beyond_bits
+
+        return beyond_bits(value, BITS.get(shape.format, 63), path)
+    if kind not in TYPES[shape.type] and not (kind is float and typed and shape.format == "quantity"):
+        return _mistyped(value, shape, path)
+    return _wrong_format(value, shape, path, typed=typed) or (_wrong_text if kind is str else _wrong_number)(value, shape, path)
 
 
-def _format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
-    name = name_of(path)
-    if shape.format in _BITS:
-        most = (1 << _BITS[shape.format]) - 1
-        if not -most - 1 <= value <= most:
-            return Problem("out-of-range", path, f"{name} takes {-most - 1:,} to {most:,}, not {value:,}")
+def _wrong_format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
+    if shape.format in BITS:
+        if not -(1 << BITS[shape.format]) <= value < 1 << BITS[shape.format]:
+            from jobspec.validation.complaints import beyond_bits
+
+            return beyond_bits(value, BITS[shape.format], path)
     elif shape.format and isinstance(value, str):
         from jobspec.validation import formats
 
         if not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
-            from jobspec.validation.wording import describe, quantity_hint
+            from jobspec.validation.complaints import wrong_format
+            from jobspec.validation.wording import quantity_hint
 
-            message = f"{name} takes {formats.EXAMPLES[shape.format]}, not {describe(value)}"
-            return Problem("wrong-format", path, message, quantity_hint(value) if shape.format == "quantity" else "")
+            hint = quantity_hint(value) if shape.format == "quantity" else ""
+            return wrong_format(value, formats.EXAMPLES[shape.format], path, hint)
     return None
 
 
-def _number(value: Any, shape: Shape, path: Path) -> Problem | None:
+def _wrong_number(value: Any, shape: Shape, path: Path) -> Problem | None:
     least, most = shape.minimum, shape.maximum
     if (least is None or value >= least) and (most is None or value <= most):
         return None
-    limits = f"at least {least}" if most is None else f"at most {most}" if least is None else f"{least} to {most}"
-    return Problem("out-of-range", path, f"{name_of(path)} takes {limits}, not {value}")
+    from jobspec.validation.complaints import out_of_range
+
+    return out_of_range(value, least, most, path)
 
 
-def _text(value: str, shape: Shape, path: Path) -> Problem | None:
+def _wrong_text(value: str, shape: Shape, path: Path) -> Problem | None:
     if shape.enum and value not in shape.enum:
-        from jobspec.validation.wording import closest, describe
+        from jobspec.validation.complaints import unsupported_choice
 
-        choices = ", ".join(f"`{choice}`" if choice else "an empty text" for choice in shape.enum)
-        message = f"{name_of(path)} takes one of {choices}, not {describe(value)}"
-        return Problem("unsupported-choice", path, message, closest(value, shape.enum))
-    return _size(len(value), "character", shape, path) or (_pattern(value, shape, path) if shape.pattern else None)
+        return unsupported_choice(value, shape.enum, path)
+    return _wrong_size(len(value), "character", shape, path) or (_wrong_pattern(value, shape, path) if shape.pattern else None)
 
 
-def _pattern(value: str, shape: Shape, path: Path) -> Problem | None:
+def _wrong_pattern(value: str, shape: Shape, path: Path) -> Problem | None:
     import re
 
-    regex = re.sub(r"(?<!\\)\$$", r"\\Z", shape.pattern)  # in RE2, `$` is the end of the text, not a line's
+    regex = re.sub(r"(?<!\\)\$$", r"\\Z", shape.pattern)  # in RE2, `$` is the end of the text, not of a line
     if re.search(regex, value, re.ASCII):
         return None
-    from jobspec.validation.wording import describe
+    from jobspec.validation.complaints import wrong_pattern
 
-    return Problem("wrong-format", path, f"{name_of(path)} has to match `{shape.pattern}`, which {describe(value)} does not")
+    return wrong_pattern(value, shape.pattern, path)
 
 
-def _size(size: int, what: str, shape: Shape, path: Path) -> Problem | None:
-    """Whether a text, list or object is too short or too long."""
-    if shape.least is not None and size < shape.least:
-        limit = f"at least {shape.least:,} {what}{'s' * (shape.least != 1)}"
-    elif shape.most is not None and size > shape.most:
-        limit = f"at most {shape.most:,} {what}{'s' * (shape.most != 1)}"
-    else:
+def _wrong_size(size: int, what: str, shape: Shape, path: Path) -> Problem | None:
+    is_small = shape.least is not None and size < shape.least
+    if not is_small and (shape.most is None or size <= shape.most):
         return None
-    return Problem("wrong-size", path, f"{name_of(path)} takes {limit}, and has {size:,}")
+    from jobspec.validation.complaints import wrong_size
+
+    bound, limit = ("least", shape.least) if is_small else ("most", shape.most)
+    assert limit is not None
+    return wrong_size(size, what, bound, limit, path)
 
 
 def _dropped(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
-    """The unknown fields in a value that the server drops, whatever else it holds."""
+    """The unknown fields in a value that the server drops; nothing else in it is checked."""
     from jobspec.validation.pruning import unknown_fields
 
     yield from unknown_fields(value, shape, path)
 
 
 def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
-    """A built-in kind's `status` is dropped as well, once it has been decoded."""
+    """The problems of a built-in kind's `status`, which the server decodes and then drops."""
     for problem in _value(value, shape, path, typed=True) if value is not None else ():
         if problem.rule != "missing-field":
             yield problem

@@ -1,4 +1,4 @@
-"""Words for what a user wrote and for what would be right."""
+"""Words that messages and hints share: for values, types and suggestions."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _QUOTES = "put it in quotes, as it stands"
 
 
 def takes(shape: Shape) -> str:
-    """What a field of this shape takes."""
+    """The type of a shape in words."""
     if shape.format == "quantity":
         return "a quantity"
     return _TYPES[shape.type]
 
 
 def describe(value: Any) -> str:
-    """A value as the user wrote it, with its type."""
+    """A value and its type in words; of a list or mapping, the type alone."""
     if value is None:
         return "nothing (null)"
     if isinstance(value, bool):
@@ -63,7 +63,7 @@ def describe(value: Any) -> str:
 
 
 def type_hint(value: Any, shape: Shape) -> str:
-    """How to turn a value of the wrong type into what the field takes."""
+    """How to correct a value of the wrong type; empty if nothing can be suggested."""
     kind = shape.type
     if value is None:
         return "give it a value, or remove it"
@@ -105,7 +105,7 @@ def _would_fit(text: str, kind: str) -> bool:
 
 
 def nearest(name: Any, known: Iterable[str]) -> str:
-    """The name that a misspelt one is nearest to, empty where nothing is near."""
+    """The known name nearest to a misspelt one; empty if none is near."""
     from difflib import get_close_matches
 
     by_lower = {each.lower(): each for each in known}
@@ -114,18 +114,18 @@ def nearest(name: Any, known: Iterable[str]) -> str:
 
 
 def closest(name: Any, known: Iterable[str]) -> str:
-    """A suggestion for a misspelt name, empty where nothing is near."""
+    """A suggestion for a misspelt name; empty if no known name is near."""
     near = nearest(name, known)
     return did_you_mean(near) if near else ""
 
 
 def did_you_mean(name: str) -> str:
-    """The question that a suggestion is."""
+    """A suggestion as a question."""
     return f"did you mean `{name}`?"
 
 
 def quantity_hint(text: str) -> str:
-    """What to write instead of a quantity with a wrong unit."""
+    """How to correct the unit of a quantity; empty if the unit is not known."""
     digits = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ").strip()
     unit = text[len(digits) :].strip()
     known = _UNITS.get(unit.lower())
@@ -133,11 +133,16 @@ def quantity_hint(text: str) -> str:
 
 
 def rule_message(rule: dict[str, Any]) -> str:
-    """What a CRD's author says about a rule, or the rule itself."""
+    """The `message` of a CEL rule in one line, or the rule itself."""
     return " ".join((rule.get("message") or "").split()) or f"`{in_one_line(rule['rule'])}`"
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names in backticks, with commas between them."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def in_one_line(expression: str) -> str:
-    """An expression as far as it fits into a message."""
+    """A CEL expression in one line, cut to 100 characters."""
     line = " ".join(expression.split())
     return line if len(line) <= 100 else line[:97] + "..."

@@ -1,7 +1,7 @@
-"""Rules evaluated by the CEL library, over a value as the server holds it.
+"""Evaluate CEL rules with the CEL library.
 
 Follows `Validator.validateExpressions`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel, 0.36. The library is imported on first
-use. What it cannot compile, or cannot run where the library is missing, is a warning, never a silent yes.
+use. A rule that it cannot compile, or that would need it where it is not installed, is reported as `rule-not-evaluated`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Rule = dict[str, Any]
 
-#: A value of another type than its schema's, which an update may leave alone: equal to nothing, and nothing that rules can work with.
+#: Stands for a value of a wrong type, which a CRD's default or an unchanged value of an update can have: it is equal to nothing, and functions fail on it.
 _UNFIT = float("nan")
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -41,11 +41,15 @@ _SEEN_METADATA = ("name", "generateName")
 
 
 class NotEvaluated(Exception):
-    """The rule cannot be run here; the text says why."""
+    """The rule cannot be evaluated here; the text says why."""
 
 
 def run_rule(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, touched: Correlated | None) -> Iterator[Problem]:
-    """The problem of a value that breaks a rule; *old* is its stored state, *touched* the nearest value that an update can leave alone."""
+    """The problem of a value that breaks a rule, or whose rule cannot be evaluated.
+
+    *old* is the stored value. *touched* is the nearest value with a counterpart in the stored object: if an update leaves it as it was,
+    a rule without `oldSelf` may be broken.
+    """
     compares = uses_old_self(rule["rule"])
     if compares and old is None and not rule.get("optionalOldSelf"):
         return
@@ -58,7 +62,7 @@ def run_rule(rule: Rule, value: Any, old: Any, shape: Shape, path: Path, touched
         why = _message(rule, seen, before)
     except NotEvaluated as error:
         yield Problem(
-            "rule-not-evaluated", path, f"nobody looked whether {name_of(path)} keeps the rule `{in_one_line(rule['rule'])}`: {error}"
+            "rule-not-evaluated", path, f"whether {name_of(path)} keeps the rule `{in_one_line(rule['rule'])}` was not checked: {error}"
         )
         return
     except ValueError as error:
@@ -73,7 +77,7 @@ def _holds_unfit(value: Any) -> bool:
 
 
 def _message(rule: Rule, value: Any, old: Any) -> str:
-    """What the CRD's author says about it; an expression that fails says nothing."""
+    """The message that the CRD has for a broken rule: of its `messageExpression`, unless that fails, or its `message`."""
     plain = rule_message(rule)
     expression = rule.get("messageExpression") or ""
     if not expression.strip():
@@ -87,7 +91,7 @@ def _message(rule: Rule, value: Any, old: Any) -> str:
 
 
 def _run(text: str, value: Any, old: Any, *, optional: bool) -> Any:
-    """The value of an expression; *optional* says that it takes `oldSelf` for an optional value."""
+    """The value of an expression; *optional*: `oldSelf` is an optional value in it."""
     if optional:
         text = f"cel.bind(oldSelf, {'optional.none()' if old is None else 'optional.of(oldSelf)'}, {text}\n)"
     return _program(text).run({"self": value, "oldSelf": old})
@@ -102,7 +106,7 @@ def _program(text: str) -> Program:
 
 @lru_cache(maxsize=1000)
 def _compiled(text: str) -> Program | str:
-    """An expression ready to run, or why it cannot be."""
+    """The compiled expression, or why it cannot be compiled."""
     try:
         from jobspec.validation.cel.library import Program
 
@@ -114,14 +118,14 @@ def _compiled(text: str) -> Program | str:
 
 
 def _complaint(text: str) -> str:
-    """The first line of the library's words, without what frames it."""
+    """The first line of the library's error message, without prefix and position."""
     return text.splitlines()[0].rpartition("ERROR: ")[2].rpartition("<input>:")[2]
 
 
 def as_cel(value: Any, shape: Shape) -> Any:
-    """A value as CEL sees it: fields under names that CEL can say, times and durations as such.
+    """A value as CEL sees it: fields under their escaped names, texts of times and durations as times and durations.
 
-    What the schema does not describe no rule can name, and two states of it are compared all the same, as text.
+    Rules cannot name values without a type in the schema, but compare them as a part of the values around them; they become JSON text.
     """
     if value is None:
         return value
@@ -171,7 +175,7 @@ def _unseen(value: Any) -> str:
 
 
 def _converted(text: str, form: str) -> Any:
-    """What a text stands for; nothing that rules can work with where its format is not the one that they take."""
+    """A text converted to the CEL type of its format; `_UNFIT` where it is not of that format."""
     try:
         return _CONVERSIONS[form](text)
     except ValueError:
@@ -192,7 +196,7 @@ def _duration(text: str) -> Any:
 
 
 def _time(text: str) -> Any:
-    """A moment; a day is its midnight, a time without a zone is UTC's."""
+    """A timestamp; a day means its midnight, a time without a zone is in UTC."""
     from datetime import UTC, datetime
 
     from google.protobuf.timestamp_pb2 import Timestamp

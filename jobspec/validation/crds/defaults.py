@@ -16,7 +16,7 @@ from jobspec.validation.crds.openapi_schema import has_known_type
 from jobspec.validation.embedded import resource_problems
 from jobspec.validation.problem import Problem, name_of
 from jobspec.validation.rules import broken_rules
-from jobspec.validation.structural import typed_problems_at
+from jobspec.validation.structural import TYPES, typed_problems_at
 from jobspec.validation.text_formats import CHECKS
 from jobspec.validation.wording import describe
 
@@ -186,20 +186,13 @@ def _types(value: Any, schema: Schema, path: Path) -> Iterator[Problem]:
             yield Problem("wrong-type", path, f"{name_of(path)} cannot be null")
     elif form and not kind and not isinstance(value, (str, list)):
         yield Problem("wrong-type", path, f"it takes `{form}`, not {describe(value)}")
-    elif kind and not _has_type(value, kind) and not _passes(value, kind, form):
+    elif kind and type(value) not in TYPES[kind] and not _passes(value, kind, form):
         yield Problem("wrong-type", path, f"it takes `{kind}`, not {describe(value)}")
     elif isinstance(value, dict):
         yield from _fields(value, schema, path)
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):
         for index, item in enumerate(value):
             yield from _types(item, schema["items"], (*path, index))
-
-
-def _has_type(value: Any, kind: str) -> bool:
-    """Whether a value is of an OpenAPI type; an integer is a number, too."""
-    if kind in ("integer", "number"):
-        return type(value) is int or (kind == "number" and type(value) is float)
-    return isinstance(value, {"object": dict, "array": list, "string": str, "boolean": bool}[kind])
 
 
 def _passes(value: Any, kind: str, form: str) -> bool:

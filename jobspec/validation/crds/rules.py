@@ -34,7 +34,7 @@ def rule_problems(schema: Schema, invalid_at: Sequence[Path] = ()) -> Iterator[P
     try:
         from jobspec.validation.cel.types import SchemaTypes
     except ImportError:
-        message = "nobody looked at the rules: the CEL library is not installed (cel-expr-python)"
+        message = "the rules were not checked: the CEL library is not installed (cel-expr-python)"
         yield Problem("rule-not-evaluated", (*outermost[0][0], RULES), message)
         return
     for path, schema_with_rules, context in outermost:
@@ -74,7 +74,7 @@ def _problems_of_rules(path: Path, schema: Schema, context: SchemaContext, types
 
 def _problems_of_rule(rule: dict[str, Any], compiled: Compilation, context: SchemaContext, path: Path) -> Iterator[Problem]:
     if compiled.is_too_deep:
-        yield Problem("rule-not-evaluated", (*path, "rule"), "nobody looked at the rule: the CEL library does not go so deep")
+        yield Problem("rule-not-evaluated", (*path, "rule"), "the rule was not checked: it is nested deeper than the CEL library parses")
     elif compiled.error:
         yield invalid((*path, "rule"), f"the rule does not compile: {compiled.error}")
     elif compiled.uses_old_self and context.uncorrelated:
@@ -89,6 +89,6 @@ def _problems_of_message(rule: dict[str, Any], schema: Schema, types: SchemaType
     optional = bool(rule.get("optionalOldSelf"))
     compiled = types.compile(rule["messageExpression"], schema, result="string", optional_old_self=optional)
     if compiled.is_too_deep:
-        yield Problem("rule-not-evaluated", at, "nobody looked at the expression: the CEL library does not go so deep")
+        yield Problem("rule-not-evaluated", at, "the expression was not checked: it is nested deeper than the CEL library parses")
     elif compiled.error:
         yield invalid(at, f"the expression does not compile: {compiled.error}")
