@@ -1,22 +1,20 @@
-"""What the API server's own code refuses in the update of a PersistentVolumeClaim, beyond what it refuses in any claim.
+"""Check which fields an update of a PersistentVolumeClaim changes.
 
-Follows `ValidatePersistentVolumeClaimUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
-
-A stored claim whose file says no `status.phase` is taken to be bound to a volume of the size that it asks for, as claims of jobs are.
-Whether its storage class lets a volume grow, only the cluster knows; here it does.
+Follows `ValidatePersistentVolumeClaimUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. A stored claim without `status.phase`
+is assumed to be bound to a volume of the size that it requests, and its storage class to allow expansion.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.persistentvolumeclaim import sources
+from jobspec.validation.persistentvolumeclaim_source import sources
 from jobspec.validation.problem import Problem
 from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from fractions import Fraction
+    from decimal import Decimal
     from typing import Any
 
     from jobspec.diagnostics import Path
@@ -26,13 +24,11 @@ _REQUESTS: Path = ("spec", "resources", "requests")
 _STORAGE: Path = (*_REQUESTS, Key("storage"))
 _CLASS = "volume.beta.kubernetes.io/storage-class"  # the annotation that came before the field
 _ANEW = "put back what was there, or make another claim"
-_MOST_DIGITS = 4  # of an exponent; with more, quantities are told apart by their text
-_BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
-_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_MAX_DIGITS = 4  # of an exponent; with more, quantities are compared by their text
 
 
 def claim_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
-    """What in a claim cannot be made of the stored one."""
+    """The problems of changes from the stored claim *old* to *data*."""
     new_spec, old_spec = _mapping(data, "spec"), _mapping(old, "spec")
     status = _mapping(old, "status")
     bound = status.get("phase", "Bound") == "Bound"
@@ -46,7 +42,7 @@ def claim_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator
 
 
 def _changed(new: dict[str, Any], old: dict[str, Any]) -> Iterator[tuple[str, Path]]:
-    """The fields that are not what they were, and where they stand."""
+    """The changed fields that cannot change, and their paths."""
     if new.get("accessModes") != old.get("accessModes"):
         yield "accessModes", (*_SPEC, "accessModes")
     if _pruned(new.get("selector")) != _pruned(old.get("selector")):
@@ -55,20 +51,20 @@ def _changed(new: dict[str, Any], old: dict[str, Any]) -> Iterator[tuple[str, Pa
         yield "volumeName", (*_SPEC, "volumeName")
     if (new.get("volumeMode") or "Filesystem") != (old.get("volumeMode") or "Filesystem"):
         yield "volumeMode", (*_SPEC, "volumeMode")
-    kept = _source(old) is not None and bool(_mapping(new, "dataSourceRef").get("namespace"))  # which the server drops unseen elsewhere
+    kept = _source(old) is not None and bool(_mapping(new, "dataSourceRef").get("namespace"))  # which it drops only without a stored source
     if kept or _source(new) != _source(old):
         field = "dataSourceRef" if new.get("dataSourceRef") or (old.get("dataSourceRef") and not new.get("dataSource")) else "dataSource"
         yield field, (*_SPEC, field)
 
 
 def _source(spec: dict[str, Any]) -> Any:
-    """What the volume is filled from: either field, since the server fills in the other."""
+    """The source of the volume: either field, since the server sets the other to the same."""
     source, reference = sources(spec)
     return _pruned(reference or source)
 
 
 def _class_changes(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
-    """A claim without a storage class gets one later, and an annotation becomes the field; nothing else about it changes."""
+    """The problems of the storage class: it can be set later, or move from the annotation to the field, but not change."""
     new_class, old_class = _mapping(data, "spec").get("storageClassName"), _mapping(old, "spec").get("storageClassName")
     new_note, old_note = (_mapping(_mapping(each, "metadata"), "annotations").get(_CLASS) for each in (data, old))
     moved = old_note is not None and old_class is None and new_class == old_note and new_note in (None, old_note)
@@ -77,8 +73,8 @@ def _class_changes(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Proble
     if (new_note or "") != (old_note or ""):
         message = f"the annotation `{_CLASS}` of a claim cannot change{_was(old_note)}"
         yield Problem("immutable-field", ("metadata", "annotations", Key(_CLASS)), message, _ANEW)
-    given_first = old_class is None and new_class is not None and old_note in (None, new_class)
-    if new_class != old_class and not given_first:
+    is_first = old_class is None and new_class is not None and old_note in (None, new_class)
+    if new_class != old_class and not is_first:
         message = f"`storageClassName` of a claim cannot change{_was(old_class)}"
         yield Problem("immutable-field", (*_SPEC, "storageClassName"), message, _ANEW)
 
@@ -95,7 +91,7 @@ def _resources(new: dict[str, Any], old: dict[str, Any], status: dict[str, Any],
 
 
 def _size(new: Any, old: Any, status: dict[str, Any]) -> Iterator[Problem]:
-    """A bound claim may ask for more, and for less again as long as its volume has not grown so far."""
+    """The problem of a smaller request: a bound claim can take back an expansion, but not shrink its volume."""
     least = _mapping(status, "capacity").get("storage", 0 if "phase" in status else old)
     now, was, has = _amount(new), _amount(old), _amount(least)
     if now is not None and was is not None and has is not None and now < was and now <= has:
@@ -103,33 +99,28 @@ def _size(new: Any, old: Any, status: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("immutable-field", _STORAGE, message, f"ask for at least `{old}`, or make another claim")
 
 
-def _amount(quantity: Any) -> Fraction | None:
-    """The number that a quantity is, at Go's precision of a billionth; None for what is none."""
-    from fractions import Fraction
-    from math import ceil
+def _amount(quantity: Any) -> Decimal | None:
+    """The number of a quantity; None if it is no quantity, or has so long an exponent that the number would be huge."""
+    from jobspec.validation.cel import quantities
 
     text = str(quantity).strip()
-    if "e" in text.lower() and len(text.lower().rpartition("e")[2]) > _MOST_DIGITS:
-        return None
-    number = text.rstrip("KMGTPEinumk")
-    suffix = text[len(number) :]
-    if suffix not in _BINARY and suffix not in _DECIMAL:
+    if len(text.lower().partition("e")[2]) > _MAX_DIGITS:
         return None
     try:
-        value = Fraction(number) * (2 ** (10 * _BINARY[suffix]) if suffix in _BINARY else Fraction(10) ** _DECIMAL[suffix])
+        return quantities.number_of(quantities.quantity(text))
     except ValueError:
         return None
-    return Fraction(ceil(value * 10**9), 10**9)
 
 
 def _amounts(quantities: Any) -> dict[str, Any]:
-    given = quantities if isinstance(quantities, dict) else {}
-    amounts = {name: (_amount(quantity or 0), quantity) for name, quantity in given.items()}  # to Go, a null in there is zero
+    """The numbers of quantities, by resource; the text of one that is not compared as a number."""
+    named = quantities if isinstance(quantities, dict) else {}
+    amounts = {name: (_amount(quantity or 0), quantity) for name, quantity in named.items()}  # Go decodes null as zero
     return {name: quantity if number is None else number for name, (number, quantity) in amounts.items()}
 
 
 def _pruned(value: Any) -> Any:
-    """A value inside of which what is empty is not there."""
+    """A value without the nulls and the empty lists and mappings inside it."""
     if isinstance(value, dict):
         return {name: _pruned(inner) for name, inner in value.items() if inner not in (None, [], {})}
     return [_pruned(item) for item in value] if isinstance(value, list) else value
