@@ -6,7 +6,7 @@ Follows `NameIsDNS1035Label` and `IsDomainPrefixedPath`, k8s.io/apimachinery pkg
 from __future__ import annotations
 
 from jobspec.admission.rule import Finding
-from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain, made_name
+from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain, generated_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def name_of(workload: Workload) -> tuple[str, str]:
     metadata = workload.document.data["metadata"]
     if metadata.get("name"):
         return metadata["name"], "name"
-    return made_name(metadata["generateName"]), "generateName"
+    return generated_name(metadata["generateName"]), "generateName"
 
 
 def bad_manager(name: str) -> str:

@@ -1,8 +1,7 @@
-"""Two states of one object: which value was what before, and whether it stayed the same.
+"""Correlate the values of an updated object with those of the stored one.
 
-Follows `CorrelatedObject`, k8s.io/apiserver pkg/cel/common, 0.36: items of list maps are known by their keys, items of other lists by
-nothing; `CachedDeepEqual` compares sets and other lists in their order. Where rules compare two states themselves, a set or a list map
-equals any other order of it.
+Follows `CorrelatedObject`, k8s.io/apiserver pkg/cel/common, 0.36: items of list maps correlate by their keys, items of other lists do
+not; `CachedDeepEqual` compares sets and other lists in their order. CEL rules compare sets and list maps in any order (`aligned`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _UNEQUAL = float("nan")
 
 
 class Correlated:
-    """A value, completed by its defaults, that has a counterpart in the stored object."""
+    """A value with its defaults, and its counterpart in the stored object."""
 
     __slots__ = ("_is_same", "old", "shape", "value")
 
@@ -31,11 +30,11 @@ class Correlated:
         self._is_same = is_same
 
     def inside(self, step: str | int) -> Correlated | None:
-        """The correlated value at a step further in; None where nothing is known to be its counterpart."""
+        """The correlated value of a field, map key or item; None without a counterpart."""
         return self._item(step) if isinstance(step, int) else self._field(step)
 
     def is_same(self) -> bool:
-        """Whether the value is what it was before."""
+        """Whether the value is equal to its counterpart."""
         if self._is_same is None:
             self._is_same = self._compare()
         return self._is_same
@@ -66,18 +65,18 @@ class Correlated:
 
 
 def correlated(value: dict[str, Any], old: dict[str, Any], shape: Shape) -> Correlated:
-    """A whole object and the stored one, which is never the same: the server itself has written to its metadata."""
+    """An object and the stored one, which are never equal: the server sets metadata such as `resourceVersion`."""
     return Correlated(value, old, shape, is_same=False)
 
 
 def child_of(shape: Shape, name: str) -> Shape | None:
-    """The shape of a field or of a map's values; None where the schema has none."""
+    """The shape of a field or of a map's values; None if the schema has none."""
     child = shape.fields.get(name) if shape.fields is not None else shape.values
     return None if child is None or child.type == "bare" else child
 
 
 def children(value: Any, shape: Shape) -> Iterator[tuple[str | int, Shape, Any]]:
-    """What is inside a value, as far as the schema describes it: the step, its shape and the value."""
+    """The fields, map values or items of a value that have a shape: the step, the shape and the value of each."""
     if isinstance(value, dict):
         for name, inner in value.items():
             child = child_of(shape, name)
@@ -89,7 +88,7 @@ def children(value: Any, shape: Shape) -> Iterator[tuple[str | int, Shape, Any]]
 
 
 def aligned(old: Any, value: Any, shape: Shape | None) -> Any:
-    """The old value with its list maps and sets in the order of the new one's, since to rules two orders of one set are equal."""
+    """The old value, with its sets and list maps in the order of the new value, as CEL rules ignore their order."""
     if shape is None:
         return old
     if isinstance(old, dict) and isinstance(value, dict):
@@ -97,7 +96,7 @@ def aligned(old: Any, value: Any, shape: Shape | None) -> Any:
     if not isinstance(old, list) or not isinstance(value, list) or shape.items is None:
         return old
     if shape.keys and any(_keys(item, shape) is None for item in (*old, *value)):
-        return [_UNEQUAL]  # without their keys, items are equal to nothing
+        return [_UNEQUAL]  # an item without its keys is equal to nothing
     if len(old) != len(value) or not (shape.keys or shape.unique):
         return old
     found = [_match(item, old, shape) for item in value]
@@ -109,13 +108,13 @@ def _match(item: Any, old: list[Any], shape: Shape) -> Any:
 
 
 def _counterpart(item: Any, old: list[Any], shape: Shape) -> Any:
-    """The item of a stored list map that has the same keys; None where nothing is known to be that."""
+    """The item of a stored list map with the same keys; None without one."""
     wanted = _keys(item, shape)
     return None if wanted is None else next((each for each in old if _keys(each, shape) == wanted), None)
 
 
 def _keys(item: Any, shape: Shape) -> list[tuple[type, Any]] | None:
-    """The values of an item's keys, each with its type; None where the list is no map, or a key is missing."""
+    """The type and value of each key of an item; None if the list is no list map, or the item lacks a key."""
     if not shape.keys or not isinstance(item, dict) or any(item.get(key) is None for key in shape.keys):
         return None
     return [(type(item[key]), item[key]) for key in shape.keys]

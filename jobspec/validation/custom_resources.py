@@ -1,13 +1,13 @@
-"""What an API server checks of a custom resource behind the walk: updates, metadata, combinations, embedded objects, scale, CEL rules.
+"""Check a custom resource after its structure: metadata, updates, combinations, embedded objects, scale, CEL rules.
 
-Follows `customResourceStrategy`, k8s.io/apiextensions-apiserver pkg/registry/customresource, 0.36.
+Follows `customResourceStrategy.Validate` and `ValidateUpdate`, k8s.io/apiextensions-apiserver pkg/registry/customresource, 0.36.
 """
 
 from __future__ import annotations
 
 from jobspec.validation.correlation import correlated
 from jobspec.validation.defaults import filled
-from jobspec.validation.metadata import made_name, metadata_problems
+from jobspec.validation.metadata import generated_name, metadata_problems
 from jobspec.validation.structural import schema_problems_at
 from jobspec.validation.updates import metadata_update_problems
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 _NAME: Path = ("metadata", "name")
 _PREFIX: Path = ("metadata", "generateName")
-#: Problems of a value's structure: where one of them stands, nothing more is said of the same value.
+#: Rules of structure: a value that has such a problem gets no other.
 _OF_STRUCTURE = ("wrong-type", "missing-field", "unknown-field", "duplicate-item")
 
 
-def problems_behind_the_walk(data: Any, shape: Shape, found: list[Problem], stored: Any, *, namespaced: bool) -> list[Problem]:
-    """The problems of an object, those that the walk *found* among them, as an update where it is *stored* already."""
+def custom_resource_problems(data: Any, shape: Shape, found: list[Problem], stored: Any, *, namespaced: bool) -> list[Problem]:
+    """All problems of a custom resource: those *found* in its structure, and the rest; as an update of *stored*, unless that is None."""
     whole = _as_stored(data, shape)
     before = None if stored is None else _correlated(whole, stored, shape)
     if before:
-        from jobspec.validation.ratcheting import without_untouched
+        from jobspec.validation.ratcheting import without_unchanged
 
-        found = without_untouched(found, before, stored)
+        found = without_unchanged(found, before, stored)
         found += metadata_update_problems(data.get("metadata"), stored.get("metadata"))
     meta = data.get("metadata")
     if meta is None or isinstance(meta, dict):
         problems = metadata_problems(meta or {}, names="subdomain", builtin=False, namespaced=namespaced)
         found += (problem for problem in problems if not before or problem.path[-1] != "generateName")
     if not before and not any(problem.path == _PREFIX for problem in found):
-        found += _of_made_name(meta, whole, shape)
-    judged = {problem.path for problem in found if problem.rule in _OF_STRUCTURE}
-    found += [problem for problem in _of_whole(whole, shape, before) if problem.path not in judged]
+        found += _generated_name_problems(meta, whole, shape)
+    reported = {problem.path for problem in found if problem.rule in _OF_STRUCTURE}
+    found += [problem for problem in _problems_with_defaults(whole, shape, before) if problem.path not in reported]
     if shape.ruled_on_update:
         from jobspec.validation.rules import broken_rules
 
@@ -52,8 +52,8 @@ def problems_behind_the_walk(data: Any, shape: Shape, found: list[Problem], stor
     return found
 
 
-def _of_made_name(meta: Any, whole: dict[str, Any], shape: Shape) -> list[Problem]:
-    """What a kind has against the name that the server would make of a prefix."""
+def _generated_name_problems(meta: Any, whole: dict[str, Any], shape: Shape) -> list[Problem]:
+    """The problems of the name generated from a prefix, by the limits that the kind's schema has for names."""
     name, root = shape.at(_NAME), whole.get("metadata")
     if name is None or not isinstance(meta, dict) or meta.get("name") or not isinstance(root, dict) or not root.get("name"):
         return []
@@ -61,7 +61,7 @@ def _of_made_name(meta: Any, whole: dict[str, Any], shape: Shape) -> list[Proble
 
 
 def _as_stored(data: dict[str, Any], shape: Shape) -> dict[str, Any]:
-    """The object with its defaults and a name, without a status, which no request sets where that has a request of its own."""
+    """The object with defaults and a generated name; without status, if that is a subresource."""
     whole: dict[str, Any] = filled(data, shape)
     if not shape.keeps_status:
         whole.pop("status", None)
@@ -69,20 +69,20 @@ def _as_stored(data: dict[str, Any], shape: Shape) -> dict[str, Any]:
     if isinstance(meta, dict):
         prefix = meta.get("generateName")
         if not meta.get("name") and isinstance(prefix, str) and prefix:
-            whole["metadata"] = {**meta, "name": made_name(prefix)}
+            whole["metadata"] = {**meta, "name": generated_name(prefix)}
     return whole
 
 
 def _correlated(whole: dict[str, Any], stored: dict[str, Any], shape: Shape) -> Correlated:
-    """The object beside the stored one, whose status it takes over where that has a request of its own."""
+    """The object correlated with the stored one; it gets the stored status, if that is a subresource."""
     before = filled(stored, shape)
     if not shape.keeps_status and "status" in before:
         whole["status"] = before["status"]
     return correlated(whole, before, shape)
 
 
-def _of_whole(whole: dict[str, Any], shape: Shape, before: Correlated | None) -> Iterator[Problem]:
-    """What stands against values inside which the server looks again, once they are completed."""
+def _problems_with_defaults(whole: dict[str, Any], shape: Shape, before: Correlated | None) -> Iterator[Problem]:
+    """The problems of combinations, embedded objects and scale, in the object with its defaults."""
     if shape.combined:
         from jobspec.validation.combinations import broken_combinations
 

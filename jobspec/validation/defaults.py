@@ -1,4 +1,4 @@
-"""An object as the server holds it once it is decoded: nulls and unknown fields dropped, defaults filled in.
+"""Prune and default a custom resource: drop nulls and unknown fields, fill in defaults.
 
 Follows `defaulting.PruneNonNullableNullsWithoutDefaults`, `defaulting.Default` and `pruning.Prune`,
 k8s.io/apiextensions-apiserver pkg/apiserver/schema, 0.36.
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def filled(value: Any, shape: Shape) -> Any:
-    """A value of a custom resource with its defaults; what has a wrong type stays as it is."""
+    """A value of a custom resource as the server stores it; values of a wrong type stay unchanged."""
     if isinstance(value, dict):
         if shape.fields is not None:
             return _object(value, shape)
         if shape.values is not None:
             values = shape.values
-            given = {name: _or_default(inner, values) for name, inner in value.items()}
-            return {name: filled(inner, values) for name, inner in given.items() if inner is not None or values.nullable}
+            made = {name: _or_default(inner, values) for name, inner in value.items()}
+            return {name: filled(inner, values) for name, inner in made.items() if inner is not None or values.nullable}
     elif isinstance(value, list) and shape.items is not None:
         items = shape.items
         return [filled(_or_default(item, items), items) for item in value]

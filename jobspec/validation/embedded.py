@@ -1,4 +1,4 @@
-"""Objects inside of objects (`x-kubernetes-embedded-resource`): what the server checks of their kind and metadata.
+"""Check the kind and metadata of objects inside objects (`x-kubernetes-embedded-resource`).
 
 Follows `schemaobjectmeta.Validate`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/objectmeta, 0.36.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def embedded_problems(value: Any, shape: Shape, path: Path = ()) -> Iterator[Problem]:
-    """The problems of the embedded objects in a value; the object around them all is not looked at."""
+    """The problems of the embedded objects inside a value; the value itself is not checked."""
     for step, child, inner in children(value, shape) if shape.embeds else ():
         if child.embedded and isinstance(inner, dict):
             yield from resource_problems(inner, (*path, step))

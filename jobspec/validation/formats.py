@@ -1,4 +1,4 @@
-"""Times and quantities: as the schema of a CRD checks them, and as Go parses them in typed objects.
+"""Check times and quantities: in custom resources as the CRD's schema does, in typed objects as Go's parsers do.
 
 Follows `ParseQuantity`, k8s.io/apimachinery pkg/api/resource, `Time.UnmarshalJSON`, k8s.io/apimachinery pkg/apis/meta/v1, and `time.Parse`.
 """
@@ -6,7 +6,7 @@ Follows `ParseQuantity`, k8s.io/apimachinery pkg/api/resource, `Time.UnmarshalJS
 from __future__ import annotations
 
 _SUFFIXES = frozenset(("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "n", "u", "m", "k", "M", "G", "T", "P", "E"))
-#: The blanks that Go trims around a quantity; others (tabs, line breaks, U+2028) are escapes in JSON, which it does not trim.
+#: The blanks that Go trims around a quantity in JSON; others (tabs, line breaks, U+2028) are escaped there, and not trimmed.
 _BLANKS = " \u0085\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
@@ -25,7 +25,7 @@ def is_quantity(text: str) -> bool:
 
 
 def _number(text: str) -> tuple[str, str]:
-    """The leading number of a text, and the rest; the number is empty where there is no digit."""
+    """The leading number of a text, and the rest; the number is empty without a digit."""
     end = 0
     while end < len(text) and text[end] in "0123456789":
         end += 1

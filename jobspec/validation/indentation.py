@@ -1,8 +1,7 @@
-"""Tell lost indentation from any other mistake.
+"""Recognise manifests whose indentation was lost, as happens when they are copied from a page.
 
-A manifest copied from a page often arrives with its nesting flattened: a key without a value, and below, as deep, a key that belongs
-inside. Where YAML can still be read, the walk finds unknown fields; where not, YAML fails somewhere below, far from the cause, and the
-lines themselves show it.
+They have a key without a value, followed by a key of the same depth that belongs inside it. If the YAML can be read, that is an unknown
+field or a wrong type (`lost_parent`); if not, the YAML error is far from the cause, and the lines show it (`lost_indentation`).
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import itertools
 
 from jobspec import shapes
 from jobspec.diagnostics import Diagnostic, Mark
-from jobspec.validation.problem import Problem
+from jobspec.validation.problem import Problem, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +24,11 @@ _HINT = "indent it, and what follows it, below that key; the indentation of the 
 
 
 def lost_parent(found: Sequence[Problem], data: Any, root: Shape) -> Problem | None:
-    """The first of the walk's problems that lost indentation explains, told as that; None where it explains none."""
+    """The first problem that lost indentation explains, as `wrong-indentation`; None if it explains none."""
     empty: dict[int, list[str]] = {}  # the keys without a value, by the mapping around them
     for problem in found:
         if problem.rule in ("unknown-field", "wrong-type") and problem.path and isinstance(problem.path[-1], str):
-            name, around = str(problem.path[-1]), _value_at(data, problem.path[:-1])
+            name, around = str(problem.path[-1]), value_at(data, problem.path[:-1])
             if id(around) not in empty:
                 empty[id(around)] = [key for key, value in around.items() if value is None]
             parent = empty[id(around)] and _parent_above(name, around, empty[id(around)], root.at(problem.path[:-1]), problem.rule)
@@ -38,14 +37,8 @@ def lost_parent(found: Sequence[Problem], data: Any, root: Shape) -> Problem | N
     return None
 
 
-def _value_at(data: Any, path: Sequence[str | int]) -> Any:
-    for step in path:
-        data = data[step if isinstance(step, int) else str(step)]
-    return data
-
-
 def _parent_above(name: str, data: dict[str, Any], empty: list[str], shape: Shape | None, rule: str) -> str:
-    """The last empty key above *name* of which *name* is a field, so that it should stand inside; empty where there is none."""
+    """The last empty key before *name* that has a field *name* in the schema; empty if there is none."""
     if shape is None or (rule == "wrong-type") != (shape.fields is None):
         return ""
     children = {key: shape.values if shape.fields is None else shape.fields.get(key) for key in empty}
@@ -59,7 +52,7 @@ def _message(name: str, parent: str) -> str:
 
 
 class _Line:
-    """A line that holds a key: how deep it stands, the key, and whether a value follows."""
+    """A line of YAML: its indentation, its key and the value after the key."""
 
     def __init__(self, number: int, text: str) -> None:
         self.number = number
@@ -73,7 +66,7 @@ class _Line:
 
 
 def lost_indentation(text: str, problem: Diagnostic, target: Target) -> Diagnostic | None:
-    """The first key that stands beside its parent in the document that a *problem* was found in, None where nothing was flattened."""
+    """The first key beside its parent, in the document of a YAML *problem*; None if the indentation was not lost."""
     lines = [line for line in _lines_around(text, problem.mark.line) if line.text and not line.text.startswith("#")]
     top = {line.key: line.value for line in reversed(lines) if line.indent == 0}
     shape = shapes.load(top.get("apiVersion", ""), top.get("kind", ""), target)
@@ -81,7 +74,7 @@ def lost_indentation(text: str, problem: Diagnostic, target: Target) -> Diagnost
 
 
 def _lines_around(text: str, number: int) -> list[_Line]:
-    """The lines of the document that line *number* belongs to."""
+    """The lines of the document that contains line *number*."""
     lines = text.split("\n")
     starts = [at for at, line in enumerate(lines) if line.startswith("---")]
     start = max((at for at in starts if at < number), default=-1) + 1

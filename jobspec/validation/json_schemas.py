@@ -1,7 +1,7 @@
-"""JSON Schemas in kubeconform's layout, for kinds that jobspec has no schema of (`--schema-location`).
+"""Check documents against JSON Schemas in kubeconform's layout (`--schema-location`), for kinds without a schema of ours.
 
-A JSON Schema knows no defaults, no list keys and no rules in CEL, so what it lets pass counts as `partly`. Fields that are null are
-dropped before it is asked, as a server would.
+A JSON Schema has no list-map keys and no CEL rules, and its defaults are not filled in, so a document without problems is checked only
+`partly`. Null fields are dropped first, as by a server.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jobspec.kinds import Kind
 
 _LAYOUT = "/{{ .NormalizedKubernetesVersion }}-standalone{{ .StrictSuffix }}/{{ .ResourceKind }}{{ .KindSuffix }}.json"
-#: The rule that a failed keyword of JSON Schema stands for; all others are combinations.
+#: Our rule for each keyword of JSON Schema; for all others it is `wrong-combination`.
 _RULES = {
     "type": "wrong-type",
     "required": "missing-field",
@@ -45,7 +45,7 @@ _RULES = {
 
 
 def templates(locations: Sequence[str]) -> list[str]:
-    """The paths that locations stand for. Raises JobspecError for one that is not on this machine."""
+    """Locations as templates of paths. Raises JobspecError for a URL of another machine."""
     return [_template(location) for location in locations]
 
 
@@ -58,12 +58,12 @@ def _template(location: str) -> str:
 
 
 def find(document: Document, paths: Sequence[str]) -> str:
-    """The file of a document's JSON Schema, empty where there is none."""
+    """The file of a document's JSON Schema; empty without one."""
     return next((path for path in (_filled(each, document) for each in paths) if os.path.isfile(path)), "")
 
 
 def _filled(template: str, document: Document) -> str:
-    """The path for a document's kind; of Go's templates, only its names are known."""
+    """The path for a document's kind; of the syntax of Go templates, only `{{ .Name }}` is supported."""
     import re
 
     group, _, version = document.api_version.rpartition("/")
@@ -80,14 +80,14 @@ def _filled(template: str, document: Document) -> str:
 
 
 def _metadata_problems(meta: dict[str, Any], kind: Kind | None) -> Iterator[Problem]:
-    """What every server checks about metadata; a *kind* that jobspec does not know is a custom resource."""
+    """The problems of metadata; an object without a *kind* that jobspec knows is a custom resource."""
     if kind is None:
         return metadata.metadata_problems(meta, names="subdomain", builtin=False)
     return metadata.metadata_problems(meta, names=kind.names, builtin=kind.is_builtin, namespaced=kind.namespaced)
 
 
 class JSONSchema:
-    """The JSON Schema in a file, read and checked once; where the library cannot work with it, a JobspecError names the file."""
+    """The JSON Schema in a file, read and checked once. Raises JobspecError, with the file, if the library cannot use it."""
 
     def __init__(self, file: str) -> None:
         from jsonschema.exceptions import SchemaError
@@ -125,7 +125,7 @@ class JSONSchema:
             yield from _metadata_problems(meta or {}, kinds.find(document.api_version, document.kind))
 
     def _errors(self, data: Any) -> list[ValidationError]:
-        """What the library says of an object."""
+        """The errors that the library finds in an object."""
         from referencing.exceptions import Unresolvable
 
         try:
@@ -148,13 +148,13 @@ def _retrieve(uri: str) -> Resource[Any]:
 
 
 def _reference(error: Unresolvable) -> str:
-    """What led nowhere, as it is written; of what is sought inside of a file, the library gives the part behind `#`."""
+    """An unresolvable reference as it is written; for one inside the same file, the library has only the part after `#`."""
     anchor = getattr(error, "anchor", "")
     return f"#{anchor or error.ref}" if anchor or error.ref.startswith("/") else error.ref
 
 
 def _why(error: BaseException) -> str:
-    """Why a reference leads nowhere: the library wraps what happened."""
+    """Why a reference is unresolvable: the library wraps the cause."""
     inner = error.__cause__ or error.__context__
     if isinstance(inner, JobspecError):
         return str(inner)
@@ -162,7 +162,7 @@ def _why(error: BaseException) -> str:
 
 
 def _unknown(error: ValidationError) -> list[str]:
-    """The fields that `additionalProperties` speaks against; none where patterns decide about them, too."""
+    """The fields that `additionalProperties: false` refuses; none if there is `patternProperties`."""
     schema = error.schema
     if not isinstance(error.instance, dict) or not isinstance(schema, dict) or "patternProperties" in schema:
         return []
@@ -186,5 +186,5 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _path(steps: Iterable[str | int]) -> Path:
-    """The steps of an error; what is no word of fields is a map's key."""
+    """The path of an error; a step that is no identifier is the key of a map."""
     return tuple(step if isinstance(step, int) or str(step).isidentifier() else Key(step) for step in steps)

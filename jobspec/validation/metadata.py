@@ -1,6 +1,6 @@
-"""What every API server checks about an object's own metadata, whatever its kind.
+"""Check an object's metadata: names, labels, annotations, finalizers and owners.
 
-Follows `ValidateObjectMeta`, k8s.io/apimachinery pkg/api/validation, 1.36, and the functions for names that its callers hand it.
+Follows `ValidateObjectMeta`, k8s.io/apimachinery pkg/api/validation, 0.36, with the functions for names that kinds pass to it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,12 @@ _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _WORD = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _MAX_ANNOTATIONS = 256 * 1024
 _FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
-MAX_PREFIX = 58  # of `generateName`; the server cuts it and adds five characters
+MAX_PREFIX = 58  # of `generateName`: the server cuts it and adds five characters
 _METADATA: Path = ("metadata",)
 
 
 def metadata_problems(metadata: dict[str, Any], *, names: str, builtin: bool, namespaced: bool = True) -> Iterator[Problem]:
-    """What is wrong with names, labels, annotations, finalizers and owners; values of a wrong type are skipped.
-
-    *names* is the rule for names of the kind, as in `jobspec.kinds`.
-    """
+    """The problems of an object's metadata; values of a wrong type are skipped. *names* is the kind's rule for names in `jobspec.kinds`."""
     if names == "-":
         return
     yield from _names(metadata, names)
@@ -41,7 +38,7 @@ def metadata_problems(metadata: dict[str, Any], *, names: str, builtin: bool, na
 
 
 def _names(metadata: dict[str, Any], rule: str) -> Iterator[Problem]:
-    """What is wrong with a name, and with the prefix that the server makes one of where there is none."""
+    """The problems of `name` and `generateName`; without a name, also those of the name that the server generates."""
     name, prefix = metadata.get("name"), metadata.get("generateName")
     if name in (None, "") and prefix in (None, "") and rule != "optional-subdomain":
         yield Problem("missing-name", _METADATA, "the object has neither `metadata.name` nor `metadata.generateName`", at_key=True)
@@ -49,18 +46,18 @@ def _names(metadata: dict[str, Any], rule: str) -> Iterator[Problem]:
     if isinstance(name, str) and name and (why := bad_name(name)):
         yield Problem("invalid-name", (*_METADATA, "name"), f"`{name}` is no name for an object: {why}", _name_hint(name, bad_name))
     if isinstance(prefix, str) and prefix:
-        is_made = not name and rule != "address"
-        if why := bad_prefix(prefix) or (bad_name(made_name(prefix)) if is_made else ""):
+        is_generated = not name and rule != "address"
+        if why := bad_prefix(prefix) or (bad_name(generated_name(prefix)) if is_generated else ""):
             yield Problem("invalid-name", (*_METADATA, "generateName"), f"`{prefix}` cannot begin a name: {why}")
 
 
-def made_name(prefix: str) -> str:
-    """A name as the server makes one of `generateName`."""
+def generated_name(prefix: str) -> str:
+    """A name as the server generates it from `generateName`."""
     return prefix[:MAX_PREFIX] + "xxxxx"
 
 
 def masked(prefix: str) -> str:
-    """A prefix may end with a dash, which the server masks, with the byte before it, before it looks."""
+    """A prefix as the server validates it (`maskTrailingDash`): `a` in place of its last two bytes if it ends with a dash."""
     return prefix.encode()[:-2].decode(errors="replace") + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
@@ -127,14 +124,14 @@ def _owner_kind(api_version: Any, kind: Any, path: Path) -> Iterator[Problem]:
 
 
 def bad_path_segment(name: str) -> str:
-    """Why *name* cannot be a segment of a URL's path, empty where it can."""
+    """Why *name* cannot be a segment of a URL's path; empty if it can."""
     if name in (".", "..") or "/" in name or "%" in name:
         return "it cannot be `.` or `..`, and cannot hold `/` or `%`"
     return ""
 
 
 def bad_subdomain(name: str) -> str:
-    """Why *name* is not a DNS subdomain (RFC 1123), empty where it is one."""
+    """Why *name* is not a DNS subdomain (RFC 1123); empty if it is one."""
     if len(name) > 253:
         return f"it has {len(name)} characters, more than 253"
     for part in name.split("."):
@@ -144,7 +141,7 @@ def bad_subdomain(name: str) -> str:
 
 
 def bad_label_name(name: str) -> str:
-    """Why *name* is not a DNS label (RFC 1123), empty where it is one."""
+    """Why *name* is not a DNS label (RFC 1123); empty if it is one."""
     if len(name) > 63:
         return f"it has {len(name)} characters, more than 63"
     if not name or not _LOWER.issuperset(name.replace("-", "")) or name[0] == "-" or name[-1] == "-":
@@ -153,12 +150,12 @@ def bad_label_name(name: str) -> str:
 
 
 def bad_dns1035_label(name: str) -> str:
-    """Why *name* is not a DNS label as RFC 1035 has it, empty where it is one."""
+    """Why *name* is not a DNS label (RFC 1035); empty if it is one."""
     return bad_label_name(name) or ("it has to begin with a letter" if name[0] in "0123456789" else "")
 
 
 def bad_qualified_name(name: str) -> str:
-    """Why *name* is not a qualified name (`example.com/name`), empty where it is one."""
+    """Why *name* is not a qualified name (`example.com/name`); empty if it is one."""
     prefix, slash, rest = name.rpartition("/")
     if slash and (not prefix or "/" in prefix or bad_subdomain(prefix)):
         return "the part before `/` has to be a DNS subdomain"
@@ -168,7 +165,7 @@ def bad_qualified_name(name: str) -> str:
 
 
 def bad_label_value(value: str) -> str:
-    """Why *value* cannot be the value of a label, empty where it can."""
+    """Why *value* cannot be the value of a label; empty if it can."""
     return _bad_word(value) if value else ""
 
 
@@ -207,7 +204,7 @@ def _bad_segment_prefix(prefix: str) -> str:
     return "it cannot hold `/` or `%`" if "/" in prefix or "%" in prefix else ""
 
 
-#: By the rule for names in `jobspec.kinds`: why a text cannot be `generateName`, and why it cannot be a name.
+#: For each rule for names in `jobspec.kinds`, two functions: why a text cannot be `generateName`, and why it cannot be a name.
 _NAME_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
     "subdomain": (_bad_subdomain_prefix, bad_subdomain),
     "made-subdomain": (_bad_segment_prefix, bad_subdomain),

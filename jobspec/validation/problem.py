@@ -1,14 +1,16 @@
-"""A problem: what the validator finds wrong with an object, before it becomes a diagnostic with a line."""
+"""A problem: what is wrong at a path of an object. `verdict` turns problems into diagnostics, which have lines."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from jobspec.diagnostics import Path
 
 
 class Problem:
-    """What is wrong at a path: about its key (a field that should not be there) or about its value."""
+    """What is wrong at a path: with its value, or with its key (*at_key*), as of an unknown field."""
 
     __slots__ = ("at_key", "belongs", "hint", "meant", "message", "path", "rule")
 
@@ -19,16 +21,23 @@ class Problem:
         self.path = path
         self.message = message
         self.hint = hint
-        """What to do about it, for people alone: no code reads it."""
+        """What to do about it, for people; code does not use it."""
         self.at_key = at_key
         self.meant = meant
-        """Of an unknown field: the field that it is a misspelling of."""
+        """Of an unknown field: the known field that it seems to misspell."""
         self.belongs = belongs
-        """Of an unknown field: the field beside it, such as `spec` or `spec.resources`, inside which it would be known."""
+        """Of an unknown field: the path, from the same object, of the field that it belongs in, such as `spec.resources`."""
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """The value at a path that exists."""
+    for step in path:
+        data = data[step]
+    return data
 
 
 def name_of(path: Path) -> str:
-    """What a sentence calls the value at *path*: its field, `containers[0]`, or the object as a whole."""
+    """The name of the value at *path* in a message: `image`, `containers[0]`, or `the manifest` for the empty path."""
     if not path:
         return "the manifest"
     if isinstance(path[-1], int):

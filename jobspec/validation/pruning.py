@@ -1,4 +1,4 @@
-"""The unknown fields in a value that the server drops, such as a custom resource's `status`: they are refused all the same.
+"""Find the unknown fields in a value that the server drops, such as `status`: strict field validation refuses them first.
 
 Follows `pruning.PruneWithOptions`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/pruning, 0.36.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
-    """What stands in a custom resource's `status` is dropped, whatever it is, but only after unknown fields were refused."""
+    """The unknown fields in a value and in all values inside it; types are not checked. A *shape* of None has no known field."""
     if isinstance(value, dict) and not (shape and shape.type == "any" and shape.fields is None and shape.values is None):
         fields = shape.fields if shape and shape.fields is not None else {}
         for name, inner in value.items():

@@ -1,4 +1,4 @@
-"""What an update may leave wrong: values that it does not touch.
+"""Leave out the problems of an update that the server ratchets: those of values that did not change.
 
 Follows `ratchetingValueValidator`, k8s.io/apiextensions-apiserver pkg/apiserver/validation, 0.36.
 """
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from jobspec.validation.correlation import Correlated
     from jobspec.validation.problem import Problem
 
-_TWICE = "duplicate-item"
+_DUPLICATE = "duplicate-item"
 
 
-def without_untouched(found: list[Problem], before: Correlated, stored: dict[str, Any]) -> list[Problem]:
-    """The problems of an update without those of values that are as the *stored* object has them.
+def without_unchanged(found: list[Problem], before: Correlated, stored: dict[str, Any]) -> list[Problem]:
+    """The problems of an update, without those of values that are equal in the *stored* object.
 
-    What stands twice in a list may do so where anything did before. Unknown fields are never stored.
+    Unknown fields are always problems. Duplicate items are none if any list of the stored object has some.
     """
     if not found:
         return found
-    repeats = any(problem.rule == _TWICE for problem in schema_problems(stored, before.shape))
+    has_duplicates = any(problem.rule == _DUPLICATE for problem in schema_problems(stored, before.shape))
     return [
         problem
         for problem in found
-        if problem.rule == "unknown-field" or not (repeats if problem.rule == _TWICE else _is_untouched(problem, before))
+        if problem.rule == "unknown-field" or not (has_duplicates if problem.rule == _DUPLICATE else _is_unchanged(problem, before))
     ]
 
 
-def _is_untouched(problem: Problem, before: Correlated) -> bool:
-    """Whether a wrong value, or one around it, is what the stored object has in the same place, and no rule fails on it."""
+def _is_unchanged(problem: Problem, before: Correlated) -> bool:
+    """Whether a wrong value, or one around it, is equal to its counterpart in the stored object, and no rule fails on it."""
     at = before
     for step in problem.path:
         inside = at.inside(step)

@@ -1,6 +1,6 @@
-"""Regular expressions as RE2 reads them, which is what Go's `regexp` package is: match, find all, check the syntax.
+"""Regular expressions of RE2, whose syntax Go's `regexp` package has: match, find all, check the syntax.
 
-RE2 comes with the CEL library, which is loaded when the first pattern is used.
+RE2 is part of the CEL library, which is loaded when the first pattern is used.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def find_all(pattern: str, text: str, most: int = -1) -> list[str]:
 
 
 def complaint(pattern: str) -> str:
-    """Why Go does not compile the pattern, empty where it does."""
+    """Why Go does not compile the pattern; empty if it does."""
     if "\\C" in _tokens(pattern):
         return "invalid escape sequence: \\C"
     try:

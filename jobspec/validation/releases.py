@@ -1,11 +1,11 @@
-"""What other releases say to a field that the target's does not have, or to a value that it does not take."""
+"""Add to problems which other releases have the unknown field, or accept the wrong value."""
 
 from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.targets import KINDS, RELEASES
 from jobspec.validation import structural
-from jobspec.validation.problem import Problem
+from jobspec.validation.problem import Problem, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _ABOUT_VALUES = ("wrong-type", "unsupported-choice", "wrong-size", "out-of-range
 
 
 def with_releases(problems: list[Problem], data: Any, kind: tuple[str, str], target: Target) -> list[Problem]:
-    """The problems, those that another release of the kind's operator would not have with that in their words."""
+    """The problems; those that another release of the kind's operator does not have say so."""
     component = KINDS[kind]
     others = [release for release in RELEASES[component] if release != target[component]]
     return [_with_releases(problem, data, kind, others, target) for problem in problems] if others else problems
@@ -32,11 +32,11 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
     known = {release: shape for release in others if (shape := _shape(problem.path, kind, {**target, component: release}))}
     if problem.rule == "unknown-field":
         return _other_field(problem, known, kind, target) if known else problem
-    value = _value_at(data, problem.path)
-    taking = [release for release, shape in known.items() if not structural.schema_problems_at(value, shape, problem.path)]
-    if not taking or problem.hint:
+    value = value_at(data, problem.path)
+    accepting = [release for release, shape in known.items() if not structural.schema_problems_at(value, shape, problem.path)]
+    if not accepting or problem.hint:
         return problem
-    hint = f"{component} {_spell(taking, others)} {'takes' if len(taking) == 1 else 'take'} it; the target is {target[component]}"
+    hint = f"{component} {_range(accepting, others)} {'takes' if len(accepting) == 1 else 'take'} it; the target is {target[component]}"
     return Problem(problem.rule, problem.path, problem.message, hint, at_key=problem.at_key)
 
 
@@ -63,14 +63,8 @@ def _shape(path: Path, kind: tuple[str, str], target: Target) -> Shape | None:
     return root.at(path) if root else None
 
 
-def _value_at(data: Any, path: Path) -> Any:
-    for step in path:
-        data = data[step if isinstance(step, int) else str(step)]
-    return data
-
-
-def _spell(releases: list[str], all_others: list[str]) -> str:
-    """Releases as people name a range: `2.0.0 to 2.1.0`, or one by one where others lie between."""
+def _range(releases: list[str], all_others: list[str]) -> str:
+    """Releases in words: `2.0.0 to 2.1.0`, or one by one if the range has others."""
     first, last = all_others.index(releases[0]), all_others.index(releases[-1])
     if len(releases) == 1:
         return releases[0]

@@ -1,8 +1,8 @@
-"""The CEL rules of a kind, where an API server evaluates them: on values as it holds them, and as far as they are sound.
+"""Evaluate the CEL rules of a kind.
 
-Follows `Validator.Validate`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel, 0.36. The server looks at no rule before the
-whole object is sound; here, a rule waits for its own value alone. A rule that is one of our own kinds' runs as a Python function, any
-other by the CEL library.
+Follows `Validator.Validate`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel, 0.36. The server evaluates rules only if the whole
+object has no other problem; here, only the value of the rule must have none. Rules of our own kinds are evaluated by Python functions,
+all others by the CEL library.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ _UNFIT = float("nan")
 def broken_rules(
     whole: Any, shape: Shape, found: Sequence[Problem] = (), before: Correlated | None = None, *, unnamed: bool = False
 ) -> Iterator[Problem]:
-    """The rules that a value, completed by its defaults, breaks; *found* is what else is wrong, *before* what an update changes.
+    """The rules that a value with its defaults breaks, and those that cannot be evaluated here (`rule-not-evaluated`).
 
-    What an update does not touch may break its rules, but for those that compare both states. A rule that cannot be run is among them
-    as `rule-not-evaluated`. At the rules on an *unnamed* object as a whole, a server does not look.
+    A rule is skipped if its value has one of the problems *found* before. On an update, *before* correlates the value with the stored
+    one: values that did not change may break rules that are not transition rules. The rules of the root are skipped for an *unnamed*
+    object, as the server does.
     """
     yield from _visit(whole, shape, (), found, before, None, unnamed=unnamed)
 
@@ -48,7 +49,7 @@ def _visit(
     *,
     unnamed: bool = False,
 ) -> Iterator[Problem]:
-    """The rules on a value and on what is inside; *around* is the nearest value around it that has a counterpart."""
+    """The broken rules of a value and of all values inside it; *around* is the nearest value around it with a counterpart."""
     if value is None or not (shape.ruled_on_create or (before and shape.ruled_on_update)):
         return
     old = before.old if before else None
@@ -77,7 +78,7 @@ def _judge(
 
 
 def _broken(known: CelRule, rule: Rule, value: Any, shape: Shape, path: Path, touched: Correlated | None) -> Iterator[Problem]:
-    seen = _as_functions_see_it(value, shape)
+    seen = _for_functions(value, shape)
     hint = objection(known, seen)
     if hint is not None and not (touched and touched.is_same() and not fails(known, seen)):
         place = (*path, *_reported_at(known.about, value), *_field_path(rule))
@@ -85,7 +86,7 @@ def _broken(known: CelRule, rule: Rule, value: Any, shape: Shape, path: Path, to
 
 
 def _reported_at(about: Path, value: Any) -> Path:
-    """Where to point for a rule: at what it is about; for a name that the server would make, at its prefix."""
+    """The path that a rule is about, from its value; `generateName` instead of a generated name."""
     metadata = value.get("metadata") if about == ("metadata", "name") else None
     if isinstance(metadata, dict) and metadata.get("generateName"):
         return ("metadata", "generateName")
@@ -93,7 +94,7 @@ def _reported_at(about: Path, value: Any) -> Path:
 
 
 def _changed(known: CelRule, rule: Rule, value: Any, old: Any, shape: Shape, path: Path) -> Iterator[Problem]:
-    if objection(known, _as_functions_see_it(value, shape), _as_functions_see_it(aligned(old, value, shape), shape)) is not None:
+    if objection(known, _for_functions(value, shape), _for_functions(aligned(old, value, shape), shape)) is not None:
         was = "" if isinstance(old, dict | list) else f", and was {describe(old)}"
         place = (*path, *_field_path(rule))
         message = f"{name_of(place)} cannot change once the object exists{was}: {rule_message(rule)}"
@@ -101,7 +102,7 @@ def _changed(known: CelRule, rule: Rule, value: Any, old: Any, shape: Shape, pat
 
 
 def _field_path(rule: Rule) -> Path:
-    """The steps of a rule's `fieldPath`."""
+    """The path in a rule's `fieldPath`, empty without one."""
     if not rule.get("fieldPath"):
         return ()
     from jobspec.validation.cel.paths import steps_of
@@ -109,22 +110,22 @@ def _field_path(rule: Rule) -> Path:
     return steps_of(rule["fieldPath"])
 
 
-def _as_functions_see_it(value: Any, shape: Shape) -> Any:
-    """A value such that functions of Python compare it as CEL does: without nulls, times as moments, of a wrong type equal to nothing."""
+def _for_functions(value: Any, shape: Shape) -> Any:
+    """A value for the Python functions of rules: no nulls; times as timestamps; values of wrong types as NaN, which equals nothing."""
     if (shape.type == "int-or-string" and type(value) not in (int, str)) or (
         isinstance(value, list) and shape.type not in ("array", "any")
     ):
         return _UNFIT
     if isinstance(value, dict):
         inside = {name: (inner, child_of(shape, name)) for name, inner in value.items() if inner is not None}
-        return {name: _as_functions_see_it(inner, child) if child else inner for name, (inner, child) in inside.items()}
+        return {name: _for_functions(inner, child) if child else inner for name, (inner, child) in inside.items()}
     if isinstance(value, list) and shape.items is not None:
-        return [_as_functions_see_it(item, shape.items) for item in value]
-    return _moment(value) if shape.format == "date-time" else value
+        return [_for_functions(item, shape.items) for item in value]
+    return _timestamp(value) if shape.format == "date-time" else value
 
 
-def _moment(time: Any) -> Any:
-    """An RFC 3339 time as a moment, whatever its zone; anything else as it is."""
+def _timestamp(time: Any) -> Any:
+    """An RFC 3339 time as a timestamp; any other value unchanged."""
     from datetime import datetime
 
     try:

@@ -1,4 +1,4 @@
-"""What the scale subresource reads from an object: numbers of replicas, and a selector's text.
+"""Check what the scale subresource reads from an object: numbers of replicas and the text of a selector.
 
 Follows `customResourceValidator.validateScaleSpec` and `validateScaleStatus`, k8s.io/apiextensions-apiserver
 pkg/registry/customresource, 0.36.
@@ -22,7 +22,7 @@ _ABSENT = object()
 
 
 def scale_problems(data: dict[str, Any], shape: Shape) -> Iterator[Problem]:
-    """What keeps the scale subresource of a kind from reading an object."""
+    """The problems of the values at the paths of the scale subresource, unless they are absent."""
     for keyword, steps in shape.scale.items():
         value, path = _follow(data, shape, steps)
         is_number = keyword != "labelSelectorPath"
@@ -40,7 +40,7 @@ def scale_problems(data: dict[str, Any], shape: Shape) -> Iterator[Problem]:
 
 
 def _follow(data: Any, root: Shape, steps: Sequence[str]) -> tuple[Any, Path]:
-    """The value at *steps*, or the first on the way that is no mapping, and its path; `_ABSENT` where there is none."""
+    """The value at *steps*, or the first value on the way that is no mapping, and its path; `_ABSENT` without a value."""
     value, path = data, list[str]()
     shape: Shape | None = root
     for step in steps:

@@ -1,4 +1,4 @@
-"""Where an unknown field belongs instead."""
+"""Find the field that an unknown one was meant for, or the place where it belongs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RESOURCES = ("cpu", "memory", "storage")
 
 @lru_cache(maxsize=1000)  # one mistake is often in many files
 def where_instead(name: str, shape: Shape) -> tuple[str, str, str]:
-    """For an unknown field: a hint, the field that it is a misspelling of, and the field beside it inside which it would be known."""
+    """For an unknown field: a hint, the field that it misspells, and the path of the field that it belongs in; empty if not known."""
     assert shape.fields is not None
     exact = [each for each in shape.fields if each.lower() == name.lower()]
     if exact:
@@ -30,7 +30,7 @@ def where_instead(name: str, shape: Shape) -> tuple[str, str, str]:
 
 
 def _inside(name: str, shape: Shape, path: str, depth: int) -> tuple[str, str]:
-    """Where below a shape a field of this name is, or a resource such as `nvidia.com/gpu` has its place, and the hint that says so."""
+    """The path below a shape that has a field *name*, or resource quantities if that is a resource, and the hint; empty if none has."""
     places = [(f"{path}{child}", inner) for child, inner in (shape.fields or {}).items() if not inner.meta]
     for place, inner in places:
         nested = inner.items or inner.values or inner

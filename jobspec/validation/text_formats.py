@@ -1,4 +1,4 @@
-"""The string formats that an API server checks in custom resources.
+"""Check the string formats of custom resources.
 
 Follows k8s.io/kube-openapi pkg/validation/strfmt (default.go, date.go, time.go, duration.go) with its copy of govalidator, and Go's
 `mail.ParseAddress`, `url.ParseRequestURI` and `net.ParseMAC`, 1.36. Dashes in the name of a format are ignored; unknown formats are not
@@ -252,7 +252,7 @@ CHECKS: dict[str, Callable[[str], bool]] = {
     "uuid5": _whole(_UUID % ("5", "[89ab][0-9a-f]{3}"), any_case=True),
 }
 
-#: What a message says that a value of the format is.
+#: A format in words, for messages.
 EXAMPLES = {
     "byte": "text in base64",
     "cidr": "a network such as `10.0.0.0/8`",

@@ -1,4 +1,4 @@
-"""What an API server says to the metadata of an update, besides what it says to that of any object.
+"""Check which metadata an update changes.
 
 Follows `ValidateObjectMetaAccessorUpdate`, k8s.io/apimachinery pkg/api/validation, 0.36.
 """
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
 
 _META: Path = ("metadata",)
-_IDENTITY = ("uid", "resourceVersion")  # what a client says to mean this very object and state
+_IDENTITY = ("uid", "resourceVersion")  # if set, the update is for this object or version only
 _FIXED = ("deletionTimestamp", "deletionGracePeriodSeconds")
 
 
 def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Iterator[Problem]:
-    """What stands against the metadata of an update; what it leaves out, the server keeps.
+    """The problems of changes from the *old* metadata to the *new*; absent fields keep their values.
 
-    Of a prefix for names, no more is asked than what a URL can hold, but for a *builtin* kind, of which it is looked at in any case.
+    `generateName` of a custom resource can be anything that fits into a URL; `metadata_problems` checks that of *builtin* kinds.
     """
     if not isinstance(new, dict) or not isinstance(old, dict):
         return

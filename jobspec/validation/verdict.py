@@ -1,4 +1,4 @@
-"""The verdict on a document: what a strict server-side dry-run of it would answer."""
+"""The verdict on a document: what the API server answers to a server-side dry run with strict field validation."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MAX_INT32 = (1 << 31) - 1
 
 
 class Verdict:
-    """Whether the server would take a document, and the diagnostics about it.
+    """Whether the server accepts a document, and the diagnostics.
 
-    `partly`: nothing was found, and only a part of what the server checks was looked at (built-in kinds, JSON Schemas). `unknown`:
-    the document is no manifest, or nothing is known of its kind; the one diagnostic says which.
+    `partly`: there is no problem, but only some of the server's checks were made (built-in kinds, JSON Schemas). `unknown`: the document
+    is no manifest or of an unknown kind, as its one diagnostic says.
     """
 
     __slots__ = ("diagnostics", "near_miss", "status")
@@ -38,15 +38,15 @@ class Verdict:
         self.status = status
         self.diagnostics = diagnostics
         self.near_miss = near_miss
-        """Of an unknown kind: it is a wrong spelling of one of our own kinds."""
+        """Whether an unknown kind is a misspelling of one of our own kinds."""
 
     def refused(self) -> Verdict:
-        """The same diagnostics about a document that is invalid whatever they say, since it could not be decoded without an error."""
+        """The same diagnostics with the status `invalid`, for a document whose YAML has an error."""
         return Verdict("invalid", self.diagnostics, near_miss=self.near_miss)
 
 
 def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | None = None, old: Document | None = None) -> Verdict:
-    """The verdict on a document; with *old*, as an update of that; *custom_kinds* come before our own and the built-in ones."""
+    """The verdict on a document, as an update of *old* if that is there; *custom_kinds* come before our own and built-in kinds."""
     custom = custom_kinds.find(document, target, lambda crd: verdict(crd, target).diagnostics) if custom_kinds else None
     if custom is not None:
         return _by_custom_kind(document, custom, old)
@@ -61,7 +61,10 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
 
 
 def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) -> Verdict:
-    """The verdict that problems make, each in its place; a rule that nobody could evaluate is a warning."""
+    """The verdict with a diagnostic for each problem: a warning if a rule was not evaluated, an error otherwise.
+
+    The status is *otherwise* if no diagnostic is an error.
+    """
     diagnostics = [
         document.problem(
             problem.rule,
@@ -86,7 +89,7 @@ def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[D
 
 
 def _of_custom_resource(document: Document, shape: Shape, stored: Any, *, namespaced: bool, target: Target | None = None) -> list[Problem]:
-    """The problems of a custom resource, as an update where it is *stored* already; *target* is given for our own kinds."""
+    """The problems of a custom resource, as an update of *stored* unless that is None; *target* is None for kinds of other people."""
     data = document.data
     found = schema_problems(data, shape)
     if found and (lost := _lost_indentation(found, data, shape)):
@@ -95,29 +98,29 @@ def _of_custom_resource(document: Document, shape: Shape, stored: Any, *, namesp
         from jobspec.validation.releases import with_releases
 
         found = with_releases(found, data, (document.api_version, document.kind), target)
-    further = shape.ruled_on_create or shape.combined or shape.embeds or not _scales(data, shape) or _is_name_judged(shape)
-    if stored is None and not further:
+    needs_more = shape.ruled_on_create or shape.combined or shape.embeds or not _has_plain_scale(data, shape) or _limits_names(shape)
+    if stored is None and not needs_more:
         return [*found, *_of_metadata(document, names="subdomain", namespaced=namespaced)]
-    from jobspec.validation.custom_resources import problems_behind_the_walk
+    from jobspec.validation.custom_resources import custom_resource_problems
 
-    return problems_behind_the_walk(data, shape, found, stored, namespaced=namespaced)
+    return custom_resource_problems(data, shape, found, stored, namespaced=namespaced)
 
 
-def _is_name_judged(shape: Shape) -> bool:
-    """Whether the kind's own schema has limits for names, which those that the server makes have to keep, too."""
+def _limits_names(shape: Shape) -> bool:
+    """Whether the kind's schema has limits for `metadata.name`, which apply to generated names, too."""
     name = shape.at(("metadata", "name"))
     return name is not None and name.plain is None
 
 
-def _scales(data: Any, shape: Shape) -> bool:
-    """Whether nothing can be wrong about what the scale subresource reads: no more than a number of replicas, which is one, or absent."""
+def _has_plain_scale(data: Any, shape: Shape) -> bool:
+    """Whether the scale subresource reads nothing, or only a number of replicas that is valid or absent."""
     for step in shape.scale.get("specReplicasPath", ()):
         data = data.get(step, 0) if isinstance(data, dict) else 0
     return not shape.scale or (len(shape.scale) == 1 and type(data) is int and 0 <= data <= _MAX_INT32)
 
 
 def _of_builtin_kind(document: Document, kind: Kind, shape: Shape | None, stored: Any, target: Target) -> list[Problem]:
-    """The problems of a built-in kind: of its structure and metadata, and where there is a model of the server's code, by that."""
+    """The problems of a built-in kind: of structure and metadata, and by the server's Go code where we follow that."""
     data = document.data
     root = shape or _any_kind(target)
     found = schema_problems(data, root, typed=True)
@@ -142,13 +145,13 @@ def _of_claim(data: Any, found: list[Problem], stored: Any) -> list[Problem]:
     if stored is not None:
         from jobspec.validation.persistentvolumeclaim_update import claim_update_problems
 
-        judged = {problem.path for problem in found}
-        found = [*found, *(problem for problem in claim_update_problems(data, stored) if problem.path not in judged)]
+        reported = {problem.path for problem in found}
+        found = [*found, *(problem for problem in claim_update_problems(data, stored) if problem.path not in reported)]
     return claim_problems(data, found, is_new=stored is None)
 
 
 def _of_metadata(document: Document, *, names: str, namespaced: bool, builtin: bool = False) -> Iterable[Problem]:
-    """The problems of an object's metadata; *names* is the rule for names of its kind, as in `jobspec.kinds`."""
+    """The problems of an object's metadata; *names* is the kind's rule for names in `jobspec.kinds`."""
     meta = document.data.get("metadata")
     if meta is not None and not isinstance(meta, dict):
         return ()
@@ -156,7 +159,7 @@ def _of_metadata(document: Document, *, names: str, namespaced: bool, builtin: b
 
 
 def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Problem]:
-    """Where the indentation of an object was lost, that as its only problem."""
+    """Lost indentation as the only problem of an object; none if it was not lost."""
     if not any(problem.rule in ("unknown-field", "wrong-type") for problem in found):
         return []
     from jobspec.validation.indentation import lost_parent
@@ -166,12 +169,12 @@ def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Pro
 
 
 def _any_kind(target: Target) -> Shape:
-    """The shape of an object of which only the metadata is known, which is that of any kind."""
+    """The shape of a kind without a schema: metadata, which all kinds share, and unknown fields."""
     return shapes.link([{"type": "object", "open": True, "keeps_status": True, "fields": {"metadata": 1}}, shapes.load_metadata(target)])
 
 
 def _unknown(document: Document) -> Verdict:
-    """The verdict on a document of no kind that jobspec can judge."""
+    """The verdict on a document of an unknown kind, or without a kind."""
     if not document.api_version or not document.kind:
         return Verdict("unknown", [_not_a_manifest(document)])
     message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
@@ -201,9 +204,9 @@ def _near_key(data: dict[str, object]) -> str:
 
 
 def _near_kind(document: Document) -> str:
-    """The kind of ours that was meant, when its name is right and the version wrong, or the other way round.
+    """The kind of ours that was meant, if the version is wrong or the name misspelt; empty if none was.
 
-    Another group can have a kind of the same name, so that its group has to be ours, or be spelt like ours.
+    The group has to be ours or a misspelling of ours, since other groups can have kinds of the same name.
     """
     from jobspec.validation.wording import closest
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Rule = dict[str, Any]
 
-#: Stands for a value of a wrong type, which a CRD's default or an unchanged value of an update can have: it is equal to nothing, and functions fail on it.
+#: Stands for a value of a wrong type, of a default or unchanged in an update: it is equal to nothing, and functions fail on it.
 _UNFIT = float("nan")
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
