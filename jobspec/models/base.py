@@ -4,8 +4,8 @@ A field is one line: its Python type, the facts about it, a default and a descri
 
     env: Annotated[list[EnvVar] | None, Keyed("name")] = Field(None, description="variables of the container")
 
-Limits are annotated_types' own (`Ge`, `MinLen`, `MaxLen`), which pydantic enforces. A fact that does not hold on every release
-stands inside of `Since` or `Until`; pydantic does not see it there, so that a model takes what any release takes::
+Limits are those of annotated_types (`Ge`, `MinLen`, `MaxLen`), which pydantic enforces. A fact that does not hold in all releases is
+inside `Since` or `Until`, where pydantic does not see it: a model accepts what any release accepts::
 
     command: Annotated[list[str] | None, Since("trainer", "2.2", MaxLen(128))] = Field(None, description="program to start")
 
@@ -23,11 +23,11 @@ T = TypeVar("T")
 
 
 class Model(BaseModel):
-    """A Kubernetes object or a part of one: strict, frozen, unknown fields refused, Kubernetes' names as aliases."""
+    """A Kubernetes object or a part of one: strict and frozen, without unknown fields, with Kubernetes' names as aliases."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
 
-    #: Facts about the object itself, wherever it stands.
+    #: Facts about all objects of the model.
     FACTS: ClassVar[tuple[object, ...]] = ()
 
 
@@ -47,12 +47,12 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Quantities:
-    """Marks the type that is an integer or a quantity's text."""
+    """A quantity: an integer or text."""
 
 
 @dataclass(frozen=True, init=False)
 class Keyed:
-    """A list whose items are told apart by *keys*: the merge key of overlays and the CRD's list-map keys in one."""
+    """A list map with *keys* in the CRD; overlays merge it by the same keys."""
 
     keys: tuple[str, ...]
 
@@ -62,7 +62,7 @@ class Keyed:
 
 @dataclass(frozen=True, init=False)
 class Merge:
-    """A list that overlays merge by *keys* although the CRD does not declare them."""
+    """A list that overlays merge by *keys*, although it is no list map in the CRD."""
 
     keys: tuple[str, ...]
 
@@ -104,36 +104,36 @@ class Rule:
 
 @dataclass(frozen=True)
 class Choices:
-    """The texts that an enumeration takes, where not every release takes all of the annotation's."""
+    """The choices of an enumeration, if some releases do not have all that are in the annotation."""
 
     values: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Type:
-    """The type that a release takes of the wider one in the annotation."""
+    """The type in some releases, if that is narrower than the annotation."""
 
     annotation: Any
 
 
 @dataclass(frozen=True)
 class Nested:
-    """The value is of the model that it stands in; schemas end here, and who walks the value goes on by himself."""
+    """A value of the model that contains it. Schemas do not go on inside it; checks of CRDs do that themselves."""
 
 
 @dataclass(frozen=True)
 class Required:
-    """The field has to be given."""
+    """The field is required."""
 
 
 @dataclass(frozen=True)
 class Defaulted:
-    """The schema says the field's default; elsewhere it is only what pydantic and the operator take it for."""
+    """The CRD has the default of the field; in other releases, only the operator and pydantic assume it."""
 
 
 @dataclass(frozen=True, init=False)
 class Since:
-    """*facts* hold from a *release* of *component* on; without any, the field itself exists from then on."""
+    """*facts* hold from a *release* of *component* on; without facts, the field exists from then on."""
 
     component: str
     release: str
@@ -147,7 +147,7 @@ class Since:
 
 @dataclass(frozen=True, init=False)
 class Until:
-    """*facts* hold before a *release* of *component*; without any, the field itself is gone from then on, and *use* says what to use."""
+    """*facts* hold before a *release* of *component*; without facts, the field was removed then, and *use* replaces it."""
 
     component: str
     release: str
@@ -163,9 +163,9 @@ class Until:
 
 @dataclass(frozen=True)
 class Unset:
-    """What a program in Go writes for a field that a manifest leaves out, where that does not follow from whether it is required.
+    """What Go marshals for an absent field, if it does not follow from `required`.
 
-    `zero` of a struct that is no pointer, `null` of a pointer without `omitempty`, `nothing` of a required field that is a pointer.
+    `zero` for a struct that is no pointer, `null` for a pointer without `omitempty`, `nothing` for a required field that is a pointer.
     """
 
     written: Literal["zero", "null", "nothing"]
@@ -192,14 +192,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Resource:
-    """What the API server has to know about a kind besides its schema."""
+    """A kind as the API server registers it: names, scope, subresources and columns."""
 
     group: str
     version: str
     kind: str
     plural: str
     component: str
-    """Whose releases decide about the schema: an operator, `kubernetes`, or `jobspec` itself."""
+    """The component whose releases have the schema: an operator, `kubernetes`, or `jobspec` itself."""
     scope: Literal["Namespaced", "Cluster"] = "Namespaced"
     status: bool = False
     scale: Scale | None = None
@@ -222,11 +222,11 @@ AtomicList = Annotated[list[T], ListType("atomic")]
 SetList = Annotated[list[T], ListType("set")]
 AtomicDict = Annotated[dict[str, T], MapType("atomic")]
 
-# Kubernetes' types say how a server treats the lists of a pod, and most of its defaults, from 0.31 on.
+# Since 0.31, Kubernetes' Go types declare list types and most defaults of a pod.
 PodList = Annotated[list[T], Since("kubernetes", "0.31", ListType("atomic"))]
 POD_DEFAULT = Since("kubernetes", "0.31", Defaulted())
 
 
 def pod_keys(*keys: str) -> Since:
-    """The keys of a list of a pod, which overlays merge by on every release."""
+    """The list-map keys of a list in a pod; overlays merge by them in all releases."""
     return Since("kubernetes", "0.31", Keyed(*keys))

@@ -1,4 +1,4 @@
-"""CustomResourceDefinition (`apiextensions.k8s.io/v1`): a kind that a cluster gets besides its own."""
+"""CustomResourceDefinition (`apiextensions.k8s.io/v1`): a custom kind of a cluster."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -29,7 +29,7 @@ class ValidationRule(Model):
 
 
 class JSONSchemaProps(Model):
-    """A schema: OpenAPI 3.0's, as far as it is structural, and Kubernetes' extensions."""
+    """A structural schema: keywords of OpenAPI 3.0, and Kubernetes' extensions."""
 
     id: str | None = Field(None, description="not supported")
     schema_: str | None = Field(None, alias="$schema", description="not supported")
@@ -40,7 +40,7 @@ class JSONSchemaProps(Model):
         None, description="form of a text or size of a number, such as `date-time` or `int32`; unknown ones count for nothing"
     )
     title: str | None = Field(None, description="a short name for the value")
-    default: Any = Field(None, description="what stands in for a value that is left out")
+    default: Any = Field(None, description="the value if the field is absent")
     maximum: float | None = Field(None, description="the largest number")
     exclusive_maximum: bool | None = Field(None, description="the number has to be smaller than `maximum`")
     minimum: float | None = Field(None, description="the smallest number")
@@ -58,8 +58,8 @@ class JSONSchemaProps(Model):
     required: AtomicList[str] | None = Field(None, description="the fields that have to be there")
     items: Annotated["JSONSchemaProps | list[JSONSchemaProps]", Nested()] | None = Field(None, description="the schema of each item")
     all_of: Annotated[list["JSONSchemaProps"], Nested()] | None = Field(None, description="limits that all have to hold")
-    one_of: Annotated[list["JSONSchemaProps"], Nested()] | None = Field(None, description="limits of which exactly one has to hold")
-    any_of: Annotated[list["JSONSchemaProps"], Nested()] | None = Field(None, description="limits of which one has to hold")
+    one_of: Annotated[list["JSONSchemaProps"], Nested()] | None = Field(None, description="schemas; exactly one has to hold")
+    any_of: Annotated[list["JSONSchemaProps"], Nested()] | None = Field(None, description="schemas; at least one has to hold")
     not_: Annotated["JSONSchemaProps", Nested()] | None = Field(None, alias="not", description="limits that cannot hold")
     properties: Annotated[dict[str, "JSONSchemaProps"], Nested()] | None = Field(None, description="the schemas of an object's fields")
     additional_properties: Annotated["JSONSchemaProps | bool", Nested()] | None = Field(None, description="the schema of a map's values")
@@ -208,7 +208,7 @@ class CustomResourceDefinitionCondition(Model):
 
 
 class CustomResourceDefinitionStatus(Model):
-    """How the definition fares; written by the control plane."""
+    """The status of the definition; written by the control plane."""
 
     conditions: Annotated[list[CustomResourceDefinitionCondition] | None, Keyed("type")] = Field(
         None, description="states of the definition"
@@ -239,4 +239,4 @@ class CustomResourceDefinition(Model):
     )
     metadata: ObjectMeta | None = Field(None, description="the name has to be that of the plural and the group: `jobs.example.com`")
     spec: CustomResourceDefinitionSpec = Field(description="the kind and its versions")
-    status: CustomResourceDefinitionStatus | None = Field(None, description="how the definition fares; written by the control plane")
+    status: CustomResourceDefinitionStatus | None = Field(None, description="status of the definition; written by the control plane")

@@ -10,7 +10,7 @@ from jobspec.models.pod.template import PodTemplateSpec
 
 
 class PodFailurePolicyOnExitCodesRequirement(Model):
-    """Exit codes that a rule is about; 0 never counts."""
+    """The exit codes of a rule; 0 cannot be one."""
 
     container_name: str | None = Field(None, description="whose exit codes, an init container's too; those of every container by default")
     operator: str = Field(description="`In` or `NotIn` the values")
@@ -27,7 +27,7 @@ class PodFailurePolicyOnPodConditionsPattern(Model):
 
 
 class PodFailurePolicyRule(Model):
-    """What the failure of a pod leads to; exactly one of the two conditions."""
+    """What to do if a pod fails; exactly one of the two conditions is set."""
 
     action: str = Field(description="`FailJob`, `FailIndex`, `Ignore` (not counted) or `Count` (towards `backoffLimit`)")
     on_exit_codes: PodFailurePolicyOnExitCodesRequirement | None = Field(None, description="the rule holds for these exit codes")
@@ -43,7 +43,7 @@ class PodFailurePolicy(Model):
 
 
 class SuccessPolicyRule(Model):
-    """A set of pods whose success is enough; at least one of the two conditions."""
+    """The pods whose success is enough for the Job: by indexes, by number, or by both."""
 
     succeeded_indexes: str | None = Field(None, description="indexes that have to succeed, such as `0,2-4`; any by default")
     succeeded_count: Int32 | None = Field(
@@ -52,7 +52,7 @@ class SuccessPolicyRule(Model):
 
 
 class SuccessPolicy(Model):
-    """When a Job has succeeded before all of its pods have."""
+    """When a Job succeeds before all of its pods have."""
 
     rules: AtomicList[SuccessPolicyRule] = Field(description="1 to 20 rules; the first that holds ends the Job, and its other pods")
 

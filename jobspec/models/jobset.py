@@ -89,7 +89,7 @@ class JobSetSpec(Model):
 
 
 class ReplicatedJobStatus(Model):
-    """How the Jobs of one replicated job fare."""
+    """The status of the Jobs of one replicated job."""
 
     name: str = Field(description="name of the replicated job")
     ready: Int32 = Field(description="Jobs whose pods are all ready or have succeeded")
@@ -106,7 +106,7 @@ class ReplicatedJobStatus(Model):
 
 
 class JobSetStatus(Model):
-    """How the JobSet fares; written by the operator."""
+    """The status of the JobSet; written by the operator."""
 
     conditions: Annotated[list[Condition] | None, Keyed("type")] = Field(
         None, description="`Completed`, `Failed`, `Suspended`, `StartupPolicyInProgress` and `StartupPolicyCompleted`"
@@ -150,4 +150,4 @@ class JobSet(Model):
     kind: Literal["JobSet"] = Field("JobSet", description="kind of the object: `JobSet`")
     metadata: ObjectMeta | None = Field(None, description="name, labels and so on; the name becomes a part of the pods' names")
     spec: JobSetSpec | None = Field(None, description="the Jobs, and what they have in common")
-    status: JobSetStatus | None = Field(None, description="how the JobSet fares; written by the operator")
+    status: JobSetStatus | None = Field(None, description="status of the JobSet; written by the operator")

@@ -28,7 +28,7 @@ class StartupPolicy(Model):
 
 
 class FailurePolicyRule(Model):
-    """What the failure of a Job leads to, where all that the rule says holds."""
+    """What to do if a Job fails and all conditions of the rule hold."""
 
     name: str = Field(
         description="name, unique: 1 to 128 letters, digits, `_`, `,` and `:`, a letter first; JobSets get one by default, runtimes do not"
@@ -47,7 +47,7 @@ class FailurePolicyRule(Model):
 
 
 class FailurePolicy(Model):
-    """What failures of Jobs lead to."""
+    """What to do if Jobs fail."""
 
     max_restarts: Int32 | None = Field(None, description="restarts of the whole JobSet until it fails, 0 by default")
     restart_strategy: Annotated[
@@ -71,11 +71,11 @@ class VolumeClaimMeta(EmbeddedMeta):
 class VolumeClaimTemplate(Model):
     """A claim that a JobSet makes, and whose volume it adds to the pods that mount it."""
 
-    api_version: str | None = Field(None, description="of no use: always `v1`")
-    kind: str | None = Field(None, description="of no use: always `PersistentVolumeClaim`")
+    api_version: str | None = Field(None, description="ignored: always `v1`")
+    kind: str | None = Field(None, description="ignored: always `PersistentVolumeClaim`")
     metadata: VolumeClaimMeta | None = Field(None, description="name, labels and annotations; the name is needed")
     spec: PersistentVolumeClaimSpec | None = Field(None, description="the storage; `ReadWriteMany` where pods on several nodes mount it")
-    status: PersistentVolumeClaimStatus | None = Field(None, description="of no use: the control plane writes the claim's own")
+    status: PersistentVolumeClaimStatus | None = Field(None, description="ignored: the control plane sets the status of claims")
 
 
 class VolumeRetentionPolicy(Model):

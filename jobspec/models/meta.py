@@ -34,11 +34,11 @@ class ManagedFieldsEntry(Model):
 
 
 class ObjectMeta(Model):
-    """What every object says about itself; the part from `creationTimestamp` on is the server's."""
+    """Metadata of an object; the server sets the fields from `creationTimestamp` on."""
 
     name: str | None = Field(None, description="name, unique for the kind in its namespace; it cannot change")
     generate_name: str | None = Field(None, description="prefix to which the server adds five characters when there is no `name`")
-    namespace: str | None = Field(None, description="namespace of the object; the client's current one where it is left out")
+    namespace: str | None = Field(None, description="namespace of the object; the client's current one by default")
     labels: dict[str, str] | None = Field(None, description="keys and values to select the object by; a value has at most 63 characters")
     annotations: dict[str, str] | None = Field(None, description="keys and free text for tools and people, 256 KiB in all")
     finalizers: SetList[str] | None = Field(None, description="tasks before the end: a deleted object stays until this is empty")
@@ -46,7 +46,7 @@ class ObjectMeta(Model):
     creation_timestamp: Time | None = Field(None, description="when the server stored the object first; set by the server")
     deletion_timestamp: Time | None = Field(None, description="when it goes away, once deletion was asked for; set by the server")
     deletion_grace_period_seconds: Int64 | None = Field(None, description="seconds it gets to end after the deletion; set by the server")
-    generation: Int64 | None = Field(None, description="counts the changes of the wished state; set by the server")
+    generation: Int64 | None = Field(None, description="number of the desired state, counted by the server")
     resource_version: str | None = Field(None, description="version of the stored object; an update that carries an old one is refused")
     self_link: str | None = Field(None, description="deprecated: the server does not fill it in any more")
     uid: str | None = Field(None, description="identity of this very object, never reused; set by the server")
@@ -56,8 +56,8 @@ class ObjectMeta(Model):
 class EmbeddedMeta(Model):
     """The metadata that a template inside of another object may carry."""
 
-    name: str | None = Field(None, description="of no use: what is made from the template gets a name of its own")
-    namespace: str | None = Field(None, description="of no use: it is made in the namespace of the object around it")
+    name: str | None = Field(None, description="ignored: objects made from the template get names of their own")
+    namespace: str | None = Field(None, description="ignored: objects are made in the namespace of the object around the template")
     labels: dict[str, str] | None = Field(None, description="labels of what is made from the template")
     annotations: dict[str, str] | None = Field(None, description="annotations of what is made from the template")
     finalizers: list[str] | None = Field(None, description="finalizers of what is made from the template")
@@ -72,7 +72,7 @@ class LabelSelectorRequirement(Model):
 
 
 class LabelSelector(Model):
-    """Objects by their labels: all conditions hold; the empty selector takes every object."""
+    """Objects that meet all conditions on labels; the empty selector selects all objects."""
 
     FACTS = (MapType("atomic"),)
 
@@ -80,7 +80,7 @@ class LabelSelector(Model):
     match_expressions: PodList[LabelSelectorRequirement] | None = Field(None, description="further conditions on labels")
 
 
-#: A word in CamelCase, of a group or of nobody in particular: `Complete`, `example.com/Ready`.
+#: A word in CamelCase, with or without a domain: `Complete`, `example.com/Ready`.
 _CONDITION_TYPE = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
 _CONDITION_REASON = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
 

@@ -15,7 +15,7 @@ class Parameter(Model):
 
     type: Literal["string", "integer", "boolean", "quantity"] = Field(description="type of the value")
     description: str | None = Field(None, description="what the value means, with its unit")
-    default: Any = Field(None, description="the value where none is given; without it the user has to give one")
+    default: Any = Field(None, description="the value by default; without it the user has to set one")
     optional: bool | None = Field(None, description="may stay unset; whatever is set to it is then left out")
     enum: list[str] | None = Field(None, description="the values to choose from")
     minimum: int | None = Field(None, description="the least integer")
@@ -23,7 +23,7 @@ class Parameter(Model):
 
 
 class Pods(Model):
-    """A change to training pods, wherever the kind of job has their templates."""
+    """A change to training pods, whatever the kind of job."""
 
     roles: list[Roles] | None = Field(None, description="pods of these roles; every training pod where left out")
     flags: dict[str, Any] | None = Field(
@@ -35,7 +35,7 @@ class Pods(Model):
 
 
 class OverlaySpec(Model):
-    """What the overlay changes, and on which terms."""
+    """What the overlay changes, with its parameters and conflicts."""
 
     description: str | None = Field(None, description="one line for people")
     conflicts: list[str] | None = Field(None, description="names of overlays that cannot be applied together with this one")

@@ -28,7 +28,7 @@ class ModifyVolumeStatus(Model):
 
 
 class PersistentVolumeClaimStatus(Model):
-    """How the claim fares; written by the control plane."""
+    """The status of the claim; written by the control plane."""
 
     phase: str | None = Field(None, description="`Pending` (not bound yet), `Bound` or `Lost` (its volume is gone)")
     access_modes: AtomicList[str] | None = Field(None, description="access modes of the bound volume")
@@ -58,4 +58,4 @@ class PersistentVolumeClaim(Model):
     kind: Literal["PersistentVolumeClaim"] = Field("PersistentVolumeClaim", description="kind of the object: `PersistentVolumeClaim`")
     metadata: ObjectMeta | None = Field(None, description="name, namespace, labels; pods refer to the claim by its name")
     spec: PersistentVolumeClaimSpec | None = Field(None, description="the storage; once bound, only size and attributes class can change")
-    status: PersistentVolumeClaimStatus | None = Field(None, description="how the claim fares; written by the control plane")
+    status: PersistentVolumeClaimStatus | None = Field(None, description="status of the claim; written by the control plane")

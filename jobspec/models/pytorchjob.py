@@ -24,7 +24,7 @@ class SchedulingPolicy(Model):
 
 
 class RunPolicy(Model):
-    """How long a job runs, how often it fails, and what is left of it."""
+    """How long a job may run, how often it may fail, and what is kept of it."""
 
     suspend: bool = Field(False, description="delete the pods and wait; the start time begins anew when it goes on")
     managed_by: Annotated[str | None, Since("training-operator", "1.9")] = Field(
@@ -57,7 +57,9 @@ class ElasticPolicy(Model):
     rdzv_conf: list[RDZVConf] | None = Field(None, description="settings of the backend; never an empty list: the operator fails on it")
     standalone: bool | None = Field(None, description="one node with a rendezvous of its own, as `PET_STANDALONE`")
     n_proc_per_node: Int32 | None = Field(None, description="deprecated: the number of processes; use `spec.nprocPerNode`, never both")
-    metrics: list[MetricSpec] | None = Field(None, description="metrics to scale the workers by; given, the operator makes an autoscaler")
+    metrics: list[MetricSpec] | None = Field(
+        None, description="metrics to scale the workers by; with them, the operator makes an autoscaler"
+    )
 
 
 class ReplicaSpec(Model):
@@ -89,7 +91,7 @@ class JobCondition(Model):
 
 
 class ReplicaStatus(Model):
-    """How the pods of one role fare."""
+    """The status of the pods of one role."""
 
     active: Int32 | None = Field(None, description="pods that run and are not being deleted")
     succeeded: Int32 | None = Field(None, description="pods that ended well")
@@ -99,7 +101,7 @@ class ReplicaStatus(Model):
 
 
 class JobStatus(Model):
-    """How the job fares; written by the operator."""
+    """The status of the job; written by the operator."""
 
     conditions: Annotated[list[JobCondition] | None, Merge("type")] = Field(None, description="states of the job, the newest last")
     replica_statuses: dict[str, ReplicaStatus] | None = Field(None, description="numbers of pods, by role")
@@ -133,4 +135,4 @@ class PyTorchJob(Model):
     kind: Literal["PyTorchJob"] = Field("PyTorchJob", description="kind of the object: `PyTorchJob`")
     metadata: ObjectMeta | None = Field(None, description="name, labels and so on; pods and services need a name up to 54 characters")
     spec: PyTorchJobSpec | None = Field(None, description="what to train with")
-    status: JobStatus | None = Field(None, description="how the job fares; written by the operator")
+    status: JobStatus | None = Field(None, description="status of the job; written by the operator")

@@ -1,4 +1,4 @@
-"""TrainingRuntime and ClusterTrainingRuntime (`trainer.kubeflow.org/v1alpha1`): what TrainJobs are run with."""
+"""TrainingRuntime and ClusterTrainingRuntime (`trainer.kubeflow.org/v1alpha1`): templates that TrainJobs refer to."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -37,7 +37,7 @@ class EnvInjection(Model):
 
 
 class TorchElasticPolicy(Model):
-    """The bounds of an elastic training; no release ever looked at them."""
+    """The bounds of an elastic training; no release uses them."""
 
     min_nodes: Int32 | None = Field(None, description="fewest nodes")
     max_nodes: Int32 | None = Field(None, description="most nodes")
@@ -163,7 +163,7 @@ class JobSetTemplateSpec(Model):
 
 
 class TrainingRuntimeSpec(Model):
-    """How the training is distributed and scheduled, and the JobSet that it is made from."""
+    """How the training is distributed and scheduled, and the template of its JobSet."""
 
     FACTS = (Since("trainer", "2.1", MinLen(1)),)
 
@@ -177,7 +177,7 @@ class TrainingRuntimeSpec(Model):
 
 
 class TrainingRuntime(Model):
-    """What TrainJobs of the same namespace are run with, where their `runtimeRef.kind` says `TrainingRuntime`."""
+    """A template for TrainJobs of the same namespace; their `runtimeRef.kind` has to be `TrainingRuntime`."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         group="trainer.kubeflow.org", version="v1alpha1", kind="TrainingRuntime", plural="trainingruntimes", component="trainer"
@@ -194,7 +194,7 @@ class TrainingRuntime(Model):
 
 
 class ClusterTrainingRuntime(Model):
-    """What TrainJobs of every namespace are run with."""
+    """A template for TrainJobs of all namespaces."""
 
     RESOURCE: ClassVar[Resource] = Resource(
         group="trainer.kubeflow.org",

@@ -30,7 +30,7 @@ Words = Annotated[AtomicList[Word], Since("trainer", "2.2", MaxLen(128))]
 
 
 class RuntimeRef(Model):
-    """The runtime that the job follows: a template of everything that the job does not say."""
+    """The runtime, which is the template for everything that the job does not set."""
 
     name: OldName = Field(description="name of the runtime, such as `torch-distributed`; it has to exist when the job is created")
     kind: Annotated[str, Since("trainer", "2.2", MaxLen(253))] = Field(
@@ -60,7 +60,7 @@ class Initializer(Model):
 
 
 class Trainer(Model):
-    """The training program and its nodes, where they differ from the runtime's."""
+    """The training program and its nodes, in place of the runtime's."""
 
     image: Annotated[str | None, Since("trainer", "2.2", MaxLen(500))] = Field(
         None, description="image of the container `node`, the runtime's by default"
@@ -86,7 +86,7 @@ class Trainer(Model):
 
 
 class TrainJobSpec(Model):
-    """What to train: a runtime, and what differs from it."""
+    """What to train: a runtime, and changes to it."""
 
     runtime_ref: Annotated[
         RuntimeRef,
@@ -138,7 +138,7 @@ Count = Annotated[Int32, Since("trainer", "2.1", Ge(0))]
 
 
 class ReplicatedJobStatus(Model):
-    """How the Jobs of one replicated job fare."""
+    """The status of the Jobs of one replicated job."""
 
     name: OldName = Field(description="name of the replicated job")
     ready: Count = Field(description="Jobs whose pods are all ready or have succeeded")
@@ -167,7 +167,7 @@ class TrainerStatus(Model):
 
 
 class TrainJobStatus(Model):
-    """How the job fares; written by the operator."""
+    """The status of the job; written by the operator."""
 
     conditions: Annotated[list[Condition] | None, Keyed("type"), Since("trainer", "2.2", MaxLen(8))] = Field(
         None, description="`Suspended`, `Complete` or `Failed`; a job that runs from the start has none: look at `jobsStatus`"
@@ -179,7 +179,7 @@ class TrainJobStatus(Model):
 
 
 class TrainJob(Model):
-    """A training: a runtime by name, and what differs from it."""
+    """A training: a runtime by name, and changes to it."""
 
     FACTS = (Since("trainer", "2.1", _NAME_LABEL, _NAME_LENGTH),)
 
@@ -206,5 +206,5 @@ class TrainJob(Model):
     )
     spec: TrainJobSpec | None = Field(None, description="what to train; without it no runtime is found")
     status: Annotated[TrainJobStatus | None, Since("trainer", "2.1", MinLen(1))] = Field(
-        None, description="how the job fares; written by the operator"
+        None, description="status of the job; written by the operator"
     )

@@ -1,4 +1,4 @@
-"""What a TrainJob changes in its runtime before release 2.2: `podSpecOverrides` of 2.0 and `podTemplateOverrides` of 2.1."""
+"""Changes of a TrainJob to its runtime before release 2.2: `podSpecOverrides` of 2.0 and `podTemplateOverrides` of 2.1."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ class TargetJob(Model):
     """A replicated job of the runtime."""
 
     name: Annotated[str, Since("trainer", "2.1", MinLen(1))] = Field(
-        description="name of the replicated job: `node` for the training, mostly; an unknown one is refused"
+        description="name of the replicated job: usually `node` for the training; an unknown one is refused"
     )
 
 
@@ -28,4 +28,4 @@ class PodSpecOverride(PodSpecPatch, Targeted):  # the last base's fields come fi
 
 
 class PodTemplateOverride(PodTemplatePatch, Targeted):
-    """Changes to the pods of some replicated jobs, in 2.1; the later in the list wins."""
+    """Changes to the pods of some replicated jobs, in 2.1; those later in the list override earlier ones."""

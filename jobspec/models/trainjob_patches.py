@@ -1,6 +1,6 @@
-"""What a TrainJob changes in its runtime beyond the trainer: `runtimePatches`, from release 2.2 on.
+"""Changes of a TrainJob to its runtime: `runtimePatches`, from release 2.2 on.
 
-The patches of one container, pod and pod template are also what the overrides of earlier releases are made of.
+The overrides of earlier releases use the same patches of containers, pods and pod templates.
 """
 
 from typing import Annotated
@@ -22,7 +22,7 @@ from jobspec.models.pod.volume import Volume
 IMMUTABLE = Rule(cel_rules.UNCHANGED.text, "field is immutable")
 
 Name = Annotated[str, MinLen(1), MaxLen(253)]
-#: A name that the first releases took at any length.
+#: A name whose length the first releases did not limit.
 OldName = Annotated[str, Since("trainer", "2.1", MinLen(1)), Since("trainer", "2.2", MaxLen(253))]
 EnvVars = Annotated[list[EnvVar], Keyed("name"), Since("trainer", "2.2", MaxLen(128))]
 
@@ -44,7 +44,7 @@ ContainerPatches = Annotated[list[ContainerPatch], Keyed("name"), Since("trainer
 
 
 class PodSpecPatch(Model):
-    """The parts of a pod that a job may change; all else, `priorityClassName` for example, belongs into a runtime of one's own."""
+    """The fields of pods that a job can change; all others, such as `priorityClassName`, only a runtime can set."""
 
     service_account_name: Annotated[str | None, Since("trainer", "2.2", MaxLen(253), IMMUTABLE)] = Field(
         None, description="ServiceAccount that the pods act as, the runtime's by default"
@@ -83,7 +83,7 @@ class PodTemplatePatch(Model):
 
 
 class JobSpecPatch(Model):
-    """Changes to what one replicated job does: those to its pods alone."""
+    """Changes to the specification of one replicated job: only to its pods."""
 
     template: PodTemplatePatch | None = Field(None, description="changes to the pods")
 
@@ -98,7 +98,7 @@ class JobTemplatePatch(Model):
 class ReplicatedJobPatch(Model):
     """Changes to one replicated job of the runtime."""
 
-    name: Name = Field(description="name of the replicated job in the runtime: `node` for the training, mostly; an unknown one is refused")
+    name: Name = Field(description="name of the replicated job in the runtime: usually `node` for the training; an unknown one is refused")
     template: JobTemplatePatch | None = Field(None, description="changes to its Jobs and pods")
 
 
@@ -126,7 +126,7 @@ class TrainingRuntimeSpecPatch(Model):
 
 
 class RuntimePatch(Model):
-    """The changes that one manager wants; of two managers, the later in the list wins."""
+    """The changes of one manager; those later in the list override earlier ones."""
 
     manager: Annotated[Name, IMMUTABLE] = Field(description="who wants them, as `example.com/name`; without a domain and `/` it is refused")
     time: Time | None = Field(None, description="when the entry last changed; set by the operator")

@@ -1,4 +1,4 @@
-"""Which nodes a pod may or likes to run on, and beside which other pods."""
+"""On which nodes and beside which pods a pod may, or preferably should, run."""
 
 from typing import Annotated
 
@@ -50,7 +50,7 @@ class NodeAffinity(Model):
 
 
 class PodAffinityTerm(Model):
-    """Pods, and the kind of place that they are looked for in."""
+    """A selection of pods, and the topology in which they count as near."""
 
     topology_key: str = Field(description="node label whose equal values make one place, such as `kubernetes.io/hostname`")
     label_selector: LabelSelector | None = Field(None, description="the pods by label; left out, no pods")
@@ -65,7 +65,7 @@ class PodAffinityTerm(Model):
 
 
 class WeightedPodAffinityTerm(Model):
-    """A liking for, or an aversion to, the neighbourhood of some pods."""
+    """A preference for, or against, places near a selection of pods."""
 
     weight: Int32 = Field(description="weight of the liking, from 1 to 100")
     pod_affinity_term: PodAffinityTerm = Field(description="the pods and the place")
@@ -94,7 +94,7 @@ class PodAntiAffinity(Model):
 
 
 class Affinity(Model):
-    """Rules for the choice of a node, beyond `nodeSelector`; a pod that already runs is left alone."""
+    """Rules for the choice of a node, beyond `nodeSelector`; they do not move running pods."""
 
     node_affinity: NodeAffinity | None = Field(None, description="by the nodes' own labels")
     pod_affinity: PodAffinity | None = Field(None, description="near to other pods")

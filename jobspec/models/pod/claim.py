@@ -16,7 +16,7 @@ class VolumeResourceRequirements(Model):
     requests: dict[str, Quantity] | None = Field(None, description="the wished size as `storage`, such as `100Gi`; it can grow, not shrink")
     limits: dict[str, Quantity] | None = Field(None, description="largest size as `storage`; few drivers look at it")
     claims: Annotated[list[ResourceClaim] | None, Keyed("name"), Until("kubernetes", "0.29")] = Field(
-        None, description="of no use: claims of devices belong to containers"
+        None, description="ignored: only containers claim devices"
     )
 
 

@@ -72,7 +72,7 @@ class Container(Model):
         None, description="rules by exit code, at most 20: the first that fits wins over `restartPolicy`, which has to be set too"
     )
     command: PodList[str] | None = Field(None, description="program to start, without a shell, instead of the image's entrypoint")
-    args: PodList[str] | None = Field(None, description="arguments, instead of the image's; `$(NAME)` stands for a variable")
+    args: PodList[str] | None = Field(None, description="arguments, instead of the image's; `$(NAME)` is replaced by a variable")
     working_dir: str | None = Field(None, description="folder in which the program starts, the image's own by default")
     env: Annotated[list[EnvVar] | None, pod_keys("name")] = Field(None, description="variables, which win over `envFrom`")
     env_from: PodList[EnvFromSource] | None = Field(None, description="variables from whole ConfigMaps and Secrets; the last wins")

@@ -52,7 +52,7 @@ class ResourceFieldSelector(Model):
 
     FACTS = (MapType("atomic"),)
 
-    container_name: str | None = Field(None, description="whose resource it is; needed in volumes")
+    container_name: str | None = Field(None, description="container that has the resource; required in volumes")
     resource: str = Field(description="the resource, such as `limits.cpu`")
     divisor: Quantity | None = Field(None, description="the unit of the exposed number, 1 by default")
 

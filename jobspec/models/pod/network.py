@@ -1,4 +1,4 @@
-"""Names: how a pod resolves them, and what it adds of its own."""
+"""How a pod resolves host names."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ class HostAlias(Model):
     """A line of the pod's `/etc/hosts`."""
 
     ip: Annotated[str | None, Since("kubernetes", "0.31", Required())] = Field(None, description="the IP address")
-    hostnames: PodList[str] | None = Field(None, description="names that stand for it")
+    hostnames: PodList[str] | None = Field(None, description="host names of the address")
 
 
 class PodDNSConfigOption(Model):

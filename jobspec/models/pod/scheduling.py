@@ -36,7 +36,7 @@ class PodSchedulingGate(Model):
 
 
 class WorkloadReference(Model):
-    """The Workload that the pod belongs to, and its place in there."""
+    """The Workload that the pod belongs to, and its group in it."""
 
     name: str = Field(description="name of the Workload, in the pod's own namespace")
     pod_group: str = Field(description="name of the group inside of the Workload")

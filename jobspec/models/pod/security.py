@@ -47,7 +47,7 @@ class WindowsSecurityContextOptions(Model):
 
 
 class SecurityContext(Model):
-    """Security of one container; it wins over the pod's where both say something."""
+    """Security of one container; it overrides the pod's."""
 
     run_as_user: Int64 | None = Field(None, description="user ID of the program, the image's own by default")
     run_as_group: Int64 | None = Field(None, description="primary group ID of the program")

@@ -22,7 +22,7 @@ class PodOS(Model):
 
 
 class PodReadinessGate(Model):
-    """A condition that the pod needs to be ready, set by somebody from outside."""
+    """A condition that has to be true before the pod is ready; a controller sets it."""
 
     condition_type: str = Field(description="type of the condition in the pod's status")
 
@@ -43,7 +43,7 @@ class PodSpec(Model):
         Field(None, description="Workload that the pod belongs to (alpha), for gang scheduling; it cannot change")
     )
     runtime_class_name: str | None = Field(None, description="RuntimeClass of the containers, such as `nvidia`; the node's by default")
-    node_name: str | None = Field(None, description="the node; set by the scheduler, which is passed by where it is given")
+    node_name: str | None = Field(None, description="the node; set by the scheduler, or by the manifest to bypass it")
     node_selector: AtomicDict[str] | None = Field(None, description="labels that the node has, with just these values")
     affinity: Affinity | None = Field(None, description="nodes and neighbours that the pod requires or likes")
     tolerations: PodList[Toleration] | None = Field(None, description="taints of nodes that do not keep the pod away")

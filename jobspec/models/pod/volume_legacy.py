@@ -63,7 +63,7 @@ class FlexVolumeSource(Model):
     options: dict[str, str] | None = Field(None, description="settings for the driver")
     fs_type: str | None = Field(None, description="file system to mount; the driver's own by default")
     read_only: bool | None = Field(None, description="mount it read-only; false by default")
-    secret_ref: LocalObjectReference | None = Field(None, description="Secret that the driver is given")
+    secret_ref: LocalObjectReference | None = Field(None, description="Secret for the driver")
 
 
 class FlockerVolumeSource(Model):
