@@ -1,7 +1,7 @@
-"""The CEL rules of our own kinds: upstream's text, and beside it a function that says the same.
+"""The CEL rules of our own kinds: upstream's text, and a Python function with the same meaning.
 
-A function gets the value as the API server's CEL does: nulls dropped, defaults filled in, what is not there absent. An
-exception is CEL's error, and refuses like `False`. `tests/test_cel_rules.py` holds both sides of each line equal.
+A function gets the value as CEL does, without nulls and with defaults. If it raises KeyError, AttributeError or TypeError, evaluation
+fails in CEL, too, and the object is refused. `tests/test_cel_rules.py` compares each text with its function.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _POLICIES = ("torch", "mpi", "jax", "xgboost", "flux")
 
 
 class CelRule:
-    """A rule's text, the function that stands for it, and what a message about it can say."""
+    """A rule's text, its function, and what a diagnostic adds: a hint and a path."""
 
     __slots__ = ("about", "hint", "holds", "text")
 
     def __init__(self, text: str, holds: Callable[..., bool], hint: str = "", *, about: Path = ()) -> None:
         self.text = text
         self.holds = holds
-        """Of the value; where the text speaks of `oldSelf`, of the value and the stored one."""
+        """Takes the value; of a transition rule, the value and the stored one."""
         self.hint = hint
         self.about = about
-        """Where below the rule's own place stands what it is about."""
+        """The path, from the rule's value, of the value that it is about."""
 
 
 def objection(rule: CelRule, *values: Any) -> str | None:
-    """What to do about values that break a rule, empty where there is nothing to say; None where it holds."""
+    """The hint for values that break a rule, which may be empty; None if the rule holds."""
     try:
         return None if rule.holds(*values) else rule.hint
     except KeyError as error:
@@ -54,12 +54,12 @@ def fails(rule: CelRule, *values: Any) -> bool:
 
 
 def is_transition(text: str) -> bool:
-    """Whether a rule compares with the stored object, so that only an update looks at it."""
+    """Whether a rule uses `oldSelf`, so that it is evaluated for updates only."""
     return "oldSelf" in text
 
 
 def same(value: Any, old: Any) -> bool:
-    """Whether CEL takes two values for equal."""
+    """Whether two values are equal in CEL."""
     if isinstance(value, dict) and isinstance(old, dict):
         return value.keys() == old.keys() and all(same(inner, old[name]) for name, inner in value.items())
     if isinstance(value, list) and isinstance(old, list):

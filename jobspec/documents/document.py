@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     Children = dict[str, "Marks"] | list["Marks"] | None
 
-    #: For each key its own event, or the `MergedKey` that stands for it, and the node of its value.
+    #: For each key, its event (or its `MergedKey`), and the node of its value.
     Nodes = dict[str, tuple[Any, Any]]
 
 
 class Piece:
-    """A part of a file that the parser reads by itself, and the number of lines before it."""
+    """A part of a file that is parsed on its own, and the number of lines before it."""
 
     __slots__ = ("file", "first_line", "layer", "text")
 
@@ -55,12 +55,12 @@ class Marks:
         self.mark = mark
         """The value itself."""
         self.key = key
-        """The key that it stands under, None in a list."""
+        """The key of the value; None in a list."""
         self._children = children
 
     @property
     def children(self) -> Children:
-        """The marks inside, made when first asked for; None of a scalar."""
+        """The marks of the values inside, made on first use; None for a scalar."""
         if callable(self._children):
             self._children = self._children()
         return self._children
@@ -83,7 +83,7 @@ class Marks:
         return children[step] if isinstance(children, list) and isinstance(step, int) and step < len(children) else None
 
     def place(self) -> Mark:
-        """Where to point for the value as a whole: at a scalar itself, at the key of a mapping or list."""
+        """The mark for a diagnostic about the value: a scalar itself, the key of a mapping or list."""
         return self.mark if self._children is None or self.key is None else self.key
 
 
@@ -110,9 +110,9 @@ class Document:
         self.index = index
         """Counts the documents of the file from 0, empty ones left out."""
         self.is_item = is_item
-        """Whether it is an item of a `v1` List, so that no piece of the file is its text alone."""
+        """Whether it is an item of a `v1` List, which has no text of its own."""
         self.has_merges = has_merges
-        """Whether its text has merge keys (`<<`), which clients resolve before they send it, and servers do not in all cases."""
+        """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
         self.api_version = _text(data, "apiVersion")
         """`apiVersion`, empty where there is none."""
         self.kind = _text(data, "kind")
@@ -125,17 +125,17 @@ class Document:
 
     @property
     def marks(self) -> Marks:
-        """The tree of marks, made when first asked for."""
+        """The tree of marks, made on first use."""
         if self._made is None:
             self._made = self._marks if isinstance(self._marks, Marks) else self._marks()
         return self._made
 
     def part(self, data: Any, path: Path) -> Document:
-        """A document of its own for the *data* at *path*, an item of a `v1` List."""
+        """The document of an item of this `v1` List: the *data* at *path*."""
         return Document(data, _MarksInside(self, path), file=self.file, index=self.index, is_item=True)
 
     def changed(self, data: Any) -> Document:
-        """The same document with other data, at the places of its own."""
+        """The same document with other data and the same marks."""
         return Document(data, self._marks, file=self.file, index=self.index, is_item=self.is_item, has_merges=self.has_merges)
 
     def __getstate__(self) -> tuple[Any, ...]:
@@ -174,7 +174,7 @@ def marks_at(data: Any, mark: Mark) -> Marks:
 
 
 class _MarksInside:
-    """The marks inside another document, made when somebody asks; pickled without that document's data."""
+    """Makes the marks of an item from those of the document around it; pickled without that document's data."""
 
     __slots__ = ("_document", "_path")
 

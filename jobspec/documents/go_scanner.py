@@ -29,7 +29,7 @@ class Source:
         self._hidden = dict(zip((_BYTE_ORDER_MARK, ":", "\\"), unused, strict=False))
         self._text = self._without_marks(text, is_later=is_later)
         self._parser = CParser(self._text)
-        self._given = 0
+        self._count = 0
         self._changes = 0
         self._depth = 0
 
@@ -41,7 +41,7 @@ class Source:
             except MarkedYAMLError as error:
                 self._hide(error)
                 continue
-            self._given += 1
+            self._count += 1
             return self._checked(event)
 
     def _without_marks(self, text: str, *, is_later: bool) -> str:
@@ -64,7 +64,7 @@ class Source:
         self._text = self._text[:at] + self._hidden[two[0]] + self._text[at + 1 :]
         self._changes += 1
         self._parser = CParser(self._text)
-        for _ in range(self._given):
+        for _ in range(self._count):
             self._parser.get_event()
 
     def _checked(self, event: Any) -> Any:

@@ -1,8 +1,8 @@
 """PyYAML's C parser and emitter, without the start-up cost of what is pure Python in PyYAML.
 
 `import yaml` loads a loader and a dumper of twenty modules and compiles regular expressions, none of which the C extension uses: a
-third of a cold start. Where PyYAML is not loaded yet, the extension is loaded with nothing but the tokens, events, nodes and
-errors that it refers to. Whoever asks the package for anything else, now or later, gets PyYAML whole.
+third of a cold start. Unless PyYAML is loaded already, the extension is loaded with only the tokens, events, nodes and errors that it
+refers to. PyYAML is loaded as a whole as soon as other code uses anything else of it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Part(type(sys)):  # type: ignore[misc]  # the type of modules, without im
             raise AttributeError(f"module 'yaml' has no attribute {name!r}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Also where the import of another submodule ends."""
+        """Importing another submodule ends here, too."""
         super().__setattr__(name, value)
         _complete(self)
 

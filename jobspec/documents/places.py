@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from jobspec.documents.document import Children, Piece
 
-_OTHER_BREAKS = "\x85\u2028\u2029"  # line breaks to YAML 1.1, and to nobody else
+_OTHER_BREAKS = "\x85\u2028\u2029"  # line breaks in YAML 1.1 only
 
 
 def mark(piece: Piece, start: Any, end: Any = None) -> Mark:

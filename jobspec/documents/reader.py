@@ -99,7 +99,7 @@ def _mark(piece: Piece, start: Any) -> Mark:
 
 
 class _MarksLater:
-    """The marks of a document, made when somebody asks; what is pickled of them is the text alone, which is parsed again then."""
+    """Makes the marks of a document from its nodes; pickled as text, which is parsed again on use."""
 
     __slots__ = ("_node", "_number", "_piece")
 

@@ -69,7 +69,7 @@ def duplicate(name: str, key: Any, first_line: int) -> Problem:
 
 
 def _ambiguous(name: str, key: MergedKey, first: Any, values: tuple[Any, Any], first_line: int) -> Problem:
-    before, merged = map(_told, values)
+    before, merged = map(_shown, values)
     if type(first) is MergedKey:
         message = f"this second `<<` sets `{name}` again: kubectl takes {merged} from it, kustomize and Flux take no second `<<`"
         hint = "write one `<<` with a list of mappings, of which the first that has a key wins"
@@ -82,7 +82,7 @@ def _ambiguous(name: str, key: MergedKey, first: Any, values: tuple[Any, Any], f
     return "ambiguous-merge", message, key.start_mark, hint
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     return "the value" if isinstance(value, (dict, list)) else f"`{_json(value)}`"
 
 

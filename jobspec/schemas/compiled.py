@@ -1,4 +1,4 @@
-"""Structures to compiled schemas: the small files that checks and overlays walk (see `jobspec.shapes`)."""
+"""Structures to compiled schemas, the small files that `jobspec.shapes` loads."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from jobspec.models.base import Model, Resource
     from jobspec.schemas.structure import Structure
 
-_LEFT_OUT = ("atomic", "granular", "description")  # what a walk does not look at
+_LEFT_OUT = ("atomic", "granular", "description")  # facts that checks and overlays do not use
 _LINKS = ("values", "items")
 
 
 def compiled(model: type[Model], release: str) -> str:
-    """The text of a kind's compiled file: one line of JSON, each distinct shape once, children named by their index."""
+    """The text of a kind's compiled file: one line of JSON, with each distinct shape once; shapes refer to others by index."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     document = {"apiVersion": resource.api_version, "kind": resource.kind, "component": resource.component, "release": release}
     table = _table(_root(structure_of(model, release), resource))
@@ -27,7 +27,7 @@ def compiled(model: type[Model], release: str) -> str:
 
 
 def _root(structure: Structure, resource: Resource) -> Structure:
-    """What is special at the top: `metadata` belongs to the API server, and the scale subresource reads the object."""
+    """The structure of the whole object, with what only that has: metadata of an object, and the scale subresource's path."""
     fields = structure["fields"]
     root = {**structure, "fields": {**fields, "metadata": {**fields["metadata"], "meta": True}}}
     if resource.scale:
@@ -36,12 +36,12 @@ def _root(structure: Structure, resource: Resource) -> Structure:
 
 
 def _ruled(flat: dict[str, Any]) -> int:
-    """How much of a shape's own rules there is to look at: 2 on every request, 1 on an update alone, 0 nothing."""
+    """When the rules of a shape are evaluated: 2 on every request, 1 on updates only, 0 if there are none."""
     return max((1 if is_transition(rule["rule"]) else 2 for rule in flat.get("rules", ())), default=0)
 
 
 def _is_parsed(flat: dict[str, Any]) -> bool:
-    """Whether a shape's values are more to a program in Go than to a schema: quantities, times, and numbers that can be names."""
+    """Whether Go programs parse the values of a shape: quantities, times and int-or-string."""
     return flat["type"] == "int-or-string" or flat.get("format") in ("quantity", "date-time")
 
 

@@ -1,4 +1,4 @@
-"""Structures to CustomResourceDefinitions (`apiextensions.k8s.io/v1`), as an API server takes them."""
+"""Structures to CustomResourceDefinitions (`apiextensions.k8s.io/v1`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def crd(model: type[Model], release: str) -> dict[str, Any]:
 
 
 def schema(structure: Structure) -> dict[str, Any]:
-    """A structure as an `openAPIV3Schema`, its children in place."""
+    """A structure and those inside it as an `openAPIV3Schema`."""
     made: dict[str, Any] = {key: structure[key] for key in _AS_THEY_ARE if structure.get(key) is not None}
     made |= _type(structure)
     if structure.get("fields"):

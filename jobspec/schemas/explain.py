@@ -1,4 +1,4 @@
-"""What a place of a kind is, at one release and across releases: the facts that `jobspec explain` lays out."""
+"""The facts about a field, at one release and across releases, for `jobspec explain`."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ class Field:
 
 @dataclass(frozen=True)
 class Page:
-    """What there is to say about a place."""
+    """All facts about a place."""
 
     title: str
     type: str
     version: str
-    """The API version, and the release that is spoken of."""
+    """The API version, and the release that the page is about."""
     note: str
-    """Where the release that was asked for does not have the place: what is to be done; empty otherwise."""
+    """What to do if the requested release does not have the place; empty if it has."""
     meaning: list[str]
     facts: Facts
     fields: list[Field]
     elsewhere: list[Field]
-    """Fields that other releases have here."""
+    """Fields that only other releases have."""
 
 
 def page(model: type[Model], steps: Sequence[str], release: str) -> Page:
-    """What there is to say about the place that *steps* lead to; a `Key` is a step in brackets. Raises JobspecError if there is none."""
+    """The page of the place at *steps*; a `Key` is a step in brackets. Raises JobspecError if there is no such place."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     places = places_of(model, steps, release)
     shown = _nearest(places, release, resource.component)
@@ -65,7 +65,7 @@ def page(model: type[Model], steps: Sequence[str], release: str) -> Page:
 
 
 def outline(model: type[Model], steps: Sequence[str], release: str) -> Iterator[tuple[int, str, str]]:
-    """The fields below a place as far as the structure goes: the depth, name and type of each."""
+    """All fields below a place: the depth, name and type of each."""
     component = model.RESOURCE.component  # type: ignore[attr-defined]
     places = places_of(model, steps, release)
     if release not in places:
@@ -80,7 +80,7 @@ def _outline(structure: Structure, depth: int) -> Iterator[tuple[int, str, str]]
 
 
 def _meaning(place: Place) -> list[str]:
-    """Sentences: what the place is for, and what its type is in general."""
+    """The description of the place, and that of its type."""
     own = f"{place.description[0].upper()}{place.description[1:]}"
     about = (place.model.__doc__ or "") if place.model and "fields" in object_of(place.structure) else ""
     return list(dict.fromkeys(filter(None, (own if own.endswith(".") else f"{own}.", about))))
@@ -101,7 +101,7 @@ _FORMATS = {
 
 
 def _facts(place: Place) -> Facts:
-    """What holds at a place, by heading."""
+    """The facts about a place, by heading."""
     structure = place.structure
     inner = object_of(structure)
     is_list = structure["type"] == "array"
@@ -165,7 +165,7 @@ def _json(value: object) -> str:
 
 
 def _facts_across(places: dict[str, Place], shown: str) -> Facts:
-    """The facts of all releases: first those of the one that is shown, and what does not hold in every release with a note."""
+    """The facts of all releases, those of the *shown* one first; a note says in which releases one holds, unless in all."""
     facts = {release: _facts(place) for release, place in places.items()}
     across: Facts = {}
     for heading in dict.fromkeys(heading for release in (shown, *places) for heading in facts[release]):
@@ -191,7 +191,7 @@ def _releases(places: dict[str, Place], component: str) -> Facts:
 
 
 def _span(having: list[str], known: list[str]) -> str:
-    """Which of the *known* releases have something; empty for all of them."""
+    """The releases *having* something, as a range of the *known* ones; empty if all have it."""
     first, last = known.index(having[0]), known.index(having[-1])
     if having != known[first : last + 1]:
         return ", ".join(having)
@@ -201,7 +201,7 @@ def _span(having: list[str], known: list[str]) -> str:
 
 
 def _fields(places: dict[str, Place], shown: str) -> Iterator[Field]:
-    """The fields below a place, those that not every release has with a note."""
+    """The fields of a place, with a note if not all releases have them."""
     structure = object_of(places[shown].structure)
     for name, child in structure.get("fields", {}).items():
         yield Field(name, _shown_type(structure, name), _with_note(child["description"], _note(places, name)))
@@ -218,7 +218,7 @@ def _elsewhere(places: dict[str, Place], shown: str) -> Iterator[Field]:
 
 
 def _note(places: dict[str, Place], name: str) -> str:
-    """Since or until when a place has a field, and what took its place; empty where it always has it."""
+    """The releases that have a field, and what replaces it; empty if all have it."""
     fields = {release: object_of(place.structure).get("fields", {}) for release, place in places.items()}
     having = [release for release in places if name in fields[release]]
     span = _span(having, list(places))
@@ -227,14 +227,14 @@ def _note(places: dict[str, Place], name: str) -> str:
 
 
 def _nearest(places: dict[str, Place], release: str, component: str) -> str:
-    """The release itself, or where it does not have the place, the last one before that has it, or else the first."""
+    """The release, if it has the place; otherwise the last one before it that has, or else the first."""
     known = list(RELEASES[component])
     earlier = [each for each in places if known.index(each) <= known.index(release)]
     return earlier[-1] if earlier else next(iter(places))
 
 
 def _absence(places: dict[str, Place], release: str, shown: str, component: str) -> str:
-    """That a release does not have the place, and what to do; empty where it has."""
+    """A sentence for a release without the place, with what to do; empty if it has the place."""
     known = list(RELEASES[component])
     if known.index(shown) == known.index(release):
         return ""

@@ -1,4 +1,4 @@
-"""Every file below `schemas/` that follows from the models."""
+"""All files below `schemas/`, which are generated from the models."""
 
 from __future__ import annotations
 

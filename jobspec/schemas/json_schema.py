@@ -1,8 +1,8 @@
 """Structures to JSON Schema (draft-07), for editors and other validators.
 
-They say what the server takes as far as JSON Schema can: no CEL rules, no list keys, and `status` as if it were not dropped on
-create. Null is allowed wherever the server drops it. Shapes of `$defs` are described where they are used: what a container is, depends
-on whose it is.
+They accept what the server accepts, as far as JSON Schema can: no CEL rules, no list-map keys, and `status` is checked although a create
+drops it. Null is allowed wherever the server prunes it. Descriptions are at the references, not in `$defs`: different fields describe
+the same shape differently.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _AS_THEY_ARE = (
     *("minItems", "maxItems", "minProperties", "maxProperties"),
 )
 _RANGES = {"int32": 2**31, "int64": 2**63}
-#: A quantity as Go parses it, to whom `.` and `Gi` are zeros; a custom resource's has to match the CRD's own pattern.
+#: A quantity as Go parses it, which reads `.` and `Gi` as zeros; one in a custom resource has to match the CRD's pattern.
 _PARSED_QUANTITY = r"^\s*[+-]?[0-9]*(\.[0-9]*)?([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?\s*$"
-#: A time as Go reads it, and as a custom resource may have it. JSON Schema's own format `date-time` refuses some of those.
+#: A time as Go parses it, and below, one of a custom resource. JSON Schema's format `date-time` refuses some of them.
 _PARSED_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"
 _TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})([Tt].*)?$"
 
@@ -53,10 +53,10 @@ def json_schema(model: type[Model], release: str) -> Schema:
 
 
 class _Shared:
-    """The shapes that `$defs` holds, each once, by the name of its model.
+    """The shapes in `$defs`, each once, by the name of its model.
 
-    *typed* is what the server decodes into Go types, metadata and *builtin* kinds: there an item may be null, and a set is a list.
-    What a built-in kind has to have, only Go code says.
+    *typed* is what the server decodes into Go types, all metadata and *builtin* kinds: items may be null, and sets have no check. Which
+    fields of a built-in kind are required, is in Go code, not in its schema.
     """
 
     def __init__(self, *, builtin: bool) -> None:
@@ -64,14 +64,14 @@ class _Shared:
         self.definitions: dict[str, Schema] = {}
 
     def schema(self, structure: Structure, *, nullable: bool, typed: bool, description: str = "") -> Schema:
-        """What a place takes; *description* is that of the list or map around it, for an item that has none of its own."""
+        """The JSON Schema of a structure; *description* is that of the list or map around it, in case it has none."""
         kind, typed = structure["type"], typed or structure.get("meta", False)
         description = structure.get("description") or description
         limits = {key: structure[key] for key in _AS_THEY_ARE if key in structure}
         made: Schema = {"description": description}
         if "fields" in structure:
             if any("default" in child for child in structure["fields"].values()):
-                limits.pop("minProperties", None)  # the server counts what it fills in
+                limits.pop("minProperties", None)  # the server counts fields with defaults
             name = placed(structure["name"], self.object_schema(structure, typed=typed), self.definitions)
             made["allOf"] = [{"$ref": f"#/$defs/{name}"}]
             return made | limits | ({} if nullable else {"type": "object"})
@@ -89,7 +89,7 @@ class _Shared:
         return made
 
     def object_schema(self, structure: Structure, *, typed: bool) -> Schema:
-        """An object with fields, whether it is null or not."""
+        """The JSON Schema of an object with fields, or null."""
         required = [] if self.builtin else structure.get("required", [])
         properties = {name: self.schema(child, nullable=name not in required, typed=typed) for name, child in structure["fields"].items()}
         made: Schema = {"type": ["object", "null"], "properties": properties}

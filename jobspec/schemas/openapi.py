@@ -24,7 +24,7 @@ _KIND = "x-kubernetes-group-version-kind"
 
 
 def with_kinds(base: dict[str, Any], kinds: Iterable[tuple[type[Model], str]]) -> dict[str, Any]:
-    """*base*, a Swagger 2.0 document, with kinds at their releases added; what it says of the same kinds is replaced."""
+    """*base*, a Swagger 2.0 document, with kinds at their releases added; definitions of the same kinds are replaced."""
     definitions: Definitions = {}
     paths: dict[str, Any] = {}
     for model, release in kinds:
@@ -38,7 +38,7 @@ def with_kinds(base: dict[str, Any], kinds: Iterable[tuple[type[Model], str]]) -
 
 
 def _names(base: dict[str, Any], kind: dict[str, str]) -> list[str]:
-    """What the document calls a kind, so that what refers to it finds ours."""
+    """The names that the document has for a kind, so that references to it find ours."""
     return [name for name, definition in base["definitions"].items() if kind in definition.get(_KIND, [])]
 
 
@@ -49,7 +49,7 @@ def _path(resource: Resource) -> str:
 
 
 def _place(structure: Structure, prefix: str, definitions: Definitions) -> str:
-    """The name of an object's definition, which stands once in the document."""
+    """Add the definition of an object, once; gives its name."""
     properties = {name: _schema(child, prefix, definitions) for name, child in structure["fields"].items()}
     made: dict[str, Any] = {"type": "object", "properties": properties}
     if "required" in structure:
@@ -75,9 +75,9 @@ def _scalar(kind: str, form: str) -> dict[str, Any]:
 
 
 def _merging(structure: Structure) -> dict[str, Any]:
-    """How patches merge a list: by the keys that overlays merge it by, whatever the release's own CRD declares.
+    """How patches merge a list: by the keys of overlays, even if the release's CRD declares none.
 
-    A key that is a list itself, as `targetJobs` is, says nothing to kustomize.
+    kustomize does not support a key that is a list, such as `targetJobs`.
     """
     keys = structure.get("merge", [])
     if not keys or any("items" in structure["items"]["fields"][key] for key in keys):

@@ -1,4 +1,4 @@
-"""Where a path such as `TrainJob.spec.trainer` leads in the structure of a kind, release by release."""
+"""Find a path such as `TrainJob.spec.trainer` in the structure of a kind, release by release."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a walk has come to."""
+    """A place in the structure of a kind."""
 
     path: str
     structure: Structure
@@ -51,7 +51,7 @@ class Place:
 
 
 class _NoSuchPlace(Exception):
-    """A walk ended before its last step."""
+    """A place has no such step."""
 
     def __init__(self, place: Place, step: str) -> None:
         self.place = place
@@ -59,9 +59,9 @@ class _NoSuchPlace(Exception):
 
 
 def places_of(model: type[Model], steps: Sequence[str], release: str) -> dict[str, Place]:
-    """The place that *steps* lead to in each release that has it; a `Key` is a step in brackets.
+    """The place at *steps* in each release that has it; a `Key` is a step in brackets.
 
-    Raises JobspecError where no release has it: what is wrong with the path, most of all as of *release*.
+    Raises JobspecError if no release has it, with what is wrong with the path, by *release* if several fail at the same step.
     """
     places = {}
     failures = []
@@ -86,7 +86,7 @@ def _walk(place: Place, steps: Sequence[str]) -> Place:
 
 
 def _step(place: Place, steps: list[str]) -> tuple[Place, list[str]]:
-    """One step further, and the steps that are left; items and values are entered as far as the next step asks for it."""
+    """The place one step further, and the steps left. Items and map values are entered if the step is a field inside them."""
     step, rest = steps[0], steps[1:]
     structure = place.structure
     fields = structure.get("fields", {})
@@ -106,7 +106,7 @@ def _step(place: Place, steps: list[str]) -> tuple[Place, list[str]]:
 
 
 def _complaint(failures: list[_NoSuchPlace]) -> str:
-    """Why there is no such place; *failures* are those of each release, the most telling first."""
+    """Why there is no such place; *failures* has that of each release, the deepest first."""
     place, step = failures[0].place, failures[0].step
     if isinstance(step, Key):
         return f"`{place.path}` is no list or map, so `[{step}]` is nothing in it"
@@ -118,7 +118,7 @@ def _complaint(failures: list[_NoSuchPlace]) -> str:
 
 
 def _meant(failure: _NoSuchPlace) -> str:
-    """The path that a misspelt or misplaced field stands for."""
+    """The path that was meant by a misspelt or misplaced field; empty if none is near."""
     place, step = failure.place, failure.step.lower()
     by_lower = {name.lower(): name for name in place.structure.get("fields", {})}
     if step not in by_lower:
@@ -157,7 +157,7 @@ def _model_in(annotation: Any) -> type[Model] | None:
 
 
 def object_of(structure: Structure) -> Structure:
-    """The structure whose fields stand below a place: its own, or those of each item or value."""
+    """The structure that has the fields of a place: that of each item or map value, or its own."""
     inner: Structure = structure.get("items") or structure.get("values") or structure
     return inner
 

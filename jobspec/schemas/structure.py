@@ -3,8 +3,8 @@
 A structure is a mapping. `type` is an OpenAPI type, `int-or-string` or `any`; `fields`, `values` (of a map) and `items` hold
 structures; `required`, `format` (`quantity` too), `pattern`, `enum`, `default`, `minimum` to `maxProperties`, `keys` (a list map's),
 `unique` (a set), `atomic`, `granular` and `rules` (CEL) are the server's facts; `name` is the model's, `description` the field's or the
-model's, `merge` the keys that overlays merge by, `one_of` the fields that exclude each other, `unset` what Go writes for a field that is
-left out, `use` what took the place of a field that is gone in later releases.
+model's, `merge` the keys by which overlays merge a list, `one_of` the fields that exclude each other, `unset` what Go writes for an
+absent field, `use` what replaces a field that later releases removed.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 
 _SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number"}
 _LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
-_INT_LIMITS = {-(2**31), 2**31 - 1, -(2**63), 2**63 - 1}  # what a format's name says; no limits of the schema's own
+_INT_LIMITS = {-(2**31), 2**31 - 1, -(2**63), 2**63 - 1}  # the limits of the formats `int32` and `int64`, not of the schema
 
 
 @cache
 def structure_of(model: type[Model], release: str) -> Structure:
-    """The structure of a kind at a release of its component; shared, not to be changed."""
+    """The structure of a kind at a release of its component; callers share it and must not change it."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     structure = _object(model, _Context({resource.component: release, **RELEASES[resource.component][release]}))
     for name in ("apiVersion", "kind"):
@@ -61,7 +61,7 @@ def structure_of(model: type[Model], release: str) -> Structure:
 
 
 def placed(name: str, made: dict[str, Any], definitions: dict[str, Any]) -> str:
-    """The name under which a shape stands among *definitions*, once; a second shape of the same name gets a number."""
+    """Add a shape to *definitions* unless it is there; gives its name, with a number if other shapes have the name."""
     found, number = name, 1
     while definitions.setdefault(found, made) != made:
         number += 1
@@ -79,7 +79,7 @@ class _Context:
         return reached(self.releases[fact.component], fact.release) == isinstance(fact, Since)
 
     def facts(self, facts: Iterable[object]) -> Iterator[object]:
-        """The facts that hold, out of their `Since` and `Until`; of a list's keys that do not, that overlays merge by them."""
+        """The facts that hold, those inside `Since` and `Until` included; of `Keyed` that does not hold, `Merge` remains."""
         for fact in facts:
             if not isinstance(fact, Since | Until):
                 yield fact
@@ -150,7 +150,7 @@ def _union(arms: list[Any], context: _Context) -> Structure:
 
 
 def _apply(facts: Iterable[object], structure: Structure, context: _Context) -> None:  # noqa: C901 (one line a fact)
-    """Write facts into the structure of the place that they stand at."""
+    """Add facts to the structure that they are about."""
     for fact in facts:
         match fact:
             case Type(annotation):

@@ -1,4 +1,4 @@
-"""Match texts with patterns by RE2's meaning; without the CEL library, which brings RE2, with Python's own where both mean the same."""
+"""Match patterns as RE2 does; without the CEL library, which contains RE2, match those that mean the same in Python's `re`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NotEvaluated(Exception):
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether *pattern* matches somewhere in *text*. Raises NotEvaluated where nobody can say."""
+    """Whether *pattern* matches somewhere in *text*. Raises NotEvaluated if it needs RE2 and that is not installed."""
     try:
         return regex.matches(pattern, text)
     except ImportError:
@@ -27,7 +27,7 @@ def matches(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=1000)
 def _for_python(pattern: str) -> re.Pattern[str]:
-    """The pattern for Python, to which `$` alone would be before a line's end, too. Raises NotEvaluated for what it takes differently."""
+    """The pattern for Python, in which `$` means the end of the text only. Raises NotEvaluated if it may mean something else in Python."""
     pieces = _PIECE.findall(pattern)
     try:
         if "".join(pieces) == pattern:

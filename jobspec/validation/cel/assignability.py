@@ -1,4 +1,4 @@
-"""Which types of CEL can stand for which, with type variables that are found out on the way.
+"""Decide which CEL types are assignable to which, and infer type variables.
 
 Follows cel-go checker/types.go (`internalIsAssignable`, `isValidTypeSubstitution`, `mostGeneral`, `substitute`) and checker/mapping.go.
 """
@@ -24,7 +24,7 @@ class Substitutions:
         self._numbers = count()
 
     def new_variable(self) -> Type:
-        """A type variable of which nothing is known."""
+        """A new type variable, not bound to a type."""
         return Type(f"?{next(self._numbers)}")
 
     def instantiate(self, signature: Sequence[Type]) -> list[Type]:
@@ -38,7 +38,7 @@ class Substitutions:
         return Type(kind.name, tuple(self._instantiate(each, parameters) for each in kind.inside))
 
     def substitute(self, kind: Type, *, unknown_as_dyn: bool = False) -> Type:
-        """A type with its variables replaced by what is known of them; a variable of which nothing is known stays, or becomes `dyn`."""
+        """A type with its bound variables replaced by their types; an unbound variable stays, or becomes `dyn`."""
         if is_type_variable(kind):
             known = self._types.get(kind.name)
             if known is not None:
@@ -47,7 +47,7 @@ class Substitutions:
         return Type(kind.name, tuple(self.substitute(each, unknown_as_dyn=unknown_as_dyn) for each in kind.inside)) if kind.inside else kind
 
     def are_assignable(self, some: Sequence[Type], others: Sequence[Type]) -> bool:
-        """Whether types can stand for others, pair by pair; what that says of type variables is kept if all can."""
+        """Whether types are assignable to others, pair by pair; if all are, the type variables stay bound."""
         before = dict(self._types)
         assignable = self._pairs_are_assignable(some, others)
         if not assignable:
@@ -55,7 +55,7 @@ class Substitutions:
         return assignable
 
     def join(self, one: Type | None, other: Type) -> Type:
-        """The type of items of both types: the more general one, `dyn` where neither stands for the other."""
+        """The common type of two types: the more general one, `dyn` if neither is assignable to the other."""
         if one is None:
             return other
         return _most_general(one, other) if self.are_assignable([one], [other]) else DYN

@@ -58,7 +58,7 @@ class CheckedExpression:
     def __init__(self, tree: Tree, variables: Mapping[str, Type], fields: Fields, *, lenient: bool = False) -> None:
         """Check *tree*; *fields* are those of each object type, by its name. Raises CompileError for types that do not fit together.
 
-        Where nothing is known of a type, as of the items of `[]`, the first overload that fits decides, or *lenient* takes `dyn`.
+        For an unbound type, as of the items of `[]`, the first overload that fits decides; *lenient*: it is `dyn`.
         """
         self.tree = tree
         self._lenient = lenient
@@ -92,7 +92,7 @@ class CheckedExpression:
         return found
 
     def _lookup(self, name: str) -> Type | None:
-        """The type of a variable, or of the name of a type; None where there is neither."""
+        """The type of a variable, or of the name of a type; None for other names."""
         for variables in reversed(self._scopes):
             if name in variables:
                 self.variables.add(name)

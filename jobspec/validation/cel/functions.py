@@ -68,7 +68,7 @@ def _sum(items: list[Any]) -> Any:
 
 
 def _nanoseconds(text: str) -> int:
-    """The length of a duration, which is given as a string, since Python's own type holds no nanoseconds."""
+    """The nanoseconds of a duration, passed as a string since Python's `timedelta` has microseconds only."""
     return int(Decimal(text.removesuffix("s")).scaleb(9))
 
 

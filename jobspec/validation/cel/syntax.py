@@ -165,7 +165,7 @@ def _environment() -> cel.Env:
 
 
 def _node(expr: Any) -> Any:
-    """The node that a message `Expr` stands for."""
+    """The node of a message `Expr`."""
     kind = next(field.name for field, _ in expr.ListFields() if field.name != "id")
     return _NODES[kind](expr.id, getattr(expr, kind))
 

@@ -1,4 +1,4 @@
-"""Compile the CEL expressions of a schema: the CEL types of the schema's values, and what a server has against an expression on them.
+"""Compile the CEL expressions of a schema: the CEL types of the schema's values, and the problems of an expression on them.
 
 Follows `SchemaDeclType`, k8s.io/apiserver pkg/cel/common/schemas.go, and `Compile`, k8s.io/apiextensions-apiserver
 pkg/apiserver/schema/cel/compilation.go, 1.36. The cost of expressions is not estimated.

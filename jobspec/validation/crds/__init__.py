@@ -1,1 +1,1 @@
-"""What a server has against a CustomResourceDefinition and the schemas in it."""
+"""Check a CustomResourceDefinition and the schemas in it."""

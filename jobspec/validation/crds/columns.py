@@ -1,4 +1,4 @@
-"""What a server has against the subresources, printer columns and selectable fields of a CRD's versions.
+"""Check the subresources, printer columns and selectable fields of a CRD's versions.
 
 Follows `ValidateCustomResourceDefinitionSubresources`, `ValidateCustomResourceColumnDefinition` and
 `ValidateCustomResourceSelectableFields`, k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go, 1.36.
@@ -25,7 +25,7 @@ _MAX_SELECTABLE = 8
 
 
 def subresource_problems(subresources: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """What a server has against the scale subresource."""
+    """The problems of the scale subresource."""
     scale = subresources.get("scale")
     if not isinstance(scale, dict):
         return
@@ -38,7 +38,7 @@ def subresource_problems(subresources: dict[str, Any], path: Path) -> Iterator[P
 
 
 def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
-    """What a server has against additional printer columns."""
+    """The problems of additional printer columns."""
     for index, column in enumerate(columns):
         at: Path = (*path, index)
         for name in ("name", "type", "jsonPath"):
@@ -54,7 +54,7 @@ def column_problems(columns: Sequence[dict[str, Any]], path: Path) -> Iterator[P
 
 
 def selectable_problems(versions: Sequence[dict[str, Any]], path: Path) -> Iterator[Problem]:
-    """What a server has against the selectable fields of each version; fields that all versions share are checked once."""
+    """The problems of the selectable fields of each version; fields that all versions share are checked once."""
     fields = [plain(version.get("selectableFields") or []) for version in versions]
     schemas = [decoded((version.get("schema") or {}).get("openAPIV3Schema")) for version in versions]
     shared = all(each == fields[0] for each in fields)

@@ -1,4 +1,4 @@
-"""What a server has against the conversion between a CRD's versions.
+"""Check the conversion between a CRD's versions.
 
 Follows `validateCustomResourceConversion`, k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go, and
 `ValidateWebhookURL`, `ValidateWebhookService`, k8s.io/apiserver pkg/util/webhook/validation.go, 1.36.
@@ -23,7 +23,7 @@ _REVIEWS = ("v1", "v1beta1")
 
 
 def conversion_problems(conversion: dict[str, Any] | None, path: Path) -> Iterator[Problem]:
-    """What a server has against `conversion`."""
+    """The problems of `conversion`."""
     if conversion is None:
         return
     strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook")

@@ -37,7 +37,7 @@ _LEFT_TO_FORMATS = ("array", "boolean", "object")
 
 
 def default_problems(schema: Schema, meta: Shape, path: Path = (), steps: Path | None = None) -> Iterator[Problem]:
-    """What a server has against the defaults in a structural schema; it does not check those in the values of maps.
+    """The problems of the defaults in a structural schema; it does not check those in the values of maps.
 
     *meta* is the shape of `metadata`. Inside `apiVersion`, `kind` or `metadata` of an object, *steps* is the path from the object.
     """
@@ -67,7 +67,7 @@ def _default(default: Any, schema: Schema, meta: Shape) -> Iterator[Problem]:
 
 
 def _default_in_meta(default: Any, schema: Schema, meta: Shape, steps: Path) -> Iterator[Problem]:
-    """What a server has against a default inside `apiVersion`, `kind` or `metadata` of an object; unknown fields are pruned there."""
+    """The problems of a default inside `apiVersion`, `kind` or `metadata` of an object; unknown fields are pruned there."""
     whole = default
     for step in reversed(steps):
         whole = [whole] if step == 0 else {step: whole}
@@ -127,7 +127,7 @@ def _resources(value: Any, schema: Schema, path: Path) -> Iterator[tuple[dict[st
 
 
 def _as_resources(found: list[tuple[dict[str, Any], Path]], meta: Shape) -> list[Problem]:
-    """What a server has against embedded resources as objects; if one cannot be decoded, that alone."""
+    """The problems of embedded resources as objects; if one cannot be decoded, that alone."""
     undecodable = [problem for value, path in found for problem in _decoding(value, path, meta)]
     return undecodable or [problem for value, path in found for problem in _resource(value, path)]
 

@@ -1,4 +1,4 @@
-"""What a server has against a CustomResourceDefinition.
+"""Check a CustomResourceDefinition.
 
 Follows `ValidateCustomResourceDefinition` and `validateCustomResourceDefinitionValidation`, k8s.io/apiextensions-apiserver
 pkg/apis/apiextensions/validation/validation.go, 1.36.
@@ -30,9 +30,9 @@ _SCHEMA: Path = ("schema", "openAPIV3Schema")
 
 
 def definition_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any = None) -> list[Problem]:
-    """What a server has against a definition, as an update of *old* if that is given.
+    """The problems of a definition, as an update of *old* unless that is None.
 
-    *found* are the problems of its structure, by its *shape*. What cannot be decoded is reported alone.
+    *found* are the problems of its structure, by its *shape*. If the server cannot decode it, only the reasons for that are reported.
     """
     found = [problem for problem in found if problem.rule != "missing-field"]
     props = shape.at((*_SPEC, "versions", 0, *_SCHEMA))
@@ -54,7 +54,7 @@ def _schemas(data: dict[str, Any]) -> Iterator[tuple[Path, Schema]]:
 
 
 def _schema_problems(data: dict[str, Any], meta: Shape) -> Iterator[Problem]:
-    """What a server has against the schemas of all versions; a schema that they share is checked once."""
+    """The problems of the schemas of all versions; a schema that they share is checked once."""
     versions = versions_of(data)
     found = [(path, schema, decoded(schema)) for path, schema in _schemas(data)]
     shared = len(found) == len(versions) and are_alike([made for _, _, made in found])
@@ -72,7 +72,7 @@ def _at(problem: Problem, path: Path) -> Problem:
 
 
 def _one_schema_problems(schema: Schema, meta: Shape) -> Iterator[Problem]:
-    """What a server has against a schema. Defaults are checked if it is structural, rules if the defaults are valid too.
+    """The problems of a schema. Defaults are checked if it is structural, rules if the defaults are valid too.
 
     `$schema` is reported only if there is no other problem.
     """

@@ -1,4 +1,4 @@
-"""What a server has against single schemas of a CRD, whether they are structural or not. Paths begin at the CRD's schema.
+"""Check single schemas of a CRD, whether they are structural or not. Paths begin at the CRD's schema.
 
 Follows `ValidateCustomResourceDefinitionOpenAPISchema`, k8s.io/apiextensions-apiserver
 pkg/apis/apiextensions/validation/validation.go, 1.36.
@@ -69,7 +69,7 @@ def draft_problems(schema: Schema) -> Iterator[Problem]:
 
 
 def node_problems(schema: Schema, path: Path, context: SchemaContext) -> Iterator[Problem]:
-    """What a server has against a schema, apart from the schemas inside it."""
+    """The problems of a schema, without those of the schemas inside it."""
     for keyword in _UNSUPPORTED:
         if keyword != "$schema" and (schema.get(keyword) or (keyword in schema and keyword in _REFUSED_EMPTY)):
             yield invalid((*path, keyword), f"`{keyword}` is not supported")

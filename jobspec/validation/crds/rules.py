@@ -1,4 +1,4 @@
-"""What a server has against the CEL rules of a CRD's schema: rules that do not compile, or need an old value where there is none.
+"""Check the CEL rules of a CRD's schema: that they compile, and use `oldSelf` only where values correlate with stored ones.
 
 Follows `ValidateCustomResourceDefinitionOpenAPISchema` (its part on `XValidations`) and `CELSchemaContext`, k8s.io/apiextensions-apiserver
 pkg/apis/apiextensions/validation/validation.go and cel_validation.go, 1.36. The cost of rules is not estimated.
@@ -27,7 +27,7 @@ RULES = "x-kubernetes-validations"
 
 
 def rule_problems(schema: Schema, invalid_at: Sequence[Path] = ()) -> Iterator[Problem]:
-    """What a server has against the rules of a structural schema; it skips the rules of schemas that hold one of the paths *invalid_at*."""
+    """The problems of the rules of a structural schema; it skips the rules of schemas that hold one of the paths *invalid_at*."""
     outermost = list(_outermost(schema, (), SchemaContext(is_root=True)))
     if not outermost:
         return

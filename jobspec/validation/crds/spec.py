@@ -1,4 +1,4 @@
-"""What a server has against the group, names, versions and conversion of a CustomResourceDefinition.
+"""Check the group, names, versions and conversion of a CustomResourceDefinition.
 
 Follows `validateCustomResourceDefinitionSpec`, `ValidateCustomResourceDefinitionNames` and `validateAPIApproval`,
 k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go, 1.36.
@@ -30,7 +30,7 @@ _APPROVED = "api-approved.kubernetes.io"
 
 
 def spec_problems(data: dict[str, Any], *, is_new: bool) -> Iterator[Problem]:
-    """What a server has against a definition, apart from its schemas; the name counts only where it *is_new*."""
+    """The problems of a definition, without its schemas; the name is checked only if it *is_new*."""
     spec = mapping(data.get("spec"))
     group = spec.get("group") or ""
     yield from _group(group, data)

@@ -41,7 +41,7 @@ def structural_problems(schema: Schema) -> Iterator[Problem]:
 
 
 def _root_problems(schema: Schema) -> Iterator[Problem]:
-    """What a server has against the root of a schema."""
+    """The problems of the root of a schema."""
     untyped = schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-int-or-string")
     if schema.get("type") != "object" and ("type" in schema or not untyped):
         yield invalid(("type",) if "type" in schema else (), "the root of the schema needs `type: object`")

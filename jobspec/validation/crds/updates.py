@@ -1,4 +1,4 @@
-"""What a server has against the update of a CustomResourceDefinition.
+"""Check the update of a CustomResourceDefinition.
 
 Follows `ValidateCustomResourceDefinitionUpdate`, k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go, 1.36. An
 old definition without status is taken to be established, with objects stored in its storage version.
@@ -23,7 +23,7 @@ _BUNDLE: Path = ("spec", "conversion", "webhook", "clientConfig", "caBundle")
 
 
 def update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
-    """What a server has against an update of *old*, besides what it has against a new definition."""
+    """The problems of an update of *old* that a new definition does not have."""
     is_established = _is_established(old)
     for path in (*_ALWAYS, *(_WHEN_ESTABLISHED if is_established else ())):
         value, before = _at(data, path), _at(old, path)
