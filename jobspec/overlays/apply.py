@@ -10,13 +10,14 @@ from jobspec import workloads
 from jobspec.diagnostics import Diagnostic, each_once
 from jobspec.documents.document import Document
 from jobspec.overlays.companions import companions
-from jobspec.overlays.job import OverlaidJob
+from jobspec.overlays.job import overlaid
 from jobspec.overlays.shared_volumes import unshared_volumes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobspec.overlays.job import OverlaidJob
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.overlays.overlay import Overlay
     from jobspec.targets import Target
@@ -36,12 +37,9 @@ class Applied:
 
 def apply(documents: Sequence[Document], overlays: Sequence[Overlay], target: Target) -> Applied:
     """The documents with the overlays applied, in order, to every training job among them."""
-    jobs = [OverlaidJob(each, documents, target) for each in documents if overlays and workloads.is_workload(each)]
-    problems = list(_exclusions(overlays))
-    for job in jobs:
-        job.apply(overlays)
-        problems += job.problems
-    rendered = {id(job.document): job.result() for job in jobs}
+    jobs = [overlaid(each, documents, overlays, target) for each in documents if overlays and workloads.is_workload(each)]
+    problems = [*_exclusions(overlays), *(problem for job in jobs for problem in job.problems)]
+    rendered = {id(job.document): job.result for job in jobs}
     result = [rendered.get(id(document), document) for document in documents]
     if jobs:
         added, found = companions(overlays, _namespaces(jobs))
@@ -65,7 +63,7 @@ def _namespaces(jobs: Sequence[OverlaidJob]) -> list[MarkedTree | None]:
     """The different namespaces of the jobs; None for jobs without one."""
     found: dict[str, MarkedTree | None] = {}
     for job in jobs:
-        found.setdefault(job.result().namespace, job.tree.get("metadata", "namespace"))
+        found.setdefault(job.result.namespace, job.tree.get("metadata", "namespace"))
     return list(found.values())
 
 

@@ -80,18 +80,17 @@ class PodOverrides:
         Of several entries for the same job, overlays change the last; where there is none, they add one at the end.
         """
         template = runtime.templates.get(name)
-        found = [PodSource(f"the runtime `{runtime.name}`", template)] if template else []
-        mine = None
-        for number, entry in enumerate(items(job.get("spec", self.field))):
-            own = self._is_own(entry, name)
-            for template in self._templates(entry, name) or [entry.with_value({})] * own:
-                found.append(PodSource(f"`spec.{self.field}[{number}]`", template))
-                mine = found[-1] if own else mine
-        if mine is None:
-            mine = PodSource("", job.with_value({}))
-            found.append(mine)
-        mine.own = True
-        return found
+        inherited = [PodSource(f"the runtime `{runtime.name}`", template)] if template else []
+        entries = [
+            PodSource(f"`spec.{self.field}[{number}]`", template, own=own)
+            for number, entry in enumerate(items(job.get("spec", self.field)))
+            for own in [self._is_own(entry, name)]
+            for template in self._templates(entry, name) or [entry.with_value({})] * own
+        ]
+        if not any(each.own for each in entries):
+            return [*inherited, *entries, PodSource("", job.with_value({}), own=True)]
+        last = max(number for number, each in enumerate(entries) if each.own)
+        return [*inherited, *(PodSource(each.name, each.template, own=number == last) for number, each in enumerate(entries))]
 
     def own_template(self, job: MarkedTree, name: str, runtime: JobRuntime) -> MarkedTree:
         """The change that the overlays' own entry makes to the pod template of the replicated job *name*; empty where there is none."""

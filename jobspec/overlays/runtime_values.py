@@ -32,7 +32,7 @@ def keep_runtime_values(job: MarkedTree, template: MarkedTree, pods: TrainJobPod
         job = _keep_resources(job, node, pods)
         job = _keep_variables(job, node, pods, overlay=overlay, entry=entry)
     for change in changes_in(template, pods.template_shape):
-        pods.problems += why_ineffective(change, job, pods)
+        pods.problems.extend(why_ineffective(change, job, pods))
         _report_double_mounts(change, job, pods)
         if not change.of_trainer and isinstance(change.tree.value, dict) and change.tree.get(APPEND):
             for name in pods.runtime.jobs:
@@ -67,7 +67,7 @@ def set_trainer_flags(job: MarkedTree, flags: MarkedTree, pods: TrainJobPods, *,
     start = {**inherited, **given}
     before, _ = set_flags(flags.with_value(start), flags.with_value({}), ("spec", "trainer"), overlay=overlay, entry=entry)
     after, problems = set_flags(before, flags, ("spec", "trainer"), overlay=overlay, entry=entry)
-    pods.problems += problems
+    pods.problems.extend(problems)
     changed = {}
     for name in ("command", "args"):
         words = after.get(name)
