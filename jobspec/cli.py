@@ -174,8 +174,9 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
         parser = add_arguments(_parser(f"jobspec {command}", what))
         mixed = command != "schema" and "--" not in arguments  # argparse cannot mix paths and options beside these
         return run, (parser.parse_intermixed_args if mixed else parser.parse_args)(arguments[1:], Options())
-    parser = _parser("jobspec", "configure and check Kubernetes training jobs: layered overlays, and an API server's verdict offline")
-    parser.epilog = "commands:\n" + "".join(f"  {name:10}{what}\n" for name, (what, *_) in _COMMANDS.items()) + f"\n{_EXIT_CODES}"
+    what = "configure and check Kubernetes training jobs: layered overlays, and an API server's verdict offline"
+    commands = "".join(f"  {name:10}{does}\n" for name, (does, *_) in _COMMANDS.items())
+    parser = _parser("jobspec", what, epilog=f"commands:\n{commands}\n{_EXIT_CODES}")
     parser.add_argument("--version", action="version", version=f"jobspec {__version__}")
     parser.add_argument(
         "command", choices=list(_COMMANDS), metavar="COMMAND", help="one of those below; `jobspec COMMAND --help` tells its options"
@@ -184,10 +185,10 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
     raise AssertionError(arguments)  # without a known command, parse_args has ended the program
 
 
-def _parser(prog: str, what: str) -> ArgumentParser:
+def _parser(prog: str, what: str, *, epilog: str | None = None) -> ArgumentParser:
     from argparse import ArgumentParser
 
-    return ArgumentParser(prog=prog, description=f"{what[0].upper()}{what[1:]}.", formatter_class=_formatter)
+    return ArgumentParser(prog=prog, description=f"{what[0].upper()}{what[1:]}.", epilog=epilog, formatter_class=_formatter)
 
 
 def _formatter(prog: str) -> HelpFormatter:

@@ -125,6 +125,43 @@ def test_only_commands_print_read_the_environment_or_exit() -> None:
     assert found == []
 
 
+#: The modules that assign attributes of objects that exist already, and why.
+_ASSIGNING = {
+    "jobspec.documents.go_scanner": "a scanner keeps its state, and corrects the events of libyaml",
+    "jobspec.documents.libyaml": "a package of Python's is loaded in parts",
+    "jobspec.documents.reader": "a constructor keeps its state",
+    "jobspec.reports.junit": "ElementTree takes the text of an element no other way",
+    "jobspec.server.kubeconfig": "the configuration belongs to the kubernetes package",
+    "jobspec.shapes": "a shape is filled when it is first asked for",
+    "jobspec.validation.cel.adapting": "the syntax tree belongs to protobuf",
+    "jobspec.validation.cel.assignability": "bindings of type parameters are undone where a branch fails",
+    "jobspec.validation.cel.messages": "the descriptor belongs to protobuf",
+    "jobspec.validation.custom_kinds": "files are read when a kind of theirs is first asked for",
+}
+
+
+def _assigned(node: ast.AST, function: ast.FunctionDef | None = None) -> Iterator[str]:
+    """The attributes that code assigns to objects which exist already, but for values that a property or method keeps."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store | ast.Del) and not _is_own(child, function):
+            yield ast.unparse(child)
+        yield from _assigned(child, child if isinstance(child, ast.FunctionDef) else function)
+
+
+def _is_own(assigned: ast.Attribute, function: ast.FunctionDef | None) -> bool:
+    """Whether an attribute of `self` is assigned in `__init__`; or a private one in a property, or in the method of its name."""
+    if function is None or ast.unparse(assigned.value) != "self":
+        return False
+    is_property = "property" in map(ast.unparse, function.decorator_list)
+    return function.name == "__init__" or assigned.attr == f"_{function.name}" or (is_property and assigned.attr.startswith("_"))
+
+
+def test_values_do_not_change_once_they_are_made() -> None:
+    found = {module: list(_assigned(ast.parse(path.read_text()))) for module, path in _modules()}
+    assert {module: names for module, names in found.items() if names and module not in _ASSIGNING} == {}
+    assert [module for module in _ASSIGNING if not found[module]] == []
+
+
 def _first_texts(name: str) -> Iterator[str]:
     """The texts that the package writes as first argument of calls of a name."""
     for _, path in _modules():
