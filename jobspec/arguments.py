@@ -1,7 +1,7 @@
 """The options of a command, declared once and read in two ways.
 
-`read` takes a command line as people and hooks write it. All else, mistakes and calls for help above all, is for argparse, which takes
-as long to load as a verdict.
+`read` takes plain command lines, as people and hooks write them. Mistakes, `--help` and all others are left to argparse, which takes as
+long to load as a verdict.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Option:
-    """One option: its names, the longest first, what it does, and how many values of what sort it takes."""
+    """One option: its names, the longest first, its help text, and the values that it takes."""
 
     __slots__ = ("choices", "default", "dest", "metavar", "names", "repeatable", "what")
 
@@ -25,7 +25,7 @@ class Option:
         self.what = what
         self.dest = dest or names[0][2:].replace("-", "_")
         self.metavar = metavar
-        """What the value is; where it is empty, and there are no choices, the option takes none."""
+        """The name of the value in help texts; an option without it and without choices takes no value."""
         self.repeatable = repeatable
         self.choices = choices
         """The values that it takes; the first one is its default."""
@@ -35,7 +35,7 @@ class Option:
 
     @property
     def takes_value(self) -> bool:
-        """Whether it is more than a word that is there or not."""
+        """Whether the option takes a value, and is no plain switch."""
         return bool(self.metavar or self.choices)
 
 
@@ -50,9 +50,9 @@ class Options:
 
 
 def read(arguments: Sequence[str], options: Sequence[Option], excluding: Sequence[str] = ()) -> Options | None:
-    """The values of a plain command line of paths and options; None where argparse has to look at it.
+    """The values of a plain command line of paths and options; None where argparse has to read it.
 
-    Of the options whose values are named in *excluding*, one at most may be given.
+    The options with a `dest` in *excluding* exclude each other.
     """
     values: dict[str, Any] = {option.dest: [] if option.repeatable else option.default for option in options}
     paths: list[str] = []
@@ -85,7 +85,7 @@ def read(arguments: Sequence[str], options: Sequence[Option], excluding: Sequenc
 
 
 def declare(parser: ArgumentParser, options: Sequence[Option], excluding: Sequence[str] = ()) -> None:
-    """Tell argparse the same options; of those *excluding* each other it takes one."""
+    """Add the same options to a parser of argparse."""
     group = parser.add_mutually_exclusive_group() if excluding else parser
     for option in options:
         add = group.add_argument if option.dest in excluding else parser.add_argument

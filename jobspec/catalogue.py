@@ -1,11 +1,11 @@
-"""The catalogue: every rule by its name, with what it is about."""
+"""The catalogue: the name and the explanation of every rule."""
 
 from __future__ import annotations
 
 from jobspec.admission import jobset, policies, pytorchjob, runtime, torchtune, trainjob
 from jobspec.diagnostics import RULES
 
-#: The lists that rules of the operators' webhooks stand in.
+#: The lists of rules of the operators' webhooks.
 ADMISSION = (
     pytorchjob.WEBHOOK_RULES,
     trainjob.WITHOUT_RUNTIME,
@@ -16,7 +16,7 @@ ADMISSION = (
     jobset.WEBHOOK_RULES,
 )
 
-#: The rules that warn, as a rule: of what a server accepts, or what nobody can look at here. All others refuse.
+#: The rules that mostly warn: a server accepts the value, or jobspec cannot check it. All others are errors.
 WARNINGS = frozenset(
     {
         "deprecated-processes",
@@ -33,6 +33,6 @@ WARNINGS = frozenset(
 
 
 def rules() -> dict[str, str]:
-    """All rules in the order in which a document meets them: name to explanation."""
-    asked = {rule.name: " ".join((rule.check.__doc__ or "").split()) for each in ADMISSION for rule in each}
-    return {**RULES, **asked}
+    """Name -> explanation of all rules, in the order in which a document meets them."""
+    admission = {rule.name: " ".join((rule.check.__doc__ or "").split()) for each in ADMISSION for rule in each}
+    return {**RULES, **admission}

@@ -30,17 +30,17 @@ exit codes:
 
 
 def program() -> NoReturn:
-    """Run the command that the process was started with, and end the process.
+    """Run the command of this process, and end the process.
 
-    What it holds is left to the system: an interpreter that takes itself apart first takes a tenth of the time of a verdict.
+    `os._exit` leaves memory to the system: Python's own end would take a tenth of the time of a verdict.
     """
-    gc.disable()  # a command lives for moments; looking for cycles costs it more than they hold
+    gc.disable()  # a command lives for moments: collecting cycles costs more than the memory is worth
     code = main(sys.argv[1:])
     atexit._run_exitfuncs()
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:  # noqa: SIM105 (a start has no time for contextlib)
             stream.flush()
-        except OSError:  # whoever was to read has been told so, or is gone
+        except OSError:  # the error is reported already, or nobody reads any more
             pass
     os._exit(code)
 
@@ -48,13 +48,13 @@ def program() -> NoReturn:
 def main(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     try:
-        _speak_utf8()
+        _write_utf8()
         code = _run(arguments)
         sys.stdout.flush()
         return code
     except JobspecError as error:
         return _cannot(str(error))
-    except BrokenPipeError:  # whoever read has enough
+    except BrokenPipeError:  # the reader has closed the pipe
         _close_stdout()
         return 2
     except OSError as error:
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     try:
         run, options = _parse(arguments)
-    except SystemExit as end:  # argparse has told its help, or what is wrong
+    except SystemExit as end:  # argparse has printed its help or an error
         return int(end.code or 0)
     return run(options)
 
@@ -84,8 +84,8 @@ def _cannot(why: str) -> int:
     return 2
 
 
-def _speak_utf8() -> None:
-    """YAML and JSON are UTF-8 whatever the terminal's language; a path's odd bytes go out as they came in."""
+def _write_utf8() -> None:
+    """Write UTF-8 whatever the locale; bytes of paths that are not UTF-8 are written unchanged."""
     if sys.stdout is None:
         raise JobspecError("cannot write the output: standard output is closed")
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -93,7 +93,7 @@ def _speak_utf8() -> None:
 
 
 def _close_stdout() -> None:
-    """Nothing more can be written, and Python must not try at its end."""
+    """Discard what is still buffered: it cannot be written, and Python must not try at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -163,7 +163,7 @@ def _inputs(options: Options) -> Inputs:
 
 
 def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]:
-    """What runs the command, and its options; only its own parser is made, and for a plain command line none."""
+    """The function that runs the command, and its options; argparse is loaded only where `read` cannot take the command line."""
     command = arguments[0] if arguments else ""
     if command == "validate" and (options := read(arguments[1:], _validate_options(), _BEFORE)):
         return _validate, options
@@ -179,7 +179,7 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
     parser = _parser("jobspec", what, epilog=f"commands:\n{commands}\n{_EXIT_CODES}")
     parser.add_argument("--version", action="version", version=f"jobspec {__version__}")
     parser.add_argument(
-        "command", choices=list(_COMMANDS), metavar="COMMAND", help="one of those below; `jobspec COMMAND --help` tells its options"
+        "command", choices=list(_COMMANDS), metavar="COMMAND", help="one of those below; `jobspec COMMAND --help` lists its options"
     )
     parser.parse_args(arguments)
     raise AssertionError(arguments)  # without a known command, parse_args has ended the program
@@ -192,7 +192,7 @@ def _parser(prog: str, what: str, *, epilog: str | None = None) -> ArgumentParse
 
 
 def _formatter(prog: str) -> HelpFormatter:
-    """A formatter with a width of ours; to find one, argparse's own loads three compression libraries on every start."""
+    """A formatter with a known width: argparse finds one by `shutil`, which loads three compression libraries."""
     from argparse import RawDescriptionHelpFormatter
 
     try:
@@ -225,9 +225,12 @@ def _input_options() -> list[Option]:
         Option("--overlay", metavar="NAME", repeatable=True, what="apply this overlay to every job: a shipped name, or a path; repeatable"),
         Option("--set", metavar="OVERLAY.NAME=VALUE", repeatable=True, what="give a parameter of an overlay a value; repeatable"),
         _target("judge by this release, not by the newest; repeatable"),
-        Option("--skip-unknown", what="pass by documents that are no manifest or of an unknown kind, and count them"),
-        Option("--no-admission", dest="admission", what="leave the operators' webhooks out, as where they are not installed"),
-        Option("--closed-world", what="take a runtime that is in no given file, and not shipped either, for absent: an error"),
+        Option("--skip-unknown", what="skip documents that are no manifest or of an unknown kind, and count them"),
+        Option("--no-admission", dest="admission", what="skip the operators' webhooks, as on a cluster without them"),
+        Option(
+            "--closed-world",
+            what="report an error, not a warning, for a runtime that is in none of the files and not shipped with the trainer",
+        ),
         Option("--output", "-o", choices=FORMATS, what="the format of the report"),
         Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
     ]
@@ -250,7 +253,7 @@ def _kind_options() -> list[Option]:
     ]
 
 
-#: Where to find what a document is an update of.
+#: The options that say which objects are updated; they exclude each other.
 _BEFORE = ("stored", "ref")
 
 
@@ -258,8 +261,10 @@ def _validate_options() -> list[Option]:
     return [
         *_input_options(),
         *_kind_options(),
-        Option("--from", dest="stored", metavar="PATH", what="judge updates of the objects in this file or folder; others are new"),
-        Option("--from-ref", dest="ref", metavar="REF", what="judge updates of the objects that the files held at a Git ref"),
+        Option(
+            "--from", dest="stored", metavar="PATH", what="judge updates of the objects in this file or folder; all other objects are new"
+        ),
+        Option("--from-ref", dest="ref", metavar="REF", what="judge updates of the objects in the same files at a Git ref"),
     ]
 
 
@@ -275,14 +280,16 @@ def _target(what: str) -> Option:
 def _dry_run_arguments(parser: ArgumentParser) -> ArgumentParser:
     declare(_with_paths(parser, number="*"), _input_options())
     parser.add_argument("--diff", action="store_true", help="print what an apply would change in the live objects")
-    server = parser.add_argument_group("the server", "by default the kind cluster `jobspec`, made where it is not there (needs Docker)")
+    server = parser.add_argument_group(
+        "the server", "by default the kind cluster `jobspec`, created where it does not exist (needs Docker)"
+    )
     other = server.add_mutually_exclusive_group()
     other.add_argument("--context", metavar="NAME", help="ask the cluster of this context of your kubeconfig; nothing is stored there")
     other.add_argument("--envtest", action="store_true", help="start etcd and kube-apiserver from KUBEBUILDER_ASSETS for this run")
     what = "store the CustomResourceDefinitions in this file or folder first, on kind and with --envtest; repeatable"
     server.add_argument("--crd", action="append", default=[], metavar="PATH", help=what)
     server.add_argument("--kubernetes", default="", metavar="RELEASE", help="the Kubernetes of the kind cluster, 1.34.0 for example")
-    server.add_argument("--recreate", action="store_true", help="make the kind cluster anew")
+    server.add_argument("--recreate", action="store_true", help="create the kind cluster again")
     server.add_argument("--delete", action="store_true", help="delete the kind cluster at the end; without a PATH, at once")
     return parser
 
@@ -314,15 +321,15 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
     kustomize.add_argument("--base", metavar="FILE", help="the document to add them to, instead of the one of the cluster at hand")
     declare(kustomize, [_target("the fields of this release, not of the newest; repeatable")])
     action("export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
-    action("check", "fail where a committed schema is not what the models give")
+    action("check", "fail where a committed schema differs from the models")
     return parser
 
 
 #: Each command: what it does, its arguments, and what runs it.
 _COMMANDS = {
-    "validate": ("say what an API server would say to manifests", _validate_arguments, _validate),
+    "validate": ("predict an API server's verdict on manifests", _validate_arguments, _validate),
     "render": ("apply overlays to jobs, check the result and write it", _render_arguments, _render),
-    "dry-run": ("ask a real API server what it says to manifests", _dry_run_arguments, _dry_run),
-    "explain": ("say what a rule is about, or a field of a kind", _explain_arguments, _explain),
+    "dry-run": ("ask a real API server for its verdict on manifests", _dry_run_arguments, _dry_run),
+    "explain": ("explain a rule, or a field of a kind", _explain_arguments, _explain),
     "schema": ("print CRDs, write schemas for editors and kustomize, check them", _schema_arguments, _schema),
 }

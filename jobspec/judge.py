@@ -1,4 +1,4 @@
-"""Judge documents in a cluster: first as the API server's own checks do, then as the operators' webhooks do."""
+"""Judge documents in a cluster: by the API server's own checks, then by the operators' webhooks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
 
-    #: `unknown`: no manifest, or of a kind that jobspec does not know.
+    #: `unknown`: the document is no manifest, or of a kind that jobspec does not know.
     Judgement = Literal["valid", "invalid", "partly", "unknown"]
 
 
 class Judged:
-    """A document, and what the server and then the webhooks have against it."""
+    """A document, with the server's verdict and the diagnostics of the webhooks."""
 
     __slots__ = ("by_server", "by_webhooks", "document", "old", "rewritten", "wanted")
 
@@ -37,15 +37,15 @@ class Judged:
         self.document = document
         self.by_server = by_server
         self.rewritten = rewritten or document
-        """The document as a mutating webhook writes it; itself where there is none."""
+        """The document after the mutating webhook; the same where there is none."""
         self.old = old
-        """The object that the document is an update of; None for a new object."""
+        """The stored object that the document updates; None for a new object."""
         self.by_webhooks = by_webhooks
         self.wanted = wanted
-        """The objects that a webhook looks up for it and that do not stand in the same file."""
+        """The objects that a webhook looks up and does not find in the same file."""
 
     def reviewed(self, diagnostics: Sequence[Diagnostic], wanted: Sequence[Name] = ()) -> Judged:
-        """The same with what the webhooks say."""
+        """The same with the diagnostics of the webhooks."""
         return Judged(self.document, self.by_server, rewritten=self.rewritten, old=self.old, by_webhooks=diagnostics, wanted=wanted)
 
     @property
@@ -55,7 +55,7 @@ class Judged:
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """What both say."""
+        """The diagnostics of both."""
         return [*self.by_server.diagnostics, *self.by_webhooks]
 
     @property
@@ -65,9 +65,9 @@ class Judged:
 
 
 def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = ()) -> list[Judged]:
-    """The judgement of each document of a file; those of a *broken* index could not be decoded without an error.
+    """The judgement of each document of a file; documents with a *broken* index are invalid, since decoding them found an error.
 
-    TrainJobs come last before the webhooks: the runtime that one refers to has to be accepted before.
+    The webhooks review TrainJobs last, since only an accepted runtime can be referred to.
     """
     judged = [_by_server(document, cluster, broken=document.index in broken) for document in documents]
     if not cluster.webhooks or all(each.status != "valid" for each in judged):
@@ -80,7 +80,7 @@ def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[
 
 
 def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
-    """What webhooks can look up for the documents of one file: what stands in it, and the cluster's own objects."""
+    """The objects that webhooks can look up for the documents of one file: those in the file, and the cluster's."""
     from jobspec.admission.webhooks import Objects
 
     found = [each for each in judged if each.document.group_kind in kinds.LOOKED_UP]
@@ -116,21 +116,21 @@ def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
 
 
 def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
-    """A judgement with what the validating webhooks say, which are asked only where the server has nothing against a document."""
+    """The judgement with the validating webhooks' diagnostics; they review only what the server accepts."""
     if judged.by_server.status != "valid":
         return judged
     seen = judged.rewritten
     if cluster.custom_kinds or judged.old:
         as_new = verdict(seen, cluster.target)
         if as_new.status != "valid" and cluster.custom_kinds:
-            return judged  # the webhooks know the types of their own release, and not those of the user's CRD
+            return judged  # the webhooks decode by their own release's types, which the user's CRD does not follow
         if as_new.status != "valid":
             from jobspec.admission.decoding import undecodable
             from jobspec.admission.defaulting import rewritten
 
             if wrong := undecodable(as_new):
                 return judged.reviewed(wrong)
-            seen = rewritten(seen, cluster.target)  # a field that an older schema let be absent is there once Go has decoded the object
+            seen = rewritten(seen, cluster.target)  # Go fills required fields with zeros, which an older schema let be absent
     from jobspec.admission.review import review
 
     answer = review(seen, cluster.target, objects, old=judged.old)
@@ -138,5 +138,5 @@ def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
 
 
 def name_of(document: Document) -> Name:
-    """What webhooks look an object up by; a namespace counts only for what has one."""
+    """The name by which webhooks look up an object; the namespace is empty for kinds without one."""
     return document.group_kind, document.namespace if document.group_kind == kinds.TRAINING_RUNTIME else "", document.name

@@ -37,7 +37,7 @@ class Source:
 
 
 class Manifests:
-    """The documents of a file as they are read, or with overlays applied."""
+    """The documents of a file, as they are read or with overlays applied."""
 
     __slots__ = ("diagnostics", "documents", "name", "settled", "skip_unknown", "text")
 
@@ -58,7 +58,7 @@ class Manifests:
         """The text that the documents were read from; empty where overlays were applied."""
         self.skip_unknown = skip_unknown
         self.settled = settled
-        """The results of the documents, where no verdict is to be asked for: the file is skipped, or overlays cannot be applied."""
+        """The results of the documents where no check follows: the file is skipped, or overlays cannot be applied. None otherwise."""
 
 
 class Checked:
@@ -71,18 +71,18 @@ class Checked:
     ) -> None:
         self.result = result
         self.documents = documents
-        """What can be rendered: all documents but those that are skipped and are no objects with a kind and a name."""
+        """The documents that can be rendered: all but skipped ones without a kind or name."""
         self.objects = objects
         """The accepted objects that documents of other files can refer to."""
         self.pending = pending
 
     def without_documents(self) -> Checked:
-        """What other processes need to know of it."""
+        """The same without the documents, which other processes do not need."""
         return Checked(self.result, (), self.objects, self.pending)
 
 
 class Pending:
-    """A document that refers to objects which do not stand in its own file, and may stand in others."""
+    """A document that refers to objects which are not in its own file, and may be in others."""
 
     __slots__ = ("judged", "objects", "row")
 
@@ -91,7 +91,7 @@ class Pending:
         self.row = row
         """Its row of the file's result."""
         self.objects = objects
-        """What stands in its own file."""
+        """The objects of its own file."""
 
 
 def checked(source: Source, overlays: Sequence[Overlay], cluster: Cluster) -> Checked:
@@ -100,7 +100,7 @@ def checked(source: Source, overlays: Sequence[Overlay], cluster: Cluster) -> Ch
 
 
 def read(source: Source, target: Target) -> Manifests:
-    """The documents of a file, a `v1` List's items in its place, and what is wrong with its YAML."""
+    """The documents of a file, with the items of a `v1` List in its place, and the mistakes in its YAML."""
     raw = source.content if isinstance(source.content, bytes) else source.content.encode(errors="surrogatepass")
     text = decode(raw, source.name)
     documents: list[Document] = []
@@ -111,7 +111,7 @@ def read(source: Source, target: Target) -> Manifests:
         lost = _lost(text, problems, target) if problems else {}
         problems = [problem for problem in problems if problem.document not in lost] + list(lost.values())
         documents = [document for document in documents if document.index not in lost]
-    if source.skip_unknown and problems and b"apiVersion" not in raw:  # never meant as a manifest, such as JSON with comments
+    if source.skip_unknown and problems and b"apiVersion" not in raw:  # no manifest at all, such as JSON with comments
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
         return Manifests(source.name, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)])
     documents = [item for document in documents for item in items_of(document)]
@@ -119,7 +119,7 @@ def read(source: Source, target: Target) -> Manifests:
 
 
 def _lost(text: str, problems: list[Diagnostic], target: Target) -> dict[int | None, Diagnostic]:
-    """For each document whose problems come from lost indentation, that as its only problem."""
+    """Index -> the only problem of each document that has lost its indentation, in place of all that follow from it."""
     from jobspec.validation.indentation import lost_indentation
 
     found = {problem.document: lost_indentation(text, problem, target) for problem in reversed(problems)}
@@ -138,7 +138,7 @@ def items_of(document: Document) -> list[Document]:
 def apply(manifests: Manifests, overlays: Sequence[Overlay], cluster: Cluster) -> Manifests:
     """The manifests with overlays applied to their jobs.
 
-    Overlays are applied only to a file that is valid by itself, whatever webhooks say; its own mistakes are reported first.
+    They are applied only to a file that is valid without them, by all checks but the webhooks'; else its own mistakes are reported.
     """
     if not overlays or manifests.settled is not None:
         return manifests
@@ -156,7 +156,7 @@ def apply(manifests: Manifests, overlays: Sequence[Overlay], cluster: Cluster) -
 
 
 def check(manifests: Manifests, cluster: Cluster) -> Checked:
-    """What a cluster says to the manifests of a file."""
+    """The result of a file's manifests in a cluster."""
     if manifests.settled is not None:
         return Checked(FileResult(manifests.name, manifests.settled, manifests.diagnostics), manifests.documents)
     diagnostics = list(manifests.diagnostics)
@@ -192,9 +192,9 @@ def _row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
 
 
 def resolve(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
-    """The files' results once documents can refer to accepted objects of the other files, too.
+    """The files with references between them resolved: documents can refer to accepted objects of other files, too.
 
-    Only the documents that refer to such an object are reviewed once more.
+    Only documents with such a reference are reviewed again.
     """
     holders: dict[Name, list[tuple[int, Document]]] = {}
     for number, file in enumerate(files):
@@ -208,7 +208,7 @@ def _resolved(file: Checked, number: int, holders: Mapping[Name, list[tuple[int,
     for each in file.pending:
         answer, found = each.judged, []
         while new := [holder for name in answer.wanted for at, holder in holders.get(name, ()) if at != number and holder not in found]:
-            found += new  # what is found may refer to further objects
+            found += new  # a found object may refer to further ones
             answer = by_webhooks(each.judged, each.objects.with_others(found), cluster)
         if found:
             result = _replaced(result, each, answer)
@@ -216,7 +216,7 @@ def _resolved(file: Checked, number: int, holders: Mapping[Name, list[tuple[int,
 
 
 def _replaced(result: FileResult, pending: Pending, answer: Judged) -> FileResult:
-    """A file's result with another answer of the webhooks to one document."""
+    """A file's result with a new answer of the webhooks to one document."""
     before = set(map(id, pending.judged.by_webhooks))
     kept = [each for each in result.diagnostics if id(each) not in before]
     status: Status = "valid" if answer.status == "valid" else "invalid"

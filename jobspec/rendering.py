@@ -1,4 +1,4 @@
-"""Checked files to the objects that they render to, and these to text."""
+"""Render checked files: the objects that they hold, and the text of these."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Rendered:
-    """The documents that files render to, each object once, and the files' results."""
+    """The documents that files render to, each object once, and the results of the files."""
 
     __slots__ = ("documents", "results")
 
@@ -29,9 +29,9 @@ class Rendered:
 
 
 def rendered(files: Sequence[Checked], *, companions_once: bool = False) -> Rendered:
-    """What checked files render to: every object of a cluster. An object that stands twice is an error in its file's result.
+    """All objects of checked files that a server has; an object that stands twice is an error in the result of its file.
 
-    *companions_once*: overlays were applied, and jobs of several files may share a companion, such as a volume claim.
+    *companions_once*: overlays were applied, so that jobs of several files may share a companion, such as a volume claim.
     """
     documents = [document for each in files for document in each.documents]
     documents = _companions_once(documents) if companions_once else documents
@@ -54,7 +54,7 @@ def _companions_once(documents: Iterable[Document]) -> list[Document]:
 
 
 def _repeated(documents: Iterable[Document]) -> Iterator[tuple[str, Diagnostic]]:
-    """By file, a diagnostic about each document that is the same object as an earlier one, and would overwrite it on a server."""
+    """File and diagnostic of each document that is the same object as an earlier one, and would overwrite it on a server."""
     seen: dict[tuple[str, ...], Document] = {}
     for document in documents:
         group = document.api_version.rpartition("/")[0]

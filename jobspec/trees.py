@@ -1,7 +1,7 @@
 """Write a folder whole or not at all.
 
-The new tree is built beside the old one and exchanged with it in one system call. Where that cannot be done, the tree
-beside the folder is a journal: files are replaced one by one, and the next run completes what one has begun.
+The new tree is built beside the old one and exchanged with it in one system call. Where the system has no such call, the new tree
+becomes a journal: its files are moved one by one, and the next run completes an interrupted one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEADER = "# Rendered by jobspec; changes made here are lost."
 def replace(folder: str, files: Mapping[str, str]) -> list[str]:
     """Make *folder* hold exactly *files* (name to text, below the header), and return their paths.
 
-    Raises JobspecError, with nothing changed, where the folder holds what jobspec did not write, or cannot be written.
+    Raises JobspecError, with nothing changed, where the folder holds a file that jobspec did not write, or cannot be written.
     """
     folder = os.path.normpath(folder)
     try:
@@ -49,9 +49,9 @@ class _Beside:
     def __init__(self, folder: str) -> None:
         self.parent, name = os.path.split(os.path.abspath(folder))
         self.new = os.path.join(self.parent, f".{name}.jobspec-new")
-        """The tree as it grows, and the old one as it goes; nothing is lost with it."""
+        """The tree while it is built, then the old one while it is removed; both can be deleted at any time."""
         self.journal = os.path.join(self.parent, f".{name}.jobspec-journal")
-        """A whole tree that is on its way into the folder, file by file."""
+        """A complete tree while its files are moved into the folder."""
 
 
 def _hold(folder: str) -> int:
@@ -60,7 +60,7 @@ def _hold(folder: str) -> int:
     import fcntl
 
     descriptor = os.open(folder, os.O_RDONLY)
-    with contextlib.suppress(OSError):  # NFS, for one, locks nothing that is open for reading only
+    with contextlib.suppress(OSError):  # NFS cannot lock a file that is open for reading only
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     return descriptor
 
@@ -73,7 +73,7 @@ def _refuse_other(folder: str) -> None:
 
 
 def _refuse_foreign(folder: str) -> None:
-    """A folder is replaced as a whole, so nothing may be in it but what a render wrote."""
+    """Raise JobspecError where a folder holds other files than those of a render: all of it would be replaced."""
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     foreign = [name for name in names if not _is_ours(os.path.join(folder, name))]
     if foreign:
@@ -105,7 +105,7 @@ def _build(folder: str, beside: _Beside, files: Mapping[str, str]) -> None:
 def _exchange(folder: str, beside: _Beside) -> None:
     if not os.path.isdir(folder):
         os.rename(beside.new, folder)
-    elif not os.path.samefile(folder, os.curdir) and _swap(beside.new, folder):  # the shell that stands in a folder keeps it
+    elif not os.path.samefile(folder, os.curdir) and _swap(beside.new, folder):  # a shell in the folder would stay in the old one
         _remove(beside.new)
     else:
         os.rename(beside.new, beside.journal)
@@ -128,14 +128,14 @@ def _swap(one: str, other: str) -> bool:
     if not failed:
         return True
     number = ctypes.get_errno()
-    # the system or the file system knows no exchange; the folder is in a lower layer of a container; it is a mount point
+    # no such call in the system or file system; a folder in a lower layer of a container; a mount point
     if number in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV, errno.EBUSY):
         return False
     raise OSError(number, os.strerror(number))
 
 
 def _complete(folder: str, beside: _Beside) -> None:
-    """Make the folder what the journal is. Every step can be repeated, until the journal is gone in one."""
+    """Make the folder equal to the journal. Every step can be repeated; renaming the journal ends it in one step."""
     os.makedirs(folder, exist_ok=True)
     wanted = os.listdir(beside.journal)
     for name in wanted:
@@ -153,7 +153,7 @@ def _complete(folder: str, beside: _Beside) -> None:
 
 
 def _complete_earlier(folder: str, beside: _Beside) -> None:
-    """Complete what an earlier run had begun to exchange, and remove what it had only begun to build."""
+    """Complete an earlier run's journal, and remove a tree that it did not finish."""
     if os.path.isdir(beside.journal):
         _complete(folder, beside)
     if os.path.isdir(beside.new):

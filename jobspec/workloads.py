@@ -1,6 +1,6 @@
 """Training jobs and runtimes of every kind seen the same way: their roles, pod templates and containers.
 
-Whatever comes after this module learns from here alone where a kind has its pods.
+Only this module knows where each kind has its pods.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Role:
         self.name = name
         """The key of the replica type, or the name of the replicated job."""
         self.path = path
-        """Where the role stands in its manifest."""
+        """The path of the role in its manifest."""
         self.data = data
-        """What stands there."""
+        """The value at that path."""
         self.template = template
-        """Path of the pod template from there."""
+        """The path of the pod template below it."""
 
     def at(self, *steps: str) -> Path:
         """The path of a field of the pod spec in the manifest."""
@@ -48,38 +48,38 @@ class Role:
 
 
 class TrainingRole:
-    """A role as overlays name it, of a kind that they can be applied to."""
+    """A role of a training job, as overlays name it."""
 
     __slots__ = ("container", "name", "path")
 
     def __init__(self, name: str, path: Path, container: str) -> None:
         self.name = name
         self.path = path
-        """Path of the pod template in the manifest; empty where a runtime has the template."""
+        """The path of the pod template in the manifest; empty where the template is in a runtime."""
         self.container = container
-        """Name of the container that the operator requires."""
+        """The name of the container that the operator requires."""
 
     def answers_to(self, wanted: Collection[str]) -> bool:
-        """Whether pods of the *wanted* roles are meant to be these; nodes are masters and workers in one."""
+        """Whether this role is one of the *wanted* ones, or they are empty; nodes of a TrainJob are masters and workers at once."""
         return not wanted or self.name in wanted or not self.path
 
 
 class Workload:
-    """A job or runtime and what belongs to it: the runtime behind a TrainJob, and on an update the object as it was."""
+    """A job or runtime; with the runtime of a TrainJob, and on an update with the stored object."""
 
     __slots__ = ("document", "old", "runtime")
 
     def __init__(self, document: Document, *, runtime: Document | None = None, old: Document | None = None) -> None:
         self.document = document
         self.runtime = runtime
-        """Of a TrainJob: the runtime that it refers to, None where that is not at hand."""
+        """Of a TrainJob: its runtime; None where that was not found."""
         self.old = old
         """On an update: the stored object; None on a create."""
 
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 
-#: Of the kinds with pod templates: where the roles stand, and the path of the pod template in each.
+#: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (_REPLICAS, ("template",)),
     kinds.JOBSET: (("spec", "replicatedJobs"), ("template", "spec", "template")),
@@ -98,12 +98,12 @@ KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
 
 
 def roles(workload: Workload) -> list[Role]:
-    """The roles that a workload has pods for; a TrainJob has those of its runtime, and none where that is not at hand."""
+    """The roles of a workload; a TrainJob has those of its runtime, and none where that was not found."""
     return roles_in(workload.runtime or workload.document)
 
 
 def roles_in(document: Document) -> list[Role]:
-    """The roles that stand in a manifest, none for a kind without pod templates; a null role is none."""
+    """The roles in a manifest; none for a kind without pod templates. A null role is left out."""
     if document.group_kind not in _ROLES:
         return []
     place, template = _ROLES[document.group_kind]

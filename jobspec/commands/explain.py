@@ -1,4 +1,4 @@
-"""`jobspec explain`: what a rule is about, or a field of a kind."""
+"""`jobspec explain`: explain a rule, or a field of a kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NARROW = 40  # columns: with less left for descriptions, types stand above them
 
 
 def run(name: str, *, targets: Iterable[str], recursive: bool) -> int:
-    """Print what the rule of this name is about, or what a field is, given as `KIND.PATH`."""
+    """Print the explanation of a rule by its name, or of a field by `KIND.PATH`."""
     explained = rules()
     if name in explained:
         sys.stdout.write(f"{name}: {explained[name]}\n")
@@ -28,7 +28,7 @@ def run(name: str, *, targets: Iterable[str], recursive: bool) -> int:
 
 
 def _steps(text: str) -> tuple[str, list[str]]:
-    """The kind, in its own spelling, and the steps of a path; what stands in brackets is a `Key`."""
+    """The kind, in its own spelling, and the steps of a path; a step in brackets is a `Key`."""
     import re
 
     from jobspec import models
@@ -93,7 +93,7 @@ def _list(fields: list[Field], width: int) -> Iterator[str]:
 
 
 def _table(rows: list[tuple[list[str], str]], width: int) -> Iterator[str]:
-    """Rows of cells in columns, and a text that goes on below itself."""
+    """Rows of cells in columns, each with a text that is wrapped in a column of its own."""
     if not rows:
         return
     sizes = [max(len(cells[column]) for cells, _ in rows) for column in range(len(rows[0][0]))]

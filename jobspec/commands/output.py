@@ -1,4 +1,4 @@
-"""What a user sees of a run: the report, on a stream or in a file, and on a terminal how far it is."""
+"""Output of a run: the report, on a stream or in a file, and progress on a terminal."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     R = TypeVar("R")
 
-_WIDTH = 100  # columns, where no terminal says how many
+_WIDTH = 100  # columns, where the terminal's are not known
 
 
-def watched(items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]]) -> list[R]:
-    """`run(items, work)`, and meanwhile on a terminal how many of the files are done."""
+def with_progress(items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]]) -> list[R]:
+    """`run(items, work)`; on a terminal, with the number of checked files shown meanwhile."""
     if sys.stderr and _is_terminal(sys.stderr):
         from jobspec.commands.progress import shown
 
@@ -38,7 +38,7 @@ def one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
 
 
 def deliver(files: Sequence[FileResult], releases: Mapping[str, str], inputs: Inputs, stream: TextIO, *, read: ReadText) -> None:
-    """Write the report of a run in the format that was asked for, to the file that was named or else to a *stream*."""
+    """Write the report of a run in the wanted format, to `--output-file` or else to a *stream*."""
     if inputs.output_file is not None:
         write_whole(inputs.output_file, report(files, releases, inputs.output, read=read))
     elif inputs.output == "text":
@@ -48,14 +48,14 @@ def deliver(files: Sequence[FileResult], releases: Mapping[str, str], inputs: In
 
 
 def _takes_colour(stream: TextIO) -> bool:
-    """As https://no-color.org and https://force-color.org say, and otherwise on a terminal."""
+    """Whether to write colours: NO_COLOR and FORCE_COLOR decide (https://no-color.org, https://force-color.org), else the terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or _is_terminal(stream)
 
 
 def _is_terminal(stream: TextIO) -> bool:
-    """Whether a stream is a terminal that knows colours, and takes a line back."""
+    """Whether a stream is a terminal that can show colours and erase a line."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 

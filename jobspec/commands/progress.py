@@ -1,4 +1,4 @@
-"""How far a run is that takes longer than a moment, on a terminal."""
+"""Show the progress of a long run on a terminal."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ _CLEAR = "\r\x1b[K"
 
 
 def shown(items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]], stream: TextIO) -> list[R]:
-    """`run(items, work)`, and meanwhile on a *stream*, in a line that is gone at the end, how many of the files are done.
+    """`run(items, work)`; meanwhile a line on *stream* shows the number of checked files, and is erased at the end.
 
-    A timer's signal draws it, in between whatever is being done. Processes that *run* forks have no timer, but they share a byte for each
-    item with this one.
+    A timer's signal draws the line. Processes that *run* forks have no timer; they set a byte for each item in shared memory.
     """
     done = mmap.mmap(-1, max(len(items), 1))
     drawn = False

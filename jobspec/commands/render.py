@@ -1,4 +1,4 @@
-"""`jobspec render`: jobs with overlays applied, checked, as a stream or a folder of files."""
+"""`jobspec render`: apply overlays, check the result, and write it as a stream or as a folder of files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from jobspec import pipeline, rendering, trees
 from jobspec.commands.files import find, reader, source_of
 from jobspec.commands.inputs import load, require_workload
-from jobspec.commands.output import deliver, one_by_one, watched
+from jobspec.commands.output import deliver, one_by_one, with_progress
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ def run(inputs: Inputs, *, to: str | None) -> int:
     def check_one(each: Found) -> Checked:
         return pipeline.checked(source_of(each, skip_unknown=inputs.skip_unknown), setting.overlays, setting.cluster)
 
-    checked = [] if setting.wrong else pipeline.resolve(watched(found, check_one, one_by_one), setting.cluster)
+    checked = [] if setting.wrong else pipeline.resolve(with_progress(found, check_one, one_by_one), setting.cluster)
     rendered = rendering.rendered(checked, companions_once=bool(setting.overlays))
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or rendered.results)]
     if not all(each.valid for each in results):
@@ -53,9 +53,9 @@ def run(inputs: Inputs, *, to: str | None) -> int:
 
 
 def _files(documents: list[Document]) -> dict[str, Document]:
-    """Each document by the name of its file: `<kind>-<name>.yaml`, with the namespace before the name where that is not enough.
+    """File name -> document: `<kind>-<name>.yaml`, or `<kind>-<namespace>-<name>.yaml` where that is taken twice.
 
-    Raises JobspecError for documents that even then would be the same file.
+    Raises JobspecError where two documents would still be the same file.
     """
     plain = [_file_name(document) for document in documents]
     files: dict[str, Document] = {}

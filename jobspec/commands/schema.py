@@ -1,4 +1,4 @@
-"""`jobspec schema`: what follows from the models, for servers, editors and kustomize."""
+"""`jobspec schema`: write what is derived from the models, for servers, editors and kustomize."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jobspec.models.base import Model
     from jobspec.targets import Target
 
-#: The kinds of the operators; only these are custom resources of a cluster.
+#: Kind -> operator, of the operators' kinds; only these have a CRD.
 _KINDS = {kind: component for (_, kind), component in KINDS.items() if component in OPERATORS}
 
 
@@ -42,7 +42,7 @@ def crd(kinds: Iterable[str], *, everything: bool, targets: Iterable[str], outpu
 
 
 def _kind(name: str) -> str:
-    """The kind that was meant, in its own spelling."""
+    """The kind of a name in any case. Raises JobspecError where there is none."""
     by_lower = {kind.lower(): kind for kind in _KINDS}
     if name.lower() not in by_lower:
         from jobspec.validation.wording import closest
@@ -57,7 +57,7 @@ def _models(kinds: Iterable[str], target: Target) -> Iterator[tuple[type[Model],
 
 
 def kustomize(base: str | None, *, targets: Iterable[str]) -> int:
-    """Print an OpenAPI document that knows how the operators' kinds merge, for `openapi: {path: ...}` of a kustomization."""
+    """Print an OpenAPI document with the merge keys of the operators' kinds, for `openapi: {path: ...}` of a kustomization."""
     target = choose(targets)
     document = openapi.with_kinds(_fetched() if base is None else _read(base), _models(_KINDS, target))
     sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
@@ -76,7 +76,7 @@ _FETCH = ["kubectl", "get", "--raw", "/openapi/v2"]
 
 
 def _fetched() -> dict[str, Any]:
-    """The document of the user's cluster, as `kustomize openapi fetch` gets it."""
+    """The OpenAPI document of the user's cluster, which `kustomize openapi fetch` gets, too."""
     import subprocess
 
     command = " ".join(_FETCH)
@@ -116,7 +116,7 @@ def export(folder: str) -> int:
 
 
 def check() -> int:
-    """Compare the schemas that jobspec reads with those that its models give; 1 where one is stale, missing or of no use."""
+    """Compare the committed schemas with those that follow from the models; 1 where one is stale, missing or no longer used."""
     fresh = dict(files())
     stale = [name for name, text in fresh.items() if _text(data.path("schemas", *name.split("/"))) != text]
     sys.stdout.writelines(f"schemas/{name} is not what the models give; write it with `jobspec schema export schemas`\n" for name in stale)
@@ -126,7 +126,7 @@ def check() -> int:
 
 
 def _stored() -> list[str]:
-    """The schemas in the folders of kinds and releases, by path below `schemas/`."""
+    """The committed schemas of kinds and releases, as paths below `schemas/`."""
     top = data.path("schemas")
     paths = [os.path.join(folder, name) for folder, _, names in os.walk(top) if folder != top for name in names]
     return sorted(os.path.relpath(path, top).replace(os.sep, "/") for path in paths)

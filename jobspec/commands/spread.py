@@ -1,4 +1,4 @@
-"""Spread work over processes."""
+"""Spread work over forked processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
-    """`[work(item) for item in items]`, done by as many processes as there are processors, where the system can fork."""
+    """`[work(item) for item in items]`, in a process for each processor where the system can fork."""
     share = min(os.cpu_count() or 1, 16)
     if not hasattr(os, "fork"):
         return [work(item) for item in items]
@@ -34,7 +34,7 @@ def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
 
 
 def _start(items: Sequence[T], work: Callable[[T], R]) -> tuple[int, int]:
-    """A forked child that works through its items, and the pipe on which it answers."""
+    """Fork a child that works on some items; returns its process id and the pipe for its results."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid:
@@ -47,7 +47,7 @@ def _start(items: Sequence[T], work: Callable[[T], R]) -> tuple[int, int]:
         except Exception as error:
             import traceback
 
-            error.add_note(f"In a worker process:\n{traceback.format_exc()}")  # what is sent has no traceback of its own
+            error.add_note(f"In a worker process:\n{traceback.format_exc()}")  # pickling drops the traceback
             answer = error
         with os.fdopen(writing, "wb") as pipe:
             pickle.dump(answer, pipe)

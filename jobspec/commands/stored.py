@@ -1,4 +1,4 @@
-"""The objects that manifests are updates of: those of other files, or of the same files at a Git ref."""
+"""The stored objects that manifests update: those of other files, or of the same files at a Git ref."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def from_files(path: str) -> StoredObjects:
-    """The objects of a file or folder. Raises JobspecError where a named file cannot be read; in a folder, that is passed by."""
+    """The objects of a file or folder. Raises JobspecError where a named file cannot be read; in a folder, it is skipped."""
     documents: list[Document] = []
     for found in find([path]):
         text = decode(content_of(found), found.path)
@@ -31,7 +31,7 @@ def from_files(path: str) -> StoredObjects:
 
 
 def from_ref(ref: str, paths: Sequence[str]) -> StoredObjects:
-    """The objects of files and folders as they were at a Git ref; a file that was not there or could not be read has none."""
+    """The objects of files and folders as they were at a Git ref; a file that did not exist or cannot be read has none."""
     documents: list[Document] = []
     for path in paths:
         for name, raw in _at_ref(ref, path):
@@ -48,7 +48,7 @@ def _objects(documents: Iterable[Document]) -> Iterator[Document]:
 
 
 def _at_ref(ref: str, path: str) -> Iterator[tuple[str, bytes]]:
-    """The manifests that a file or folder was at a ref, with their names below its folder."""
+    """Name and content of each manifest of a file or folder at a Git ref."""
     if path == "-":
         raise JobspecError("--from-ref: standard input is no file of a Git repository; say --from FILE")
     folder, name = (path, ".") if os.path.isdir(path) else (os.path.dirname(path) or ".", os.path.basename(path))
@@ -56,7 +56,7 @@ def _at_ref(ref: str, path: str) -> Iterator[tuple[str, bytes]]:
     listed = _git(folder, "ls-tree", "-r", "-z", tree.decode(), "--", name, why=f"cannot list {path}").split(b"\0")
     blobs = [(os.fsdecode(file), about.split()[2]) for about, _, file in (line.partition(b"\t") for line in listed) if file]
     wanted = [(file, blob) for file, blob in blobs if name != "." or _is_manifest(file)]
-    answers = _git(folder, "cat-file", "--batch", given=b"".join(blob + b"\n" for _, blob in wanted), why=f"cannot read {path}")
+    answers = _git(folder, "cat-file", "--batch", stdin=b"".join(blob + b"\n" for _, blob in wanted), why=f"cannot read {path}")
     for file, _ in wanted:
         about, _, answers = answers.partition(b"\n")
         size = int(about.split()[2])
@@ -68,15 +68,15 @@ def _is_manifest(file: str) -> bool:
     return file.endswith(ENDINGS) and not any(part.startswith(".") for part in file.split("/"))
 
 
-def _git(folder: str, *arguments: str, why: str, given: bytes = b"") -> bytes:
+def _git(folder: str, *arguments: str, why: str, stdin: bytes = b"") -> bytes:
     import subprocess
 
     command = ["git", "-C", folder, *arguments]
     try:
-        done = subprocess.run(command, input=given, capture_output=True, check=False)  # noqa: S603 (no shell; a ref is no option)
+        done = subprocess.run(command, input=stdin, capture_output=True, check=False)  # noqa: S603 (no shell; a ref is no option)
     except FileNotFoundError:
         raise JobspecError("--from-ref: there is no `git` on the path") from None
     if done.returncode:
-        told = done.stderr.decode(errors="replace").strip()
-        raise JobspecError(f"--from-ref {why}" + (f": {told}" if told else ""))
+        error = done.stderr.decode(errors="replace").strip()
+        raise JobspecError(f"--from-ref {why}" + (f": {error}" if error else ""))
     return done.stdout

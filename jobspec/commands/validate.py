@@ -1,4 +1,4 @@
-"""`jobspec validate`: what an API server would say to these files."""
+"""`jobspec validate`: predict an API server's verdict on files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from jobspec import pipeline
 from jobspec.commands.files import find, reader, source_of
 from jobspec.commands.inputs import load, require_workload
-from jobspec.commands.output import deliver, one_by_one, watched
+from jobspec.commands.output import deliver, one_by_one, with_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _WORTH_SPREADING = 48  # files; starting processes costs about as much as checki
 def run(inputs: Inputs, *, stored: str | None = None, ref: str | None = None) -> int:
     """Check files, folders and standard input, and report; 1 where an error was found.
 
-    What *stored* holds, a file or folder, or what the files were at *ref*, is what is updated.
+    Manifests are judged as updates of the objects in *stored*, a file or folder, or in the same files at *ref*.
     """
     setting = load(inputs, stored=_stored(inputs, stored, ref))
     found = find(inputs.paths)
@@ -36,18 +36,18 @@ def run(inputs: Inputs, *, stored: str | None = None, ref: str | None = None) ->
 
 
 def check_files(found: Sequence[Found], setting: Setting, *, skip_unknown: bool) -> list[Checked]:
-    """What the cluster says to files; many of them are spread over processes."""
+    """Check files in a cluster, in several processes where they are many."""
 
     def check_one(each: Found) -> Checked:
         source = source_of(each, skip_unknown=skip_unknown)
         return pipeline.checked(source, setting.overlays, setting.cluster).without_documents()
 
     if len(found) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
-        checked = watched(found, check_one, one_by_one)
+        checked = with_progress(found, check_one, one_by_one)
     else:
         from jobspec.commands.spread import spread
 
-        checked = watched(found, check_one, spread)
+        checked = with_progress(found, check_one, spread)
     return pipeline.resolve(checked, setting.cluster)
 
 
