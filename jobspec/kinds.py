@@ -174,3 +174,7 @@ def is_cluster_scoped(api_version: str, kind: str) -> bool:
 def with_schema() -> list[Kind]:
     """The kinds that jobspec has a schema of."""
     return [Kind(*name, *row) for name, row in _ROWS.items() if row[2] != "-"]
+
+
+#: (apiVersion, kind) -> the component whose release decides about its schema, of the kinds that have one.
+COMPONENTS: dict[tuple[str, str], str] = {(version, kind.name): kind.component for kind in with_schema() for version in kind.api_versions}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec import shapes
 from jobspec.arrange import arrange
 from jobspec.documents.writer import write
-from jobspec.targets import KINDS
+from jobspec.kinds import COMPONENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def rendered(files: Sequence[Checked], *, companions_once: bool = False) -> Rend
     documents = _companions_once(documents) if companions_once else documents
     repeated = list(_repeated(documents))
     results = [each.result.with_diagnostics(problem for file, problem in repeated if file == each.result.path) for each in files]
-    return Rendered([each for each in documents if KINDS.get((each.api_version, each.kind)) != "jobspec"], results)
+    return Rendered([each for each in documents if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"], results)
 
 
 def text_of(documents: Iterable[Document], target: Target) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import JobspecError
-from jobspec.kinds import with_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +35,6 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
     "kubernetes": {"1.36": {"kubernetes": "0.36.3"}},
     "jobspec": {"1": {"kubernetes": "0.36.3"}},
 }
-
-#: (apiVersion, kind) -> the component whose release decides about its schema, of the kinds that have one.
-KINDS: dict[tuple[str, str], str] = {(version, kind.name): kind.component for kind in with_schema() for version in kind.api_versions}
 
 #: The components that a user may choose a release of. JobSet's follows from the trainer's unless it is chosen, too.
 OPERATORS = ("training-operator", "trainer", "jobset")

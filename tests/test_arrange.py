@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from jobspec.arrange import arrange
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
+from jobspec.kinds import COMPONENTS
 from jobspec.shapes import Shape, load
-from jobspec.targets import KINDS, choose
+from jobspec.targets import choose
 
 TARGET = choose([])
 NAMES = st.text("abcxyz/.-_1", min_size=1, max_size=6)
@@ -44,7 +45,7 @@ def _values(draw: st.DrawFn, shape: Shape, depth: int = 0) -> Any:
 
 def _manifests() -> st.SearchStrategy[tuple[Shape | None, Any]]:
     """Manifests of the kinds that have a model, and one that has none."""
-    modelled = [_values(_shape(*pair)).map(lambda data, pair=pair: (_shape(*pair), data)) for pair in KINDS]  # type: ignore[misc]
+    modelled = [_values(_shape(*pair)).map(lambda data, pair=pair: (_shape(*pair), data)) for pair in COMPONENTS]  # type: ignore[misc]
     return st.one_of(
         *modelled, st.dictionaries(NAMES | st.sampled_from(["kind", "metadata", "spec", "data"]), ANYTHING).map(lambda d: (None, d))
     )

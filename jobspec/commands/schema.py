@@ -8,10 +8,11 @@ import sys
 
 from jobspec import data, models
 from jobspec.diagnostics import JobspecError
+from jobspec.kinds import COMPONENTS
 from jobspec.schemas import crd as crds
 from jobspec.schemas import openapi
 from jobspec.schemas.files import files
-from jobspec.targets import KINDS, OPERATORS, choose
+from jobspec.targets import OPERATORS, choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 #: Kind -> operator, of the operators' kinds; only these have a CRD.
-_KINDS = {kind: component for (_, kind), component in KINDS.items() if component in OPERATORS}
+_OPERATORS = {kind: component for (_, kind), component in COMPONENTS.items() if component in OPERATORS}
 
 
 def crd(kinds: Iterable[str], *, everything: bool, targets: Iterable[str], output: str) -> int:
     """Print the CustomResourceDefinitions of kinds, or of *everything*, at their releases."""
     target = choose(targets)
-    names = list(_KINDS) if everything else [_kind(name) for name in kinds]
+    names = list(_OPERATORS) if everything else [_kind(name) for name in kinds]
     if not names:
-        raise JobspecError(f"schema crd: name a KIND, or --all: {', '.join(_KINDS)}")
+        raise JobspecError(f"schema crd: name a KIND, or --all: {', '.join(_OPERATORS)}")
     documents = [crds.crd(model, release) for model, release in _models(names, target)]
     if output == "json":
         sys.stdout.writelines(json.dumps(document, separators=(",", ":")) + "\n" for document in documents)
@@ -43,23 +44,23 @@ def crd(kinds: Iterable[str], *, everything: bool, targets: Iterable[str], outpu
 
 def _kind(name: str) -> str:
     """The kind of a name in any case. Raises JobspecError where there is none."""
-    by_lower = {kind.lower(): kind for kind in _KINDS}
+    by_lower = {kind.lower(): kind for kind in _OPERATORS}
     if name.lower() not in by_lower:
         from jobspec.validation.wording import closest
 
-        raise JobspecError(f"no kind `{name}`: {closest(name, _KINDS) or 'the kinds are ' + ', '.join(_KINDS)}")
+        raise JobspecError(f"no kind `{name}`: {closest(name, _OPERATORS) or 'the kinds are ' + ', '.join(_OPERATORS)}")
     return by_lower[name.lower()]
 
 
 def _models(kinds: Iterable[str], target: Target) -> Iterator[tuple[type[Model], str]]:
     for kind in kinds:
-        yield getattr(models, kind), target[_KINDS[kind]]
+        yield getattr(models, kind), target[_OPERATORS[kind]]
 
 
 def kustomize(base: str | None, *, targets: Iterable[str]) -> int:
     """Print an OpenAPI document with the merge keys of the operators' kinds, for `openapi: {path: ...}` of a kustomization."""
     target = choose(targets)
-    document = openapi.with_kinds(_fetched() if base is None else _read(base), _models(_KINDS, target))
+    document = openapi.with_kinds(_fetched() if base is None else _read(base), _models(_OPERATORS, target))
     sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
     return 0
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jobspec.kinds import TRAINJOB
+from jobspec.kinds import COMPONENTS, TRAINJOB
 from jobspec.runtimes.runtime import Reference, is_meant
-from jobspec.targets import KINDS, OPERATORS
+from jobspec.targets import OPERATORS
 from jobspec.validation.custom_kinds import CRD, defined_by
 from jobspec.validation.verdict import verdict
 
@@ -52,7 +52,7 @@ def _where_defined(document: Document, definitions: Iterable[Document]) -> str:
 
 
 def _how_to_install(gvk: tuple[str, str], target: Target) -> str:
-    component = KINDS.get(gvk, "")
+    component = COMPONENTS.get(gvk, "")
     if component not in OPERATORS:
         return ""
     command = f"jobspec schema crd {gvk[1]} --target {component}={target[component]} | kubectl apply --server-side -f -"

@@ -6,8 +6,9 @@ import json
 import time
 
 from jobspec.diagnostics import JobspecError
+from jobspec.kinds import COMPONENTS
 from jobspec.server.client import APPLY, MANAGER, Client
-from jobspec.targets import KINDS, OPERATORS
+from jobspec.targets import OPERATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,13 +27,13 @@ _REMOVED_SECONDS = 3
 
 def install_kinds(server: Server, kinds: Iterable[tuple[str, str]], target: Target) -> None:
     """Store the target's CRDs for those of *kinds*, pairs of API version and kind, that belong to the operators."""
-    ours = sorted({pair for pair in kinds if KINDS.get(pair) in OPERATORS})
+    ours = sorted({pair for pair in kinds if COMPONENTS.get(pair) in OPERATORS})
     if not ours:
         return
     from jobspec import models
     from jobspec.schemas.crd import crd
 
-    install(server, [crd(getattr(models, kind), target[KINDS[api_version, kind]]) for api_version, kind in ours])
+    install(server, [crd(getattr(models, kind), target[COMPONENTS[api_version, kind]]) for api_version, kind in ours])
 
 
 def install(server: Server, crds: Iterable[Any]) -> None:

@@ -8,9 +8,9 @@ from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
 from jobspec.judge import judge
-from jobspec.kinds import LOOKED_UP, TRAINJOB
+from jobspec.kinds import COMPONENTS, LOOKED_UP, TRAINJOB
 from jobspec.runtimes.runtime import API_VERSION, Reference, is_meant
-from jobspec.targets import KINDS, OPERATORS
+from jobspec.targets import OPERATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def absent(server: Server, kinds: Iterable[tuple[str, str]]) -> dict[tuple[str, 
 
     Where the caller may not list webhooks, these are all kinds of the operators.
     """
-    ours = {pair: resource for pair in kinds if KINDS.get(pair) in OPERATORS and (resource := server.resource(*pair))}
+    ours = {pair: resource for pair in kinds if COMPONENTS.get(pair) in OPERATORS and (resource := server.resource(*pair))}
     if not ours:
         return {}
     reply = server.client.get(_CONFIGURATIONS)
@@ -47,9 +47,9 @@ def absent(server: Server, kinds: Iterable[tuple[str, str]]) -> dict[tuple[str, 
         for webhook in each.get("webhooks") or ()
     ]
     return {
-        pair: f"{server.client.name} has no webhook of {KINDS[pair]} for {pair[1]}s"
+        pair: f"{server.client.name} has no webhook of {COMPONENTS[pair]} for {pair[1]}s"
         for pair, resource in ours.items()
-        if not any(webhook["name"].endswith(_NAMES[KINDS[pair]]) and _covers(webhook, resource) for webhook in webhooks)
+        if not any(webhook["name"].endswith(_NAMES[COMPONENTS[pair]]) and _covers(webhook, resource) for webhook in webhooks)
     }
 
 
@@ -71,7 +71,7 @@ def with_absent_webhooks(answers: Mapping[Question, Answer], server: Server, tar
                 completed[question] = _and(completed[question], _by_webhooks(question, judged, target, server))
     for gvk, why in kinds.items():
         first = next(question for question in unseen if question.gvk == gvk)
-        message = f"{why}; the rules of {KINDS[gvk]} {target[KINDS[gvk]]} were applied beside the server"
+        message = f"{why}; the rules of {COMPONENTS[gvk]} {target[COMPONENTS[gvk]]} were applied beside the server"
         remark = first.document.problem("offline-webhooks", message, ("kind",), severity="info")
         completed[first] = _and(completed[first], [remark])
     return completed
@@ -85,7 +85,7 @@ def _by_webhooks(question: Question, judged: Judged, target: Target, server: Ser
     """The webhooks' diagnostics; a warning instead where the server's CRD takes the document and the target's release does not."""
     if judged.by_server.status != "invalid":
         return judged.by_webhooks
-    component = KINDS[question.gvk]
+    component = COMPONENTS[question.gvk]
     release = f"{component} {target[component]}"
     first = next(each for each in judged.by_server.diagnostics if each.severity == "error")
     return [

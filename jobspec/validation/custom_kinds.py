@@ -6,8 +6,8 @@ from _thread import allocate_lock
 
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.reader import read
+from jobspec.kinds import COMPONENTS
 from jobspec.shapes import load_metadata
-from jobspec.targets import KINDS
 from jobspec.validation.compiling import root_shape
 from jobspec.validation.crds.decode import decoded
 
@@ -127,7 +127,7 @@ class CustomKinds:
                 self._add(crd)
 
     def _json_schema(self, document: Document) -> JSONSchema | None:
-        if not self._templates or not document.api_version or not document.kind or (document.api_version, document.kind) in KINDS:
+        if not self._templates or not document.api_version or not document.kind or (document.api_version, document.kind) in COMPONENTS:
             return None
         from jobspec.validation import json_schemas
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jobspec import shapes
-from jobspec.targets import KINDS, RELEASES
+from jobspec.kinds import COMPONENTS
+from jobspec.targets import RELEASES
 from jobspec.validation import structural
 from jobspec.validation.problem import Problem, value_at
 
@@ -20,7 +21,7 @@ _ABOUT_VALUES = ("wrong-type", "unsupported-choice", "wrong-size", "out-of-range
 
 def with_releases(problems: list[Problem], data: Any, kind: tuple[str, str], target: Target) -> list[Problem]:
     """The problems; those that another release of the kind's operator does not have say so."""
-    component = KINDS[kind]
+    component = COMPONENTS[kind]
     others = [release for release in RELEASES[component] if release != target[component]]
     return [_with_releases(problem, data, kind, others, target) for problem in problems] if others else problems
 
@@ -28,7 +29,7 @@ def with_releases(problems: list[Problem], data: Any, kind: tuple[str, str], tar
 def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: list[str], target: Target) -> Problem:
     if problem.rule != "unknown-field" and problem.rule not in _ABOUT_VALUES:
         return problem
-    component = KINDS[kind]
+    component = COMPONENTS[kind]
     known = {release: shape for release in others if (shape := _shape(problem.path, kind, {**target, component: release}))}
     if problem.rule == "unknown-field":
         return _other_field(problem, known, kind, target) if known else problem
@@ -41,7 +42,7 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
 
 
 def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str], target: Target) -> Problem:
-    component = KINDS[kind]
+    component = COMPONENTS[kind]
     releases = list(RELEASES[component])
     own = releases.index(target[component])
     name = f"`{problem.path[-1]}`"

@@ -9,12 +9,12 @@ from pathlib import Path
 from random import Random
 
 from jobspec import shapes
-from jobspec.targets import KINDS
+from jobspec.kinds import COMPONENTS
 from tests.support.mutants import Change
 from tests.support.reference import ROOT, folder
 from tests.support.server import PLURALS
 
-VERSIONS = {kind: version for version, kind in KINDS if kind in PLURALS}
+VERSIONS = {kind: version for version, kind in COMPONENTS if kind in PLURALS}
 _KIND = re.compile(rf"^kind: *[\"']?({'|'.join(VERSIONS)})[\"']? *(?:#.*)?$", re.MULTILINE)
 _START = re.compile(r"^(?=---(?:\s|$))", re.MULTILINE)
 _LONGEST = 6000  # characters of what is mutated

@@ -14,6 +14,7 @@ from pydantic import Field
 from jobspec import models
 from jobspec.commands.explain import _layout
 from jobspec.diagnostics import JobspecError, Key
+from jobspec.kinds import COMPONENTS
 from jobspec.models.base import (
     AtomicDict,
     Int32,
@@ -33,7 +34,7 @@ from jobspec.models.base import (
 from jobspec.models.meta import ObjectMeta
 from jobspec.schemas import explain, places
 from jobspec.schemas.structure import structure_of
-from jobspec.targets import KINDS, RELEASES, choose
+from jobspec.targets import RELEASES, choose
 from tests.support.processes import environment, run_here
 from tests.support.reference import ROOT
 
@@ -232,7 +233,7 @@ def test_the_layout() -> None:
     assert narrow[narrow.index("fields:") :][:5] == NARROW.splitlines()
 
 
-EVERY = [(kind, release) for (_, kind), component in KINDS.items() for release in RELEASES[component]]
+EVERY = [(kind, release) for (_, kind), component in COMPONENTS.items() for release in RELEASES[component]]
 
 
 def _paths(structure: dict[str, Any], steps: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

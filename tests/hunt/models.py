@@ -13,7 +13,8 @@ from jobspec import models, shapes
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.documents.text import decode
-from jobspec.targets import KINDS, choose
+from jobspec.kinds import COMPONENTS
+from jobspec.targets import choose
 from jobspec.validation import structural
 from tests.hunt.finds import Find
 from tests.support.mutants import mutant
@@ -50,7 +51,7 @@ def documents(files: Iterable[Path]) -> Iterator[tuple[Document, str]]:
                 documents, problems = read(part, file=path.name)
                 kinds = [(document.api_version, document.kind) for document in documents if not problems]
                 # The schemas in a CustomResourceDefinition have a decoder of their own.
-                if len(kinds) == 1 and kinds[0] in KINDS and kinds[0][1] != "CustomResourceDefinition":
+                if len(kinds) == 1 and kinds[0] in COMPONENTS and kinds[0][1] != "CustomResourceDefinition":
                     yield documents[0], part
 
 
@@ -66,7 +67,7 @@ def differences(document: Document) -> Iterator[str]:
     shape = shapes.load(*kind, _TARGET)
     assert shape
     data = {key: value for key, value in document.data.items() if key != "status"}  # what a create drops
-    walked = structural.schema_problems(data, shape, typed=KINDS[kind] == "kubernetes")
+    walked = structural.schema_problems(data, shape, typed=COMPONENTS[kind] == "kubernetes")
     refused = _refused(getattr(models, document.kind), data)
     if walked and not refused:
         yield from (f"{problem.rule} at {problem.path}" for problem in walked if problem.rule not in _WIDER)
@@ -99,5 +100,5 @@ def finds(random: Random, *, count: int = 1500) -> Iterator[Find]:
 def difference(text: str) -> str:
     """Where model and walk differ about a manifest; empty where they do not, or where there is no manifest to ask about."""
     found, problems = read(text, file="mutant.yaml")
-    known = [] if problems else [each for each in found if (each.api_version, each.kind) in KINDS and isinstance(each.data, dict)]
+    known = [] if problems else [each for each in found if (each.api_version, each.kind) in COMPONENTS and isinstance(each.data, dict)]
     return "; ".join(each for document in known for each in differences(document))

@@ -14,8 +14,9 @@ import yaml
 
 from jobspec import models
 from jobspec.cli import main
+from jobspec.kinds import COMPONENTS
 from jobspec.schemas.openapi import with_kinds
-from jobspec.targets import KINDS, OPERATORS, RELEASES, choose
+from jobspec.targets import OPERATORS, RELEASES, choose
 from tests.support.processes import environment, program, run_here
 from tests.support.server import kubeconfig
 
@@ -251,7 +252,7 @@ def test_a_namespace_is_given_to_what_has_one(tmp_path: Path) -> None:
 
 def test_merging_twice_changes_nothing() -> None:
     target = choose([])
-    kinds = [(getattr(models, kind), target[component]) for (_, kind), component in KINDS.items() if component in OPERATORS]
+    kinds = [(getattr(models, kind), target[component]) for (_, kind), component in COMPONENTS.items() if component in OPERATORS]
     once = with_kinds(BASE, kinds)
     assert with_kinds(once, kinds) == once
     assert json.loads(json.dumps(BASE)) == BASE

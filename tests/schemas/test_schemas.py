@@ -21,9 +21,10 @@ from jobspec.cli import main
 from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
+from jobspec.kinds import COMPONENTS
 from jobspec.schemas.crd import crd
 from jobspec.schemas.json_schema import json_schema
-from jobspec.targets import KINDS, OPERATORS, RELEASES, choose, schema_path
+from jobspec.targets import OPERATORS, RELEASES, choose, schema_path
 from jobspec.validation.verdict import verdict
 from tests.support import server as servers
 from tests.support.checking import documents, result
@@ -35,7 +36,7 @@ from tests.support.seeds import seed
 from tests.support.server import Server
 
 CASES = ROOT / "tests" / "cases"
-EVERY = [(version, kind, component, release) for (version, kind), component in KINDS.items() for release in RELEASES[component]]
+EVERY = [(version, kind, component, release) for (version, kind), component in COMPONENTS.items() for release in RELEASES[component]]
 CUSTOM = [(kind, release) for _, kind, component, release in EVERY if component in OPERATORS]
 TARGET = choose([])
 GUIDES = [path for path in sorted((CASES / "guides").glob("*.yaml")) if "kind: Overlay" not in path.read_text()]
@@ -131,7 +132,7 @@ def test_every_place_has_a_description_and_every_shape_stands_once(version: str,
 
 
 def _errors(document: Document) -> list[Any]:
-    release = TARGET[KINDS[document.api_version, document.kind]]
+    release = TARGET[COMPONENTS[document.api_version, document.kind]]
     return list(Draft7Validator(_schema(document.kind, release)).iter_errors(document.data))
 
 
@@ -150,7 +151,7 @@ def _judged(documents: Iterable[Document]) -> tuple[list[str], set[str]]:
     stricter: list[str] = []
     looser: set[str] = set()
     for document in documents:
-        if (document.api_version, document.kind) in KINDS:
+        if (document.api_version, document.kind) in COMPONENTS:
             errors = _errors(document)
             problems = verdict(document, TARGET).diagnostics
             refused = {problem.rule for problem in problems if problem.severity == "error"}
@@ -325,7 +326,7 @@ def _printed(*arguments: str) -> str:
 
 @pytest.mark.parametrize(("kind", "release"), CUSTOM)
 def test_the_command_prints_the_crd_as_yaml_and_as_one_line_of_json(kind: str, release: str) -> None:
-    component = KINDS[next(pair for pair in KINDS if pair[1] == kind)]
+    component = COMPONENTS[next(pair for pair in COMPONENTS if pair[1] == kind)]
     expected = crd(getattr(models, kind), release)
 
     target = f"--target={component}={release}"
@@ -335,7 +336,7 @@ def test_the_command_prints_the_crd_as_yaml_and_as_one_line_of_json(kind: str, r
 
 
 def test_several_crds_are_a_stream_of_documents() -> None:
-    kinds = [kind for (_, kind), component in KINDS.items() if component in OPERATORS]
+    kinds = [kind for (_, kind), component in COMPONENTS.items() if component in OPERATORS]
     assert [each["spec"]["names"]["kind"] for each in yaml.load_all(_printed("--all"), yaml.CSafeLoader)] == kinds
     lines = _printed("trainjob", "PyTorchJob", "-o", "json").splitlines()
     assert [json.loads(line)["spec"]["names"]["kind"] for line in lines] == ["TrainJob", "PyTorchJob"]

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
+from jobspec.kinds import COMPONENTS
 from jobspec.server import asking, preparation
 from jobspec.server.api_server import Server
 from jobspec.server.client import YAML, Client
 from jobspec.server.envtest import control_plane
 from jobspec.server.question import questions_about
-from jobspec.targets import KINDS, choose
+from jobspec.targets import choose
 from tests.support import manifests
 from tests.support.checking import read
 from tests.support.cluster import Runner, assets
@@ -36,7 +37,7 @@ spec:
 def own() -> Iterator[Client]:
     """A server that has the kinds of all operators."""
     with control_plane(assets()) as client:
-        preparation.install_kinds(Server(client), KINDS, choose([]))
+        preparation.install_kinds(Server(client), COMPONENTS, choose([]))
         yield client
 
 

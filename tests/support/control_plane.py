@@ -12,11 +12,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from jobspec.kinds import COMPONENTS
 from jobspec.server.api_server import Server
 from jobspec.server.client import Client
 from jobspec.server.envtest import control_plane
 from jobspec.server.preparation import install_kinds
-from jobspec.targets import KINDS, choose
+from jobspec.targets import choose
 
 
 def kubeconfig(client: Client) -> str:
@@ -39,7 +40,7 @@ def kubeconfig(client: Client) -> str:
 def main(command: list[str]) -> int:
     """Run the command and give back its exit code."""
     with control_plane(os.environ.get("KUBEBUILDER_ASSETS", "")) as client, tempfile.TemporaryDirectory() as folder:
-        install_kinds(Server(client), KINDS, choose([]))
+        install_kinds(Server(client), COMPONENTS, choose([]))
         file = Path(folder, "kubeconfig")
         file.write_text(kubeconfig(client))
         return subprocess.run(command, env={**os.environ, "JOBSPEC_TEST_KUBECONFIG": str(file)}).returncode

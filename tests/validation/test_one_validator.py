@@ -18,9 +18,10 @@ from jobspec import shapes
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.documents.text import decode
+from jobspec.kinds import COMPONENTS
 from jobspec.models import ClusterTrainingRuntime, JobSet, PyTorchJob, TrainingRuntime, TrainJob
 from jobspec.schemas.crd import crd
-from jobspec.targets import KINDS, RELEASES, choose
+from jobspec.targets import RELEASES, choose
 from jobspec.validation.custom_kinds import CustomKinds
 from jobspec.validation.verdict import Verdict, verdict
 from tests.support.mutants import mutant
@@ -38,7 +39,7 @@ _START = re.compile(r"^---(?:\s.*)?\n", re.MULTILINE)
 
 
 def _kinds_of(component: str) -> list[tuple[str, str]]:
-    return [kind for kind, owner in KINDS.items() if owner == component]
+    return [kind for kind, owner in COMPONENTS.items() if owner == component]
 
 
 @cache
@@ -122,7 +123,7 @@ def _recorded(golden: Path) -> Iterator[Document]:
 
 def _objects(data: Any) -> Iterator[dict[str, Any]]:
     """The objects of our kinds in a record."""
-    if isinstance(data, dict) and (data.get("apiVersion"), data.get("kind")) in KINDS and "metadata" in data:
+    if isinstance(data, dict) and (data.get("apiVersion"), data.get("kind")) in COMPONENTS and "metadata" in data:
         yield data
     elif isinstance(data, dict | list):
         for inner in data.values() if isinstance(data, dict) else data:
@@ -155,7 +156,7 @@ def _mutated(random: Random) -> Iterator[tuple[Document, Target, str]]:
         wish = random.choice(_RELEASES)
         documents, problems = read(text, file=name)
         kind = (documents[0].api_version, documents[0].kind) if documents and not problems else ("", "")
-        if KINDS.get(kind) == wish.partition("=")[0]:
+        if COMPONENTS.get(kind) == wish.partition("=")[0]:
             target = choose([wish])
             shape = shapes.load(*kind, target)
             assert shape
@@ -177,7 +178,7 @@ def test_generated_updates() -> None:
     for _ in range(_PAIRS):
         maker = random.choice(MAKERS[:-1])
         old, new = (_document(maker(random)) for _ in range(2))
-        component = KINDS[old.api_version, old.kind]
+        component = COMPONENTS[old.api_version, old.kind]
         wish = random.choice([each for each in _RELEASES if each.startswith(f"{component}=")])
         differences += [told for told in [_difference(new, choose([wish]), _by_own_crds(wish), old)] if told]
     assert differences == [], "\n".join(differences)
