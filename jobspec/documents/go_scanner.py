@@ -1,9 +1,9 @@
-r"""Events of texts that libyaml, whose parser PyYAML uses, reads otherwise than go-yaml.
+r"""Parse texts that libyaml, the parser of PyYAML, reads differently than go-yaml.
 
 Follows `yaml_parser_scan_plain_scalar`, `yaml_parser_scan_tag` and `yaml_parser_scan_flow_scalar`, go.yaml.in/yaml/v2 scannerc.go,
-v2.4.4. Inside `[...]` and `{...}`, go-yaml ends plain text at a `?`, which is an error then; a `:` right before `,`, `]` or `}` belongs
-to the text; a `,` right after a tag belongs to the tag. In double quotes it knows `\'` and not `\/`. A byte order mark is text
-everywhere but at the beginning.
+v2.4.4. Inside `[...]` and `{...}`, go-yaml ends plain text at a `?`, which is then an error; a `:` right before `,`, `]` or `}` is part
+of the text; a `,` right after a tag is part of the tag. In double quotes, it accepts `\'` but not `\/`. A byte order mark is text except
+at the beginning.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 _BYTE_ORDER_MARK = "\ufeff"
-_MOST_CHANGES = 100  # of a text, each at the cost of reading it again
+_MAX_CHANGES = 100  # of a text, each at the cost of reading it again
 
 
 class Source:
-    """The events of a text in which characters that libyaml stumbles over are replaced, until it has read them."""
+    """The events of a text. Characters that libyaml refuses are replaced for it by unused ones, and put back into its events."""
 
     def __init__(self, text: str, *, is_later: bool) -> None:
         unused = islice((character for character in map(chr, range(0xE000, 0xF900)) if character not in text), 3)
@@ -34,7 +34,7 @@ class Source:
         self._depth = 0
 
     def next(self) -> Any:
-        """The next event; raises what a parser raises."""
+        """The next event. Raises the parser's error if go-yaml refuses the text, too."""
         while True:
             try:
                 event = self._parser.get_event()
@@ -53,13 +53,13 @@ class Source:
         return text[:kept] + text[kept:].replace(_BYTE_ORDER_MARK, self._hidden[_BYTE_ORDER_MARK])
 
     def _hide(self, error: Any) -> None:
-        """Replace the character that an error is about and read on; raises the error where go-yaml has it, too."""
+        """Replace the character that an error is about, and parse again up to it; raises the error if go-yaml has it, too."""
         at = error.problem_mark.index if error.problem_mark else 0
         two = self._text[at : at + 2]
         reads_on = (error.problem == "found unexpected ':'" and two in (":,", ":]", ":}")) or (
             error.problem == "found unknown escape character" and two == "\\'"
         )
-        if not reads_on or two[0] not in self._hidden or self._changes == _MOST_CHANGES:
+        if not reads_on or two[0] not in self._hidden or self._changes == _MAX_CHANGES:
             raise error
         self._text = self._text[:at] + self._hidden[two[0]] + self._text[at + 1 :]
         self._changes += 1
@@ -80,7 +80,7 @@ class Source:
         return event
 
     def _check(self, scalar: Any) -> None:
-        """Raise an error for a scalar that go-yaml refuses or reads as something else."""
+        """Raise an error for a scalar that only go-yaml refuses."""
         start, end = scalar.start_mark.index, scalar.end_mark.index
         problem = ""
         if scalar.style == '"' and _has_escaped_slash(self._text[start:end]):

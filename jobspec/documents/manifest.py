@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def document_of(manifest: Manifest, name: str, *, index: int = 0, layer: bool = False) -> Document:
-    """The document of data or a model, which has one place, its *name*; *layer*: it is an overlay, whose name its marks have as layer.
+    """The document of data or a model; all its marks are the file *name*. *layer*: it is an overlay, whose name is the marks' layer.
 
-    Raises TypeError for what JSON cannot hold, with its path.
+    Raises TypeError, with the path, for what JSON cannot hold.
     """
     if isinstance(manifest, Document):
         return manifest
@@ -53,7 +53,7 @@ def _name_in(data: Any) -> str:
 
 
 def _dumped(model: Any) -> Any:
-    """What was set in a model, by the names of the API; any other mapping as a dict."""
+    """The fields that are set in a model, under the names of the API; any other mapping as a dict."""
     dump = getattr(model, "model_dump", None)
     if dump:
         return dump(by_alias=True, exclude_unset=True)
@@ -63,7 +63,7 @@ def _dumped(model: Any) -> Any:
 
 
 def _plain(value: Any, path: Path) -> Any:
-    """The value as JSON has it."""
+    """The value with the types of JSON. Raises TypeError, with the path, for others."""
     if isinstance(value, dict):
         wrong = next((key for key in value if not isinstance(key, str)), None)
         if wrong is not None:

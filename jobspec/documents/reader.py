@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Marks, Nodes
     from jobspec.documents.repeated_keys import Problem
 
-_READ_OTHERWISE = ("?", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # where `go_scanner` has to look, beside tags
+_READ_DIFFERENTLY = ("?", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # besides tags before commas, what go-yaml reads differently
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
 
 
@@ -56,7 +56,7 @@ def _pieces(text: str, file: str, layer: str) -> Iterator[Piece]:
 
 
 def _read_piece(piece: Piece, index: int, documents: list[Document], problems: list[Diagnostic]) -> int:
-    """Add the documents and problems of a piece, numbered from *index* on; gives the index of what comes after it."""
+    """Add the documents and problems of a piece, numbered from *index* on; gives the index of the next document."""
     decoder = _Decoder(piece)
     try:
         for number, (data, node) in enumerate(decoder.documents()):
@@ -79,7 +79,7 @@ def _read_piece(piece: Piece, index: int, documents: list[Document], problems: l
 
 def _events(piece: Piece) -> Callable[[], Any]:
     """A function that gives the parser's next event."""
-    if any(each in piece.text for each in _READ_OTHERWISE) or ("!" in piece.text and _has_tag_before_comma(piece.text)):
+    if any(each in piece.text for each in _READ_DIFFERENTLY) or ("!" in piece.text and _has_tag_before_comma(piece.text)):
         from jobspec.documents.go_scanner import Source
 
         return Source(piece.text, is_later=piece.first_line > 0).next
@@ -132,13 +132,13 @@ class _Failure(Exception):
 
 
 class _Decoder:
-    """Makes the data and the node of each document of a piece from the parser's events."""
+    """Decodes the parser's events to the data and the node of each document of a piece."""
 
     def __init__(self, piece: Piece) -> None:
         self.next = _events(piece)
         self.piece = piece
         self.has_merges = False
-        """Whether the document made last has a merge key."""
+        """Whether the latest document has a merge key."""
         self.problems: list[Problem] = []
 
     def take_problems(self, index: int) -> list[Diagnostic]:
@@ -155,7 +155,7 @@ class _Decoder:
                 self.aliased = 0
                 self.has_merges = False
                 value = self.value(self.next(), 0)
-                self.next()  # the document's end, without which it is none
+                self.next()  # the end of the document; an error before it makes the document unreadable
                 yield value
 
     def value(self, event: Any, depth: int) -> tuple[Any, Any]:
@@ -214,7 +214,7 @@ class _Decoder:
         return data, Node(start, nodes)
 
     def overrides(self, key: str, event: Any, first: Any) -> bool:
-        """Whether a key that is there already is replaced; else it is a problem."""
+        """Whether a second *key* replaces the first, which a merge added; otherwise it is a problem."""
         from jobspec.documents.repeated_keys import duplicate, overrides
 
         if overrides(key, event, first):
@@ -242,13 +242,13 @@ class _Decoder:
         return key
 
     def merge(self, key: Any, depth: int, data: dict[str, Any], nodes: Nodes) -> None:
-        """Add the entries that a `<<` brings."""
+        """Add the entries of the mappings that a `<<` merges."""
         from jobspec.documents.repeated_keys import add
 
         self.has_merges = True
         event = self.next()
         value, node = self.value(event, depth + 1)
-        listed = type(event) is SequenceStartEvent  # an alias of a list will not do
+        listed = type(event) is SequenceStartEvent  # go-yaml accepts no alias of a list here
         values, parts = (value, node.children) if listed else ([value], [node])
         if not all(isinstance(value, dict) for value in values):
             raise _Failure("yaml-syntax", "the merge key `<<` takes a mapping or a list of mappings", key.start_mark)
@@ -276,7 +276,7 @@ def _allowed_alias_ratio(decoded: int) -> float:
 
 
 def _surely_text(event: Any) -> Any:
-    """The text of a scalar that begins as nothing but text does, with or without quotes; None for all else."""
+    """The text of a scalar whose first character only text can have, with or without quotes; None for others, which may be text, too."""
     if type(event) is ScalarEvent and event.value[:1] in scalars.TEXT_BEGINS_WITH and not event.tag and not event.anchor:
         return event.value
     return None
@@ -293,7 +293,7 @@ def _check_version(start: Any) -> None:
 
 
 def _key(scalar: Any, place: Any) -> str:
-    """The text of the key that a *scalar* is at a *place*."""
+    """The key of a *scalar*; *place* is its event, or that of its alias."""
     if scalar.tag is None:
         key = scalars.key_text(scalar.value) if scalar.implicit[0] else scalar.value
     else:
@@ -320,7 +320,7 @@ def _scalar(event: Any) -> Any:
 
 
 def _check_tag(event: Any) -> None:
-    """Kubernetes ignores an application's own tags (`!x`); a type of YAML's namespace that it does not know is refused here."""
+    """Refuse an unknown tag of YAML's namespace (`!!x`); Kubernetes ignores other tags (`!x`)."""
     tag = event.tag
     if tag and tag.startswith("tag:yaml.org,2002:") and tag not in scalars.TAGS:
         name = tag.rpartition("2002:")[2]

@@ -1,8 +1,8 @@
 """Keys that a mapping sets more than once: by merge keys (`<<: *base`), or by mistake.
 
-Follows `decoder.merge`, go.yaml.in/yaml/v2 decode.go, v2.4.4, without strictness, as kubectl and Argo CD decode before they send: a key
-behind the merge overrides what was merged, and in a list of mappings the first that has a key wins. A merge that overrides a key before
-it is an error, since kustomize and Flux (yaml.v3), like YAML 1.2, keep the key's own value there.
+Follows `decoder.merge`, go.yaml.in/yaml/v2 decode.go, v2.4.4, not in strict mode, as kubectl and Argo CD decode before they send: a key
+after the merge overrides the merged one, and of a list of mappings, the first that has a key is used. A merge that overrides a key before
+it is an error here, since kustomize and Flux (yaml.v3), like YAML 1.2, keep the key's value.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 
 class MergedKey:
-    """The key of an entry that a merge brought: it is marked where the `<<` stands."""
+    """The key of a merged entry, with the marks of the `<<`."""
 
     __slots__ = ("end_mark", "start_mark", "written")
 
     def __init__(self, merge: Any, written: Any) -> None:
         self.written = _written(written)
-        """The event of the key in the mapping that was merged."""
+        """The event of the key in the merged mapping."""
         self.start_mark = merge.start_mark
         self.end_mark = merge.end_mark
 
 
 def add(merge: Any, parts: Iterable[Part], data: dict[str, Any], nodes: Nodes, line: Callable[[Any], int]) -> Iterator[Problem]:
-    """Add the entries of merged mappings to the *data* and *nodes* of the mapping around; yields what is wrong with that.
+    """Add the entries of merged mappings to the *data* and *nodes* of a mapping; yields the problems.
 
     *merge* is the event of the `<<`; *line* gives an event's line in the file.
     """
-    brought = set()
+    merged = set()
     for values, children in parts:
         for name, (written, child) in children.items():
             key = MergedKey(merge, written)
@@ -51,13 +51,13 @@ def add(merge: Any, parts: Iterable[Part], data: dict[str, Any], nodes: Nodes, l
                 nodes[name] = key, child
             elif not _is_same(name, key, first):
                 yield duplicate(name, key, line(first))
-            elif name not in brought and _json(data[name]) != _json(values[name]):
+            elif name not in merged and _json(data[name]) != _json(values[name]):
                 yield _ambiguous(name, key, first, (data[name], values[name]), line(first))
-            brought.add(name)
+            merged.add(name)
 
 
 def overrides(name: str, key: Any, first: Any) -> bool:
-    """Whether the entry of the event *key* replaces the one of *first*: a merge brought the first."""
+    """Whether the entry of the event *key* replaces that of *first*, since a merge added the first."""
     return type(first) is MergedKey and _is_same(name, key, first)
 
 
@@ -95,7 +95,7 @@ def _written(key: Any) -> Any:
 
 
 def _is_same(name: str, key: Any, other: Any) -> bool:
-    """Whether two keys that JSON calls *name* are one to go-yaml, too: `1` and `"1"` are two."""
+    """Whether two keys that are *name* in JSON are equal in go-yaml, too: `1` and `"1"` are not."""
     return _in_go(name, _written(key)) == _in_go(name, _written(other))
 
 

@@ -66,7 +66,7 @@ def resolve_tagged(text: str, tag: str) -> Scalar:
 
 
 def key_text(text: str) -> str | None:
-    """The JSON key that a plain scalar becomes as a key, None where the server refuses it."""
+    """The JSON key of a plain scalar; None if the server refuses it as a key."""
     value = native(text)
     if isinstance(value, str):
         return value
@@ -188,7 +188,7 @@ _RESERVED: Final = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false
 
 
 def is_plain(text: str) -> bool:
-    """Whether *text* can be written without quotes: every YAML 1.1 and 1.2 reader takes it for text, and so do people."""
+    """Whether *text* can be written without quotes: all YAML 1.1 and 1.2 readers, and people, read it as text."""
     if not text or text[0] not in _PLAIN_START or text[-1] in " :" or not _PLAIN.issuperset(text):
         return False
     if ": " in text or " #" in text or text.startswith(("- ", "---", "...")) or text == "-":

@@ -56,7 +56,7 @@ def _plain(value: float | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = repr(value)
-    return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")  # `1e+22` is text to YAML 1.1 at large
+    return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")  # most YAML 1.1 readers read `1e+22` as text
 
 
 def _text(text: str, *, as_key: bool = False) -> Any:

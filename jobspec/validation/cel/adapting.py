@@ -1,6 +1,6 @@
-"""Adapt a parsed expression to the CEL library, which cannot be taught some functions of Kubernetes under their own names.
+"""Adapt a parsed expression to the CEL library: rename the functions of Kubernetes that cannot be added to it.
 
-It refuses further overloads of its own functions (`indexOf`, `string`), and functions that return an optional value.
+The library accepts no further overloads of its own functions (`indexOf`, `string`), and no functions that return an optional value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _RETURNS_OPTIONAL = (("validate", 1), ("named", 1))
 
 
 def adapted(tree: Tree, checked: CheckedExpression) -> bytes:
-    """The expression, serialized, with the functions that the library has. Raises RuntimeError where it has no counterpart."""
+    """The serialized expression, with functions of the library only. Raises RuntimeError if it has no counterpart for one."""
     _refuse_opaque_types(tree, checked)
     message = ParsedExpr()
     message.CopyFrom(tree.message)
@@ -82,7 +82,7 @@ def _wrap(expr: Any, function: str) -> None:
 
 
 def _adapt_conversion(call: Any, argument: Type) -> None:
-    """Have Python do the conversions that the library lacks."""
+    """Replace the conversions that the library lacks by functions in Python."""
     if call.function == "string" and argument.name in ("ip", "cidr"):
         call.function = "ip.text"
     elif call.function == "int" and argument.name == "duration":

@@ -17,7 +17,7 @@ _NOT_NULLABLE = ("bool", "bytes", "double", "int", "string", "uint", "list", "ma
 
 
 class Substitutions:
-    """The types that are known of type variables."""
+    """The types that type variables are bound to."""
 
     def __init__(self) -> None:
         self._types: dict[str, Type] = {}
@@ -79,7 +79,7 @@ class Substitutions:
         return one.name == other.name and self._pairs_are_assignable(one.inside, other.inside)
 
     def _is_valid_substitution(self, one: Type, variable: Type) -> tuple[bool, bool]:
-        """Whether a type variable can be a type, and whether something was known of the variable."""
+        """Whether a type variable can be bound to a type, and whether it is bound already."""
         if one == variable:
             return True, True
         known = self._types.get(variable.name)

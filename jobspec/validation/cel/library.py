@@ -97,7 +97,7 @@ class Program:
         try:
             answer = self._expression.eval(data=variables)
             value = answer.value() if answer.type() == cel.Type.ERROR else answer.plain_value()
-        except (RuntimeError, TypeError) as error:  # the library cannot evaluate it, or its value is none that Python has
+        except (RuntimeError, TypeError) as error:  # the library cannot evaluate it, or convert its value to Python
             raise ValueError(str(error)) from None
         if answer.type() == cel.Type.ERROR:
             raise ValueError(str(value))

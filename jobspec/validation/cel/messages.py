@@ -1,7 +1,7 @@
 """The protobuf messages of a parsed CEL expression, `cel.expr.ParsedExpr`.
 
-Follows cel/expr/syntax.proto of github.com/google/cel-spec. No package brings these messages for Python, so they are built from a
-table of the fields that are used here; protobuf keeps all others.
+Follows cel/expr/syntax.proto of github.com/google/cel-spec. No Python package has these messages, so they are built from a table of the
+fields that are used here; protobuf keeps all others.
 """
 
 from __future__ import annotations

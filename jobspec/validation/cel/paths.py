@@ -1,4 +1,4 @@
-"""Names and paths as CEL rules spell them."""
+"""Names of fields in CEL, and paths such as a rule's `fieldPath`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RESERVED = (
     *("loop", "package", "namespace", "return", "var", "void", "while"),
 )
 _TEXT = {"type": "string"}
-#: What rules see of any object besides its own fields.
+#: The fields of any object that rules can use.
 RESOURCE: dict[str, Any] = {
     "apiVersion": _TEXT,
     "kind": _TEXT,
@@ -25,7 +25,7 @@ _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__sl
 
 
 def spellings(name: str) -> list[str]:
-    """A field's name as identifiers of CEL: none where it cannot be one, two where it is a word of the language."""
+    """The CEL identifiers of a field: none if it cannot be one, two if it is a keyword."""
     import re
 
     if name in _RESERVED:
@@ -36,7 +36,7 @@ def spellings(name: str) -> list[str]:
 
 
 def tokens_of(path: str) -> list[str] | None:
-    """The names in a path such as `.spec['a.b'].c`, None for what is no path."""
+    """The names in a path such as `.spec['a.b'].c`; None for other texts."""
     import re
 
     tokens = []
@@ -54,12 +54,12 @@ _UNESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", 
 
 
 def steps_of(path: str) -> Path:
-    """The steps of a rule's `fieldPath`."""
+    """A rule's `fieldPath` as a path."""
     return tuple(tokens_of(path) or ())
 
 
 def place_of(tokens: list[str], schema: dict[str, Any]) -> tuple[Path, dict[str, Any]] | None:
-    """Where a path leads in a schema, and the schema there; None where there is no such place."""
+    """The path of the names in a schema, and the schema there; None if the schema has no such field."""
     steps: list[str] = []
     for name in tokens:
         fields, others = schema.get("properties"), schema.get("additionalProperties")

@@ -44,7 +44,7 @@ _KEYWORDS = frozenset(
 
 
 def decode_problems(schema: Any, shape: Shape, path: Path, *, loose: bool = False) -> Iterator[Problem]:
-    """What cannot be decoded in a schema and those inside it. *shape* is that of a schema; *loose* ignores unknown fields."""
+    """The problems of decoding a schema and those inside it. *shape* is that of a schema; *loose* ignores unknown fields."""
     for problem in typed_problems_at(schema, shape, path):
         if problem.rule != "missing-field" and not (loose and problem.rule == "unknown-field"):
             yield problem
@@ -110,7 +110,7 @@ def are_alike(schemas: Sequence[Schema]) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """What stands beside a schema, without null and zero values; `{}` and an empty `labelSelectorPath` stay, since they are pointers."""
+    """A value of a version without null and zero values; `{}` and an empty `labelSelectorPath`, which are pointers in Go, stay."""
     if isinstance(value, list):
         return [plain(each or {}) for each in value]
     if isinstance(value, dict):
@@ -119,7 +119,7 @@ def plain(value: Any) -> Any:
 
 
 def keywords_of(schema: Schema) -> list[str]:
-    """The keywords that are set in a schema; lists and mappings are, even empty ones."""
+    """The keywords that are set in a schema; lists and mappings count as set even if empty."""
     return [
         keyword for keyword, value in schema.items() if value or isinstance(value, (list, dict)) or keyword in decoded({keyword: value})
     ]

@@ -1,4 +1,4 @@
-"""Whether the defaults in a CRD's schema are valid against that schema.
+"""Check the defaults in a CRD's schema against that schema.
 
 Follows `ValidateDefaults`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go, 1.36.
 
@@ -127,7 +127,7 @@ def _resources(value: Any, schema: Schema, path: Path) -> Iterator[tuple[dict[st
 
 
 def _as_resources(found: list[tuple[dict[str, Any], Path]], meta: Shape) -> list[Problem]:
-    """The problems of embedded resources as objects; if one cannot be decoded, that alone."""
+    """The problems of embedded resources as objects; if one cannot be decoded, only why."""
     undecodable = [problem for value, path in found for problem in _decoding(value, path, meta)]
     return undecodable or [problem for value, path in found for problem in _resource(value, path)]
 
@@ -147,29 +147,29 @@ def _resource(value: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 
 def _without_unknown(found: list[Problem]) -> list[Problem]:
-    """The problems but those of unknown fields, which the server prunes in metadata."""
+    """The problems except those of unknown fields, which the server prunes in metadata."""
     return [problem for problem in found if problem.rule != "unknown-field"]
 
 
 def _as_value(default: Any, schema: Schema, meta: Shape) -> Iterator[Problem]:
-    """What the schema and its rules have against the default, as a new value and as one that was there before."""
-    found = [*_types(default, schema, _DEFAULT), *broken_branch(default, branch_shape(_as_judged(schema), meta), _DEFAULT)]
+    """The problems of a default by the schema and its CEL rules, as a new value and as an update of itself."""
+    found = [*_types(default, schema, _DEFAULT), *broken_branch(default, branch_shape(_as_checked(schema), meta), _DEFAULT)]
     yield from (_inside(problem, _DEFAULT) for problem in found)
     if not found:
         shape = shape_of(schema, meta)
         yield from list(broken_rules(default, shape)) or broken_rules(default, shape, before=Correlated(default, default, shape))
 
 
-def _as_judged(schema: Any) -> Any:
+def _as_checked(schema: Any) -> Any:
     """The schema that a default is checked against: without int-or-string and loose types; formats without a type are those of strings."""
     if isinstance(schema, list):
-        return [_as_judged(inner) for inner in schema]
+        return [_as_checked(inner) for inner in schema]
     if not isinstance(schema, dict):
         return schema
     kind, form = schema.get("type"), schema.get("format")
     is_loose = not has_known_type(schema) or (kind in _LEFT_TO_FORMATS and form)
     made = {
-        keyword: _as_judged(inner) for keyword, inner in schema.items() if keyword not in ((_EITHER, "type") if is_loose else (_EITHER,))
+        keyword: _as_checked(inner) for keyword, inner in schema.items() if keyword not in ((_EITHER, "type") if is_loose else (_EITHER,))
     }
     if isinstance(form, str) and form and "type" not in made and form.replace("-", "") not in CHECKS:
         made["format"] = "password"

@@ -28,7 +28,7 @@ _FORBIDDEN_INSIDE = (
     *("x-kubernetes-map-type", "x-kubernetes-validations"),
 )
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
-_NO_OTHERS = ("additionalProperties", False)  # the server drops it there
+_NO_OTHERS = ("additionalProperties", False)  # which the server drops there
 #: The message for a list without `items`; the check of list maps gives the same.
 NO_ITEMS = "a list needs `items`, the schema of each item"
 
@@ -140,7 +140,7 @@ def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str] = ()) -> It
 
 
 def patterns_not_checked(schema: Schema) -> Iterator[Problem]:
-    """A warning at the first pattern of a schema where the CEL library, which checks patterns, is not installed."""
+    """A warning at the first pattern of a schema, if the CEL library, which checks patterns, is not installed."""
     path = next((path for node, path in nodes(schema) if node.get("pattern")), None)
     if path is not None and not regex.is_available():
         message = "the patterns of the schema are not checked: the CEL library is not installed (cel-expr-python)"

@@ -1,7 +1,7 @@
 """Check the update of a CustomResourceDefinition.
 
 Follows `ValidateCustomResourceDefinitionUpdate`, k8s.io/apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go, 1.36. An
-old definition without status is taken to be established, with objects stored in its storage version.
+old definition without status is assumed to be established, with objects stored in its storage version.
 """
 
 from __future__ import annotations
