@@ -1,6 +1,6 @@
-"""Admission: what the operators' webhooks refuse, on top of what the schema says.
+"""Admission: the rules of the operators' webhooks, which review what the server's own checks accept.
 
-A rule is a generator over a workload that yields findings; its name is its function's, its explanation the docstring. The list
-WEBHOOK_RULES below the rules says which hold on which releases. Webhooks run only on what the schema accepts, and on the object as it
-was written: without defaults that an operator fills in later.
+A rule is a generator over a workload that yields findings. Its function gives it its name, and the docstring its explanation. The list
+WEBHOOK_RULES below the rules says on which releases each holds. The webhooks see the object without the defaults that an operator fills
+in later.
 """

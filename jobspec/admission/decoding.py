@@ -1,4 +1,4 @@
-"""Values that the schema takes and a webhook cannot read, since it decodes them into Go's types.
+"""Values that the schema accepts and a webhook cannot decode into Go's types.
 
 Follows the decoders of the types: `Quantity`, `Time` and `IntOrString`, k8s.io/apimachinery pkg/api/resource, pkg/apis/meta/v1 and
 pkg/util/intstr, 0.36; `encoding/json` of Go for all others.
@@ -36,7 +36,7 @@ _EMPTY = {"array": "[]", "string": '""'}
 
 
 def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A webhook reads quantities, times and port numbers as Go does, which is stricter than what the schema asks of them.
+    """A webhook reads quantities, times and port numbers as Go does, more strictly than the schema.
 
     An exponent is an integer of 64 bits (`1e3`, not `1e1.5`), a number that can be a name instead has 32 bits. A mutating webhook
     reads `status`, too, which the server drops only afterwards.
@@ -75,7 +75,7 @@ def _inside(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape |
 
 
 def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Finding]:
-    """Quantities, times and numbers in *value*, which is of the right types, that Go cannot read."""
+    """The quantities, times and numbers in *value* that Go cannot read; *value* fits the schema."""
     if why := _unreadable(value, shape):
         yield Finding(path, f"the operator cannot read {why}")
     for inner, child, inner_path in _inside(value, shape, path):
@@ -84,7 +84,7 @@ def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Finding
 
 
 def _unreadable(value: Any, shape: Shape) -> str:
-    """What Go cannot read a scalar as, and why; empty where it can."""
+    """The end of a sentence that says what Go cannot read, and why; empty where it can."""
     if isinstance(value, list) and shape.format == "date-time":
         return "a list as a time; only the API server lets it pass"
     if isinstance(value, str) and shape.format == "quantity" and not is_parsed_quantity(value):
@@ -96,7 +96,7 @@ def _unreadable(value: Any, shape: Shape) -> str:
 
 
 def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
-    """What in *value* is of another type than Go's; null and what is missing are not."""
+    """The values in *value* of another type than Go's; null and missing values are none."""
     if value is None or shape is None:
         return
     if shape.type not in _TYPES or not isinstance(value, _TYPES[shape.type]) or (isinstance(value, bool) and shape.type != "boolean"):
@@ -121,7 +121,7 @@ def _fits(value: Any, shape: Shape) -> bool:
 
 
 def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
-    """Fields that *value* leaves out and Go writes as null."""
+    """The fields that *value* leaves out and Go writes as null."""
     if shape is None:
         return
     for name, child in (shape.fields or {}).items() if isinstance(value, dict) else ():
@@ -133,9 +133,9 @@ def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
 
 
 def undecodable(as_new: Verdict) -> list[Diagnostic]:
-    """What keeps a webhook from decoding an update, where an older schema let values in that are of other types than its own.
+    """The values of a wrong type that keep a webhook from decoding an update; the server accepted them by an older schema.
 
-    *as_new* is the verdict on the document as a new object, in which the values that an update does not touch count, too.
+    *as_new* is the verdict on the document as a new object, which checks also the values that the update does not change.
     """
     return [
         Diagnostic(

@@ -1,8 +1,7 @@
-"""What a mutating webhook makes of a document before the schema is looked at.
+"""The document after a mutating webhook, which comes before the schema check.
 
-The webhook decodes a document into Go's types and writes it anew. So a required field that is missing is there afterwards, with Go's
-zero: an empty text, 0, an object of zeros; a list stays absent. An item of a list that is null becomes such a zero, too,
-and a quantity is written in the form that all read.
+The webhook decodes a document into Go's types and encodes it again. So a missing required field gets Go's zero: an empty text, 0, an
+object of zeros; a list stays absent. A null item of a list becomes such a zero, too, and a quantity gets its canonical form.
 
 Follows `defaulterForType.Handle`, sigs.k8s.io/controller-runtime pkg/webhook/admission, as JobSet 0.8.2 to 0.12.0 and trainer 2.2.0 to
 2.3.0 use it.
@@ -27,13 +26,13 @@ _ZEROS = {"string": "", "integer": 0, "boolean": False, "int-or-string": 0}
 
 
 def is_rewritten(document: Document, target: Target, *, update: bool) -> bool:
-    """Whether a mutating webhook sees documents of this kind: JobSet's on a create, the trainer's from 2.2 on."""
+    """Whether a mutating webhook rewrites the document: JobSet's on a create, the trainer's from 2.2 on."""
     kind = document.group_kind
     return (kind == JOBSET and not update) or (kind == TRAINJOB and reached(target["trainer"], "2.2.0"))
 
 
 def rewritten(document: Document, target: Target) -> Document:
-    """The document as the webhook writes it; the same one where nothing changes."""
+    """The document as the webhook writes it; the same object where nothing changes."""
     shape = shapes.load(document.api_version, document.kind, target)
     spec = document.data.get("spec")
     child = shape.at(("spec",)) if shape else None
@@ -67,7 +66,7 @@ def _item(item: Any, shape: Shape) -> Any:
 
 
 def _quantity(value: Any) -> Any:
-    """A quantity in a form that the schema knows, where Go can read it: it takes a fraction, blanks around it, and `Gi` for 0."""
+    """A quantity in a form that the schema takes, where Go can read it: Go also takes floats, blanks around it, and `Gi` for 0."""
     if isinstance(value, float):
         return repr(value)
     if not isinstance(value, str) or is_quantity(value) or not is_parsed_quantity(value):
@@ -76,7 +75,7 @@ def _quantity(value: Any) -> Any:
 
 
 def _zero(shape: Shape) -> Any:
-    """Go's zero of a shape; None where it is nil, or nothing that the schema would take, so that the value is missing all the same."""
+    """Go's zero of a shape; None where that is nil, or where the schema refuses it, so that the value is missing all the same."""
     if shape.type == "object" and shape.fields is not None:
         zero: dict[str, Any] = _rewritten({}, shape)
         return zero if shape.unset == "zero" or shape.required == [name for name in shape.required if name in zero] else None

@@ -1,6 +1,4 @@
-"""What JobSet's webhook refuses in a JobSet.
-
-Most JobSets are made by the trainer, which meets the same rules then; of a JobSet in a file they are reported at once.
+"""The rules of JobSet's webhook for JobSets in files; those that the trainer makes meet them later.
 
 Follows `jobSetWebhook.ValidateCreate` and `ValidateUpdate`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to 0.12.0.
 """
@@ -56,7 +54,7 @@ def subdomain(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def jobset_manager(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Who manages a JobSet is named with a domain, `example.com/name`, in at most 63 characters."""
+    """The manager of a JobSet is a domain and a name, `example.com/name`, of at most 63 characters."""
     path = ("spec", "managedBy")
     manager = value_at(workload.document.data, path)
     if manager is None or workload.old:
@@ -68,7 +66,7 @@ def jobset_manager(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def pod_total(workload: Workload, target: Target) -> Iterator[Finding]:
-    """`replicas` times `parallelism` is a number of pods, and has to fit into 32 bits."""
+    """`replicas` times `parallelism` is the number of pods, and has to fit into 32 bits."""
     for job in new_jobs(workload):
         replicas, parallelism = replicas_of(job), value_at(job.data, ("template", "spec", "parallelism"))
         if replicas * (1 if parallelism is None else parallelism) > _MOST:
@@ -121,7 +119,7 @@ def jobset_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
-    """A replicated job without what may change while the JobSet is suspended."""
+    """A replicated job without the fields that may change; there are such only while the JobSet is suspended."""
     if not suspended:
         return job
     pod = dict(value_at(job, ("template", "spec", "template")) or {})

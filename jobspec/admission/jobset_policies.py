@@ -1,4 +1,4 @@
-"""What JobSet's webhook refuses in the policies of a JobSet: when it fails and succeeds, its coordinator, and the volumes it claims.
+"""The rules of JobSet's webhook for the policies of a JobSet: success and failure, the coordinator, volume claims.
 
 Follows `validateFailurePolicy`, `validateCoordinator` and `validateVolumeClaimPolicies`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to 0.12.0.
 """
@@ -26,12 +26,12 @@ _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 def new_jobs(workload: Workload) -> list[Role]:
-    """The replicated jobs of a new JobSet; an update has rules of its own for them."""
+    """The replicated jobs of a new JobSet; none on an update, for which other rules hold."""
     return [] if workload.old else roles(workload)
 
 
 def replicas_of(job: Role) -> int:
-    """How many Jobs a replicated job makes."""
+    """The number of Jobs of a replicated job."""
     replicas: int | None = job.data.get("replicas")
     return 1 if replicas is None else replicas
 
@@ -53,7 +53,7 @@ def policy_target(workload: Workload, target: Target) -> Iterator[Finding]:
 def failure_rule_name(workload: Workload, target: Target) -> Iterator[Finding]:
     """A rule of a failure policy has a name of its own: 1 to 128 letters, digits, `_`, `,` and `:`, a letter first.
 
-    Leave it out for one that JobSet gives.
+    Without one, JobSet names the rule.
     """
     first: dict[str, int] = {}
     for number, (path, rule) in enumerate(items_at(workload.document.data, _FAILURE_RULES) if not workload.old else ()):
@@ -72,7 +72,7 @@ def _is_rule_name(name: str) -> bool:
 
 
 def failure_reason(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A rule of a failure policy waits for reasons for which a Job of Kubernetes can fail."""
+    """A rule of a failure policy names reasons for which a Kubernetes Job can fail."""
     for rule, _ in items_at(workload.document.data, _FAILURE_RULES) if not workload.old else ():
         for path, reason in items_at(workload.document.data, (*rule, "onJobFailureReasons")):
             if reason not in _REASONS:

@@ -1,4 +1,4 @@
-"""Names of jobs, which become part of the names of Services and pods, and names of managers.
+"""Names of jobs, which begin the names of Services and pods, and names of managers.
 
 Follows `NameIsDNS1035Label` and `IsDomainPrefixedPath`, k8s.io/apimachinery pkg/api/validation and pkg/util/validation, 0.36.
 """
@@ -22,7 +22,7 @@ _PATH = _LETTERS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~%!$&'()*+
 def job_name(workload: Workload, target: Target) -> Iterator[Finding]:
     """The job's name begins the names of its pods and Services, so it has to be a DNS label of RFC 1035.
 
-    That is at most 63 lower-case letters, digits and `-`, a letter first. Kubernetes alone would take dots and a digit in front, too.
+    That is at most 63 lower-case letters, digits and `-`, a letter first. The API server alone would also take dots and a digit first.
     """
     name, key = name_of(workload)
     why = bad_dns1035_label(name)
@@ -32,7 +32,7 @@ def job_name(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def name_of(workload: Workload) -> tuple[str, str]:
-    """The name that the object will have, and the key that it comes from: `generateName` gets five characters more."""
+    """The object's name and its key in `metadata`; a `generateName` gets five more characters."""
     metadata = workload.document.data["metadata"]
     if metadata.get("name"):
         return metadata["name"], "name"
@@ -40,7 +40,7 @@ def name_of(workload: Workload) -> tuple[str, str]:
 
 
 def bad_manager(name: str) -> str:
-    """Why *name* is not a path that begins with a domain, as `example.com/team`, empty where it is one."""
+    """Why *name* is no domain-prefixed path such as `example.com/team`; empty where it is one."""
     domain, _, path = name.partition("/")
     if bad_subdomain(domain) or not path:
         return "it has to be a domain, `/` and a name"

@@ -1,7 +1,7 @@
-"""The pods that a TrainJob makes of its runtime's, as far as the webhook looks: which containers they have, and what these mount.
+"""The containers and mounts of a TrainJob's pods: those of its runtime, with the job's changes merged into them.
 
-The webhook applies a job's changes to the runtime's replicated jobs before it looks at them. So a container that the runtime does
-not have is added, not refused; from 2.3 on a whole replicated job is.
+The webhook reviews the pods after that merge. So a job may add a container that the runtime does not have; from 2.3 on, also a replicated
+job.
 
 Follows `TrainingRuntime.mergeRuntimePatches` (`mergePodSpecOverrides` in 2.0), github.com/kubeflow/trainer pkg/runtime/core, 2.0.0 to
 2.3.0.
@@ -25,12 +25,12 @@ PATCHES: Path = ("spec", "runtimePatches")
 _PATCHED: Path = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
 _POD: Path = ("template", "spec", "template", "spec")
 
-#: Until 2.1 changes to pods name the replicated jobs that they are for; where such a change has its pod spec.
+#: The fields for changes to pods until 2.1 -> the path of the pod spec in an entry, which names its replicated jobs in `targetJobs`.
 _OVERRIDES: dict[str, Path] = {"podTemplateOverrides": ("spec",), "podSpecOverrides": ()}
 
 
 class Pods:
-    """The pods of one replicated job: the names of its containers, and of the volumes that each regular one mounts."""
+    """The pods of one replicated job: the containers with the volumes that they mount, and the init containers."""
 
     __slots__ = ("containers", "init")
 
@@ -39,7 +39,7 @@ class Pods:
         self.init: set[str] = set()
 
     def add(self, spec: Any) -> None:
-        """Merge a pod spec over what is there."""
+        """Merge a pod spec into the pods."""
         self.init.update(container["name"] for _, container in items_at(spec, ("initContainers",)))
         for path, container in items_at(spec, ("containers",)):
             mounts = self.containers.setdefault(container["name"], set())
@@ -47,21 +47,21 @@ class Pods:
 
 
 class Change:
-    """What a TrainJob changes in the pods of one replicated job."""
+    """A change that a TrainJob makes to the pods of one replicated job."""
 
     __slots__ = ("job", "job_path", "spec", "spec_path")
 
     def __init__(self, job: str, job_path: Path, spec: Any, spec_path: Path) -> None:
         self.job = job
         self.job_path = job_path
-        """Where the replicated job is named."""
+        """The path of the replicated job's name."""
         self.spec = spec
-        """The changes to its pods' spec, None where there are none."""
+        """The partial pod spec; None where there is none."""
         self.spec_path = spec_path
 
 
 def changes(workload: Workload) -> Iterator[Change]:
-    """All changes to pods that a TrainJob asks for, in order."""
+    """All changes to pods in a TrainJob, in order."""
     data = workload.document.data
     for patch, _ in items_at(data, PATCHES):
         for path, job in items_at(data, (*patch, *_PATCHED)):
@@ -73,7 +73,7 @@ def changes(workload: Workload) -> Iterator[Change]:
 
 
 def pods_of(workload: Workload, target: Target) -> dict[str, Pods]:
-    """By replicated job: the pods of a job's runtime with the job's changes applied to them."""
+    """Name of a replicated job -> its pods, after the TrainJob's changes."""
     found: dict[str, Pods] = {}
     for job in roles(workload):
         found.setdefault(job.name, Pods()).add(job.in_pod())

@@ -1,4 +1,4 @@
-"""What the trainer's webhook refuses because of the policy of a TrainJob's runtime: torch, mpi, xgboost, flux or volcano.
+"""The rules of the trainer's webhook for TrainJobs, by the policy of their runtime: torch, mpi, xgboost, flux or volcano.
 
 Follows `Validate` of the plugins of these names, github.com/kubeflow/trainer pkg/runtime/framework/plugins, 2.0.0 to 2.3.0.
 """
@@ -37,43 +37,43 @@ _RESERVED = {
 
 
 def policy(workload: Workload, name: str) -> dict[str, Any] | None:
-    """What the runtime says to train by, by name; None where it says nothing about that."""
+    """The policy *name* in the runtime's `mlPolicy`; None where it is not set."""
     found: dict[str, Any] | None = value_at(workload.runtime.data, ("spec", "mlPolicy", name)) if workload.runtime else None
     return found
 
 
-def torch_looks(workload: Workload, target: Target) -> bool:
-    """Whether the webhook looks at a job with torch at all: until 2.1 only where `trainer.numProcPerNode` is set."""
+def is_reviewed_by_torch(workload: Workload, target: Target) -> bool:
+    """Whether torch's plugin reviews the job: until 2.1 only where `trainer.numProcPerNode` is set."""
     needed = _TRAINER if reached(target["trainer"], "2.2.0") else _PROCESSES
     return policy(workload, "torch") is not None and value_at(workload.document.data, needed) is not None
 
 
 def reserved_environment(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The operator tells each pod by environment variables how many there are, and which one it is; a job cannot set these.
+    """The operator sets the environment variables that tell each pod its rank and the number of pods; a job cannot set them.
 
-    Say it in `trainer.numNodes` and `trainer.numProcPerNode`. Until 2.1 the webhook looks only where the latter is set.
+    Set `trainer.numNodes` and `trainer.numProcPerNode`. Until 2.1 the webhook checks jobs with torch only where the latter is set.
     """
-    looks = {
-        "torch": torch_looks(workload, target),
+    reviewed = {
+        "torch": is_reviewed_by_torch(workload, target),
         "mpi": policy(workload, "mpi") is not None and reached(target["trainer"], "2.3.0"),
         "xgboost": policy(workload, "xgboost") is not None,
     }
     for name, reserved in _RESERVED.items():
-        for path, variable in items_at(workload.document.data, _ENVIRONMENT) if looks[name] else ():
+        for path, variable in items_at(workload.document.data, _ENVIRONMENT) if reviewed[name] else ():
             if variable["name"] in reserved:
                 message = f"the trainer sets `{variable['name']}` itself, so a job on a runtime with the policy `{name}` cannot"
                 yield Finding((*path, "name"), message, "remove it", field="" if name == "xgboost" else "spec.trainer.env")
 
 
 def processes_per_node(workload: Workload, target: Target) -> Iterator[Finding]:
-    """`trainer.numProcPerNode` has to be something that the runtime's launcher can count with.
+    """`trainer.numProcPerNode` takes only what the runtime's launcher understands.
 
     Until 2.1 that is an integer, and with torch `auto`, `cpu` or `gpu` as well; Flux needs at least 1.
     """
     data = workload.document.data
     value = value_at(data, _PROCESSES)
     number = "; an integer stands without quotes" if str(value).isdecimal() else ""
-    if isinstance(value, str) and torch_looks(workload, target) and value not in ("auto", "cpu", "gpu"):
+    if isinstance(value, str) and is_reviewed_by_torch(workload, target) and value not in ("auto", "cpu", "gpu"):
         yield Finding(_PROCESSES, f'with torch, `numProcPerNode` is a number, `auto`, `cpu` or `gpu`, not "{value}"{number}')
     if isinstance(value, str) and policy(workload, "mpi") is not None:
         yield Finding(_PROCESSES, f'with MPI, `numProcPerNode` is a number, not "{value}"{number}')
@@ -82,7 +82,7 @@ def processes_per_node(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def launcher_and_node(workload: Workload, target: Target) -> Iterator[Finding]:
-    """MPI on several nodes, with a launcher that trains as well, needs replicated jobs named `launcher` and `node` in the runtime."""
+    """MPI on several nodes with a launcher that trains, too, needs replicated jobs named `launcher` and `node` in the runtime."""
     mpi = policy(workload, "mpi") or {}
     nodes = value_at(workload.document.data, _NODES)
     if mpi.get("runLauncherAsNode") is True and nodes is not None and nodes >= 2:
@@ -93,7 +93,7 @@ def launcher_and_node(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def injection_target(workload: Workload, target: Target) -> Iterator[Finding]:
-    """A runtime can name further containers that get torch's environment variables; it has to have them."""
+    """The containers in `envInjection.targets`, which get torch's environment variables, have to exist in the runtime."""
     for _, wanted in items_at(policy(workload, "torch"), ("envInjection", "targets")):
         job = pods_of(workload, target).get(wanted["jobName"])
         for name in wanted["containerNames"]:

@@ -1,4 +1,4 @@
-"""What the training-operator's webhook refuses in a PyTorchJob; 1.7 has no webhook.
+"""The rules of the training-operator's webhook for PyTorchJobs; 1.7 has no webhook.
 
 Follows `validatePyTorchJob`, github.com/kubeflow/training-operator pkg/webhooks/pytorch, 1.8.1 to 1.9.4.
 """
@@ -42,7 +42,7 @@ def replica_type(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def master_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
-    """There is one Master, and `replicas: 1` has to say so: the webhook looks before the operator fills in its default."""
+    """A Master needs `replicas: 1` in the manifest: the webhook runs before the operator fills in the default."""
     for role in roles(workload):
         replicas = role.data.get("replicas")
         if role.name == "Master" and replicas != 1:
@@ -89,7 +89,7 @@ def elastic_workers(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def deprecated_processes(workload: Workload, target: Target) -> Iterator[Finding]:
-    """`elasticPolicy.nProcPerNode` is the old place of `spec.nprocPerNode`, and will go. Move the value, as text, to the new one."""
+    """`elasticPolicy.nProcPerNode` is the old place of `spec.nprocPerNode`, and deprecated. Move the value, as text, to the new one."""
     path = (*_ELASTIC, "nProcPerNode")
     value = value_at(workload.document.data, path)
     if value is not None:
@@ -98,7 +98,7 @@ def deprecated_processes(workload: Workload, target: Target) -> Iterator[Finding
 
 
 def processes_twice(workload: Workload, target: Target) -> Iterator[Finding]:
-    """`spec.nprocPerNode` and the older `elasticPolicy.nProcPerNode` say the same, so only one can stand. Keep the first."""
+    """`spec.nprocPerNode` and the older `elasticPolicy.nProcPerNode` say the same, so only one can be set. Keep the first."""
     path = (*_ELASTIC, "nProcPerNode")
     data = workload.document.data
     if value_at(data, path) is not None and value_at(data, ("spec", "nprocPerNode")) is not None:
@@ -106,7 +106,7 @@ def processes_twice(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def managed_by(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Either the training-operator runs a job or MultiKueue does; no other controller can be named, and not the empty text."""
+    """Only the training-operator and MultiKueue can manage a job; no other name is allowed, nor an empty one."""
     manager = value_at(workload.document.data, _MANAGED_BY)
     if manager is not None and manager not in _MANAGERS:
         known = " or ".join(f"`{name}`" for name in _MANAGERS)

@@ -27,15 +27,15 @@ _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
 def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: Document | None = None) -> Answer:
-    """What the webhook says to a TrainJob; without its runtime the rules that look at it do not run."""
+    """The webhook's answer to a TrainJob; where the runtime is not found, the rules that need it do not run."""
     alone = diagnostics(trainjob.WITHOUT_RUNTIME, Workload(job, old=old), target)
     if any(each.rule == "unsupported-runtime" for each in alone):
         return Answer([each for each in alone if each.rule == "unsupported-runtime"])
     ref = Reference(job.data)
     refused = any(is_meant(ref, job, each) for each in objects.refused)
     if refused:
-        return Answer([*alone, diagnostic(job, _RULE, _refused(ref))] if objects.closed else alone)  # the runtime's own line says why
-    runtime = runtime_of(job, objects.beside, target, given=objects.given)
+        return Answer([*alone, diagnostic(job, _RULE, _refused(ref))] if objects.closed else alone)  # the runtime's own error says why
+    runtime = runtime_of(job, objects.beside, target, elsewhere=objects.elsewhere)
     wanted = [] if runtime in objects.beside else [_runtime_name(ref, job)]
     if not runtime:
         return Answer([*alone, diagnostic(job, _RULE, _no_runtime(ref, target, objects))], wanted)
@@ -58,7 +58,7 @@ def _refused(ref: Reference) -> Finding:
 def _no_runtime(ref: Reference, target: Target, objects: Objects) -> Finding:
     from jobspec.validation.wording import closest
 
-    known = [document.name for document in (*objects.beside, *objects.given) if document.group_kind == ref.group_kind]
+    known = [document.name for document in (*objects.beside, *objects.elsewhere) if document.group_kind == ref.group_kind]
     known += shipped(target) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else ()
     outcome = "the server refuses the job" if objects.closed else "nobody can check the job against it"
     message = f"there is no {ref.kind} `{ref.name}` in this file, in another given one or in trainer {target['trainer']}, so {outcome}"
@@ -71,12 +71,12 @@ def _no_runtime(ref: Reference, target: Target, objects: Objects) -> Finding:
 
 
 def _field(ref: Reference) -> str:
-    """How the webhook spells the reference."""
+    """The field of the reference as the webhook spells it."""
     return "spec.RuntimeRef" if ref.group_kind == CLUSTER_TRAINING_RUNTIME else "spec.runtimeRef"
 
 
 def _priority_classes(runtime: Document) -> Iterator[str]:
-    """The classes that Volcano's plugin looks for; it stops at one of the system's own."""
+    """The priority classes that Volcano's plugin looks up; it stops at the first of the system's own."""
     if value_at(runtime.data, ("spec", "podGroupPolicy", "volcano")) is None:
         return
     for job in roles_in(runtime):
@@ -88,7 +88,7 @@ def _priority_classes(runtime: Document) -> Iterator[str]:
 
 
 def _is_there(priority_class: str, objects: Objects) -> bool:
-    return any(each.group_kind == PRIORITY_CLASS and each.name == priority_class for each in (*objects.beside, *objects.given))
+    return any(each.group_kind == PRIORITY_CLASS and each.name == priority_class for each in (*objects.beside, *objects.elsewhere))
 
 
 def _no_priority_class(name: str, objects: Objects) -> Finding:

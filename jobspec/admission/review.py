@@ -1,4 +1,4 @@
-"""What the operators' webhooks answer to a document; the rules of a kind are loaded only for documents of that kind."""
+"""Review a document by its operator's webhooks; the rules of a kind are loaded only for documents of that kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def review(document: Document, target: Target, objects: Objects, *, old: Document | None = None) -> Answer:
-    """The answer to a document that the server accepts, as an update of *old* where that is given; nothing for kinds without a webhook."""
+    """The webhooks' answer to a document, as an update of *old* where there is one; an empty answer for kinds without a webhook."""
     document, old = _with_spec(document), old and _with_spec(old)
     if document.group_kind == kinds.TRAINJOB:
         from jobspec.admission.references import answer_to_trainjob
@@ -32,5 +32,5 @@ def review(document: Document, target: Target, objects: Objects, *, old: Documen
 
 
 def _with_spec(document: Document) -> Document:
-    """The document as Go decodes it: a `spec` that is absent is an empty one."""
+    """The document as Go decodes it: an absent `spec` is an empty one."""
     return document if document.data.get("spec") is not None else document.changed({**document.data, "spec": {}})

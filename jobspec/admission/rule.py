@@ -1,4 +1,4 @@
-"""The form of a rule: a generator over a workload, and the releases of the operator on which it holds."""
+"""A rule: a generator over a workload, and the releases of the operator on which it holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Finding:
-    """What a rule has against a workload: a path, a sentence, and what would be right."""
+    """A problem that a rule finds in a workload: its path, a sentence, and how to correct it."""
 
     __slots__ = ("field", "hint", "message", "path", "severity")
 
@@ -23,12 +23,12 @@ class Finding:
         self.message = message
         self.hint = hint
         self.field = field
-        """The path as the operator spells it, where it is not the path's own spelling."""
+        """The field as the operator spells it; empty where that is the path's own spelling."""
         self.severity = severity
 
 
 class Rule:
-    """A check, and the releases from which on (*since*) and before which (*until*) the operator makes it."""
+    """A check that the operator makes from release *since* on, and before release *until*; empty where there is no such limit."""
 
     __slots__ = ("_held", "check", "name", "since", "until")
 
@@ -50,7 +50,7 @@ class Rule:
 
 
 def findings(rules: Iterable[Rule], workload: Workload, target: Target, release: str) -> Iterator[tuple[str, Finding]]:
-    """Everything that rules have against a workload at a release of its operator, with the rules' names."""
+    """Rule name and finding of all problems in a workload at a release of its operator."""
     for rule in rules:
         if rule.holds(release):
             for finding in rule.check(workload, target):

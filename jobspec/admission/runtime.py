@@ -1,4 +1,4 @@
-"""What the trainer's webhook refuses in a TrainingRuntime or ClusterTrainingRuntime.
+"""The rules of the trainer's webhook for TrainingRuntimes and ClusterTrainingRuntimes.
 
 Follows `validateReplicatedJobs` and its callers, github.com/kubeflow/trainer pkg/webhooks, 2.0.0 to 2.3.0.
 """
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _SUPPORT: Path = ("metadata", "labels", Key("trainer.kubeflow.org/support"))
 _VALIDATION: Path = ("metadata", "labels", Key("trainer.kubeflow.org/webhook-validation"))
 
-#: What a replicated job is for, by its label -> the container in it that the trainer changes.
+#: The label of a replicated job -> the container in it that the trainer changes.
 _CONTAINER = {"trainer": "node", "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
 
 
-def _unwatched(workload: Workload, target: Target) -> bool:
-    """Whether the webhook is not asked: from 2.3 on a label turns it off, and it never looks at updates of a TrainingRuntime."""
+def _is_unreviewed(workload: Workload, target: Target) -> bool:
+    """Whether the webhook is not called: from 2.3 on a label turns it off, and it never reviews updates of a TrainingRuntime."""
     data = workload.document.data
     off = value_at(data, _VALIDATION) == "disabled" and reached(target["trainer"], "2.3.0")
     return off or (workload.old is not None and workload.document.group_kind == TRAINING_RUNTIME)
@@ -41,20 +41,20 @@ def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:
         part = ancestor(job)
         launcher = job.name == "launcher" and not reached(target["trainer"], "2.1.0")
         replicas = job.data.get("replicas")
-        if (part in _CONTAINER or launcher) and replicas not in (None, 1) and not _unwatched(workload, target):
+        if (part in _CONTAINER or launcher) and replicas not in (None, 1) and not _is_unreviewed(workload, target):
             message = f"the job `{job.name}` has `replicas: {replicas}`; it can only be 1"
             yield Finding((*job.path, "replicas"), message, "remove it; say the number of nodes in `mlPolicy.numNodes`")
 
 
 def ancestor_container(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The label of a replicated job says which part of a TrainJob lands there, in a container of a certain name.
+    """The label of a replicated job says which part of a TrainJob runs in it, and that part needs a container of a fixed name.
 
-    A trainer's is `node`, the others' are `dataset-initializer` and `model-initializer`, as their labels are. Name the container so.
+    The trainer's container is `node`; those of the initializers have the label's own value as name. Name the container so.
     """
     for job in roles(workload):
         needed = _CONTAINER.get(ancestor(job))
         names = [container["name"] for _, container in job.items("containers")]
-        if needed and needed not in names and not _unwatched(workload, target):
+        if needed and needed not in names and not _is_unreviewed(workload, target):
             message = f"the job `{job.name}` is labelled `{ANCESTOR}: {ancestor(job)}`, and has no container `{needed}`"
             hint = f"rename `{names[0]}` to `{needed}`" if names else f"add the container `{needed}`"
             yield Finding(job.at("containers"), message, hint)
@@ -68,7 +68,7 @@ def deprecated_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
     if workload.runtime:
         message = f"the runtime `{cluster.name}` is deprecated"
         yield Finding(("spec", "runtimeRef", "name"), message, "name another runtime", severity="warning")
-    elif workload.old is None and not _unwatched(workload, target):
+    elif workload.old is None and not _is_unreviewed(workload, target):
         yield Finding(_SUPPORT, "the label says that this runtime is deprecated", severity="warning")
 
 

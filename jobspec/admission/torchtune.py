@@ -1,11 +1,11 @@
-"""What the trainer's webhook refuses in a TrainJob that fine-tunes with torchtune: one whose command is `tune run`.
+"""The rules of the trainer's webhook for TrainJobs that fine-tune with torchtune: those with the command `tune run`.
 
 Follows `validateTorchTune`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
 """
 
 from __future__ import annotations
 
-from jobspec.admission.policies import torch_looks
+from jobspec.admission.policies import is_reviewed_by_torch
 from jobspec.admission.rule import Finding, Rule
 from jobspec.runtimes.runtime import Reference, ancestor
 from jobspec.targets import reached
@@ -37,7 +37,7 @@ _MODELS_2_0 = ("llama3_2/1B", "llama3_2/7B", _LARGE)
 
 
 def _model(workload: Workload) -> str:
-    """The model that the runtime's name stands for: `torchtune-llama3.2-1b` is `llama3_2/1B`; empty for other names."""
+    """The model in the runtime's name: `llama3_2/1B` of `torchtune-llama3.2-1b`; empty for other names."""
     parts = Reference(workload.document.data).name.split("-")
     return f"{parts[1].replace('.', '_')}/{parts[2].upper()}" if len(parts) == 3 else ""
 
@@ -52,19 +52,19 @@ def _arguments(workload: Workload) -> list[str]:
 
 
 def torchtune_model(workload: Workload, target: Target) -> Iterator[Finding]:
-    """`tune run` needs a model, which the operator reads from the runtime's name, and it knows few.
+    """`tune run` needs a model that the operator knows; it reads the model from the runtime's name.
 
     For another model, write the command differently.
     """
     known = _MODELS if reached(target["trainer"], "2.1.0") else _MODELS_2_0
-    if torch_looks(workload, target) and _model(workload) not in known:
+    if is_reviewed_by_torch(workload, target) and _model(workload) not in known:
         message = f"the runtime's name `{Reference(workload.document.data).name}` stands for no model that torchtune is set up for"
         yield Finding(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
 
 
 def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Only the largest model is tuned on more than one node; until 2.1 `numNodes` has to be written down for every model, too."""
-    if not torch_looks(workload, target):
+    """Only the largest model is tuned on more than one node; until 2.1 `numNodes` is required for every model."""
+    if not is_reviewed_by_torch(workload, target):
         return
     model, nodes = _model(workload), _nodes(workload)
     if value_at(workload.document.data, _NODES) is None and not reached(target["trainer"], "2.2.0"):
@@ -76,8 +76,8 @@ def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Finding]:
-    """QLoRA, which `model.quantize_base=true` asks for, is there for Llama 3.2 on one device alone, and for Qwen not at all."""
-    if not torch_looks(workload, target) or _nodes(workload) != 1 or not _qlora(workload, target):
+    """QLoRA (`model.quantize_base=true`) works for Llama 3.2 on one device only, and for Qwen not at all."""
+    if not is_reviewed_by_torch(workload, target) or _nodes(workload) != 1 or not _qlora(workload, target):
         return
     model = _model(workload)
     processes = value_at(workload.document.data, (*_TRAINER, "numProcPerNode"))
@@ -91,8 +91,8 @@ def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The runtime says where torchtune reads and writes, so that its volumes fit; a job cannot say it again in `args`."""
-    for path, argument in items_at(workload.document.data, _ARGUMENTS) if torch_looks(workload, target) else ():
+    """The runtime sets the folders that torchtune reads and writes, to fit its volumes; a job cannot set them in `args`."""
+    for path, argument in items_at(workload.document.data, _ARGUMENTS) if is_reviewed_by_torch(workload, target) else ():
         name = argument.partition("=")[0]
         if name in _MANAGED:
             yield Finding(path, f"`{name}` is set by the runtime, so a job cannot set it", "remove it, or set it in a runtime of your own")
@@ -107,7 +107,7 @@ def _qlora(workload: Workload, target: Target) -> bool:
 
 
 def _asked(workload: Workload, target: Target, name: str) -> bool:
-    """Whether an argument names a setting; from 2.3 on it has to be set to `true`, in any case."""
+    """Whether an argument turns a setting on: until 2.2 by naming it, from 2.3 on by the value `true` in any case."""
     for argument in _arguments(workload):
         if not reached(target["trainer"], "2.3.0"):
             if name in argument:
@@ -120,7 +120,7 @@ def _asked(workload: Workload, target: Target, name: str) -> bool:
 
 
 def _gpus(workload: Workload) -> int:
-    """How many GPUs a node has: what the job says counts as a whole, else what the runtime says; requests before limits."""
+    """The number of GPUs of a node: the job's resources count where it has any, else the runtime's; requests before limits."""
     resources = value_at(workload.document.data, (*_TRAINER, "resourcesPerNode"))
     if resources is None:
         resources = _runtime_resources(workload)

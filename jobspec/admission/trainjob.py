@@ -1,4 +1,4 @@
-"""What the trainer's webhook refuses in a TrainJob, whatever its runtime trains with.
+"""The rules of the trainer's webhook for TrainJobs, whatever the policy of their runtime.
 
 Follows `TrainJobValidator` and the plugin `JobSet.Validate`, github.com/kubeflow/trainer pkg/webhooks and
 pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
@@ -49,7 +49,7 @@ def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]
 
 
 def initializer_job(workload: Workload, target: Target) -> Iterator[Finding]:
-    """What `spec.initializer` says needs a replicated job of the runtime, with a container, that do it.
+    """Each initializer in `spec.initializer` needs a replicated job of the runtime with a container for it.
 
     Both are named `dataset-initializer` or `model-initializer`. Name a runtime that has them, such as those of torchtune.
     """
@@ -63,7 +63,7 @@ def initializer_job(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def initializer_mount(workload: Workload, target: Target) -> Iterator[Finding]:
-    """The initializer's container has to mount a volume named `initializer`, on which the training pods find what it loads."""
+    """The initializer's container has to mount a volume named `initializer`, from which the training pods read the data."""
     for path, _, name in _initializers(workload):
         pods = pods_of(workload, target).get(name)
         if pods and name in pods.init | pods.containers.keys() and "initializer" not in pods.containers.get(name, ()):
@@ -72,7 +72,7 @@ def initializer_mount(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def _initializers(workload: Workload) -> Iterator[tuple[Path, str, str]]:
-    """What a job wants initialized: the path, what it is, and the name of the replicated job that does it."""
+    """The initializers of a job: the path, the field and the name of the replicated job."""
     for part, name in _INITIALIZERS.items():
         path: Path = ("spec", "initializer", part)
         if value_at(workload.document.data, path) is not None:
@@ -84,7 +84,7 @@ def _runtime_name(workload: Workload) -> str:
 
 
 def patch_manager(workload: Workload, target: Target) -> Iterator[Finding]:
-    """Who makes a runtime patch is named like a label's key, with a domain: `example.com/team`. The schema takes any text."""
+    """The manager of a runtime patch is a domain and a name, `example.com/team`. The schema takes any text."""
     for path, patch in items_at(workload.document.data, PATCHES):
         why = bad_manager(patch["manager"])
         if why:
@@ -105,7 +105,7 @@ def patched_job(workload: Workload, target: Target) -> Iterator[Finding]:
 
 
 def repeated_job(workload: Workload, target: Target) -> Iterator[Finding]:
-    """In 2.0 all changes to the pods of one replicated job stand in one override. Merge them, or use a later release."""
+    """In 2.0 only one override can change the pods of a replicated job. Merge them, or use a later release."""
     seen: set[str] = set()
     for path, _ in items_at(workload.document.data, ("spec", "podSpecOverrides")):
         for inner, job in items_at(workload.document.data, (*path, "targetJobs")):
@@ -137,17 +137,17 @@ def patches_while_running(workload: Workload, target: Target) -> Iterator[Findin
     now, before = workload.document.data["spec"], workload.old.data.get("spec") or {}
     suspended = now.get("suspend") is True or (before.get("suspend") is True and reached(target["trainer"], "2.2.1"))
     for field in ("runtimePatches", "podTemplateOverrides", "podSpecOverrides"):
-        if not suspended and _said(now.get(field)) != _said(before.get(field)):
+        if not suspended and _without_times(now.get(field)) != _without_times(before.get(field)):
             message = f"`{field}` can be changed only while the job is suspended"
             yield Finding(("spec", field), message, "set `suspend: true` in the same update")
 
 
-def _said(patches: Any) -> list[dict[str, Any]]:
-    """Patches without their time, which the webhook keeps itself."""
+def _without_times(patches: Any) -> list[dict[str, Any]]:
+    """Patches without their time, which the webhook sets itself."""
     return [{key: value for key, value in patch.items() if key != "time"} for patch in patches or ()]
 
 
-#: The rules that do not look at the runtime.
+#: The rules that do not need the runtime.
 WITHOUT_RUNTIME = [
     Rule(undecodable_value),
     Rule(becomes_null, since="2.2.0"),
@@ -169,7 +169,7 @@ WEBHOOK_RULES = [
 
 
 def rules_for(job: Document) -> list[Rule]:
-    """The rules that look at a job's runtime; those of torchtune only where the job tunes with it."""
+    """The rules that need a job's runtime; those of torchtune only for a job with the command `tune run`."""
     if value_at(job.data, ("spec", "trainer", "command")) != ["tune", "run"]:
         return WEBHOOK_RULES
     from jobspec.admission import torchtune

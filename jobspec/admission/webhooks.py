@@ -1,4 +1,4 @@
-"""What webhooks answer to a document: the findings of their rules as diagnostics, and the objects that they look up."""
+"""The answer of webhooks to a document: the findings of rules as diagnostics, and the objects that were looked up."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ if TYPE_CHECKING:
 
 
 class Objects:
-    """What the server has besides a document, as far as documents refer to it."""
+    """The objects on the server that a document can refer to."""
 
-    __slots__ = ("beside", "closed", "given", "refused")
+    __slots__ = ("beside", "closed", "elsewhere", "refused")
 
     def __init__(
         self,
         beside: Sequence[Document] = (),
-        given: Sequence[Document] = (),
+        elsewhere: Sequence[Document] = (),
         *,
         refused: Sequence[Document] = (),
         closed: bool = False,
     ) -> None:
         self.beside = beside
-        """What stands in the same file and is accepted."""
+        """The accepted objects of the same file."""
         self.refused = refused
-        """What stands in the same file and is not."""
-        self.given = given
-        """What other given files hold of it."""
+        """The refused objects of the same file."""
+        self.elsewhere = elsewhere
+        """The accepted objects of other files."""
         self.closed = closed
-        """Whether there is nothing else, but for what the operators ship."""
+        """Whether the server has no other objects, but those that the operators ship."""
 
     def with_others(self, documents: Sequence[Document]) -> Objects:
         """The same with further objects of other files."""
-        return Objects(self.beside, [*self.given, *documents], refused=self.refused, closed=self.closed)
+        return Objects(self.beside, [*self.elsewhere, *documents], refused=self.refused, closed=self.closed)
 
 
 class Answer:
-    """What webhooks answer: errors and warnings, and the names of objects that they looked for and that are not in the same file."""
+    """The webhooks' errors and warnings, and the names of looked-up objects that are not in the same file."""
 
     __slots__ = ("diagnostics", "wanted")
 
@@ -58,12 +58,12 @@ class Answer:
 
     @property
     def accepts(self) -> bool:
-        """Whether no error stands in it."""
+        """Whether the answer has no error."""
         return all(each.severity != "error" for each in self.diagnostics)
 
 
 def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:
-    """The findings of rules about a workload, as diagnostics of its document."""
+    """The findings of rules in a workload, as diagnostics of its document."""
     document = workload.document
     kind = find(document.api_version, document.kind)
     assert kind
@@ -72,7 +72,7 @@ def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> li
 
 
 def diagnostic(document: Document, rule: str, finding: Finding) -> Diagnostic:
-    """A finding at its place in a document."""
+    """A finding as a diagnostic at its place in the document."""
     mark = document.marks.nearest(finding.path).place()
     field = finding.field or spell(finding.path)
     return Diagnostic(rule, finding.message, mark, field=field, document=document.index, severity=finding.severity, hint=finding.hint)

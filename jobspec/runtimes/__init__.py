@@ -1,5 +1,5 @@
-"""Training runtimes: what TrainJobs refer to, and what the trainer ships of them.
+"""Training runtimes: those that TrainJobs refer to, and those that the trainer ships.
 
 `trainer-RELEASE.json` holds the ClusterTrainingRuntimes that a release of the trainer installs by default, by name, as its
-kustomization renders them; of the scripts that only demonstrate a runtime, a remark stands in their place.
+kustomization renders them; demonstration scripts in them are replaced by a remark.
 """

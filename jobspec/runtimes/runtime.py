@@ -1,4 +1,4 @@
-"""The runtime of a TrainJob, where it is at hand: beside the job, in other given files, or among those that the trainer's release ships.
+"""Find the runtime of a TrainJob: in the job's file, in other files, or among those that the trainer's release ships.
 
 Follows `TrainingRuntime.RuntimeInfo`, github.com/kubeflow/trainer pkg/runtime/core, 2.0.0 to 2.3.0.
 """
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 GROUP = "trainer.kubeflow.org"
 API_VERSION = f"{GROUP}/v1alpha1"
-ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"  # a label of a Job template: which part of the TrainJob lands there
+ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"  # a label of a Job template: the part of the TrainJob that runs in it
 TRAINER = "trainer"
 TEMPLATE: Path = ("template", "spec", "template")  # of a replicated job: its pod template
 
 
 class Reference:
-    """The runtime that a TrainJob names, the API's defaults filled in; all empty where the job has no `spec` at all."""
+    """The `runtimeRef` of a TrainJob, with the API's defaults; all fields are empty where the job has none."""
 
     __slots__ = ("group", "kind", "name")
 
     def __init__(self, job: Any) -> None:
         ref = value_at(job, ("spec", "runtimeRef"))
-        self.name: str = _given(ref, "name", "")
-        self.kind: str = _given(ref, "kind", "ClusterTrainingRuntime")
-        self.group: str = _given(ref, "apiGroup", GROUP)
+        self.name: str = _field(ref, "name", "")
+        self.kind: str = _field(ref, "kind", "ClusterTrainingRuntime")
+        self.group: str = _field(ref, "apiGroup", GROUP)
 
     @property
     def group_kind(self) -> GroupKind:
@@ -44,19 +44,19 @@ class Reference:
         return self.group, self.kind
 
 
-def _given(ref: Any, key: str, default: str) -> Any:
+def _field(ref: Any, key: str, default: str) -> Any:
     if not isinstance(ref, dict):
         return ""
     return default if ref.get(key) is None else ref[key]
 
 
-def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, given: Iterable[Document] = ()) -> Document | None:
-    """The runtime that a job refers to: *beside* it in its file, else the only one among those *given* in other files, else shipped.
+def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, elsewhere: Iterable[Document] = ()) -> Document | None:
+    """The runtime that a job refers to: *beside* it in its file, else the only one of its name *elsewhere*, else the shipped one.
 
-    The places in a shipped one are all that of the reference.
+    All marks of a shipped runtime are at the reference.
     """
     ref = Reference(job.data)
-    found = [each for each in beside if is_meant(ref, job, each)][:1] or [each for each in given if is_meant(ref, job, each)]
+    found = [each for each in beside if is_meant(ref, job, each)][:1] or [each for each in elsewhere if is_meant(ref, job, each)]
     if len(found) == 1:
         return found[0]
     data = shipped(target).get(ref.name) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else None
@@ -89,11 +89,11 @@ def training_jobs(runtime: Document | None) -> list[str]:
 
 
 def ancestor(job: Role) -> str:
-    """Which part of a TrainJob lands on a replicated job: `trainer`, `dataset-initializer`, `model-initializer` or none."""
+    """The part of a TrainJob that runs in a replicated job: `trainer`, `dataset-initializer`, `model-initializer`, or empty."""
     return str(value_at(job.data, ("template", "metadata", "labels", ANCESTOR)) or "")
 
 
 def nodes_of(job: dict[str, Any], runtime: Document | None) -> int:
-    """In how many pods a TrainJob trains, as far as it and its runtime say so."""
+    """The number of pods in which a TrainJob trains; 1 where neither the job nor its runtime says."""
     nodes = value_at(job, ("spec", "trainer", "numNodes"))
     return int(nodes or (value_at(runtime.data, ("spec", "mlPolicy", "numNodes")) if runtime else None) or 1)
