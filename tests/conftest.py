@@ -33,7 +33,7 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """With `JOBSPEC_NO_SKIP` set, as `.ci/run` sets it beside the reference data, nothing may be passed by."""
+    """With `JOBSPEC_NO_SKIP` set, as `.ci/run` sets it beside the reference data, no test may be skipped."""
     report = yield
     if report.skipped and os.environ.get("JOBSPEC_NO_SKIP") and not hasattr(report, "wasxfail"):
         report.outcome = "failed"

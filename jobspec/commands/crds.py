@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | UnreadFile], dict[str, list[Diagnostic]]]:
-    """The CRDs in files, the unread files of folders that hold some, and the errors by file.
+    """The CRDs in files, and the errors by file; in folders, the files with CRDs are left to be read when a kind needs them.
 
     Raises JobspecError for a path without any CRD.
     """

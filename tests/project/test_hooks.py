@@ -71,7 +71,7 @@ def test_another_repository_runs_the_hook(tmp_path: Path) -> None:
     done = hook()
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"^jobspec validate\.+Passed$", done.stdout, re.MULTILINE)
-    # the job; and passed by, the hook's own configuration among them: a workflow, a compose file, a package
+    # one job; skipped are the hook's own configuration, a workflow, a compose file and a package
     assert "5 documents: 1 valid, 4 skipped (" in done.stdout
 
     (theirs / "deploy" / "bad.yaml").write_text(JOB.replace("replicas: 1", "replica: 1"))

@@ -84,7 +84,7 @@ def test_good_and_bad_documents_of_a_file(dry_run: Runner, tmp_path: Path) -> No
     done = dry_run.ask(file)
     assert done.code == 1
     assert done.statuses == ["valid", "invalid", "invalid", "invalid", "invalid"]
-    assert done.told == [
+    assert done.reported == [
         ("jobs.yaml:22:18", "duplicate-key", ""),
         ("jobs.yaml:27:7", "unknown-field", "spec.pytorchReplicaSpecs.Master.replicaz"),
         ("jobs.yaml:42:17", "wrong-type", "spec.pytorchReplicaSpecs.Master.replicas"),
@@ -101,7 +101,7 @@ def test_names_warnings_and_missing_values(dry_run: Runner, tmp_path: Path) -> N
     pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a.b, namespace: {NAMESPACE}}}\nspec:\n  containers: [{{name: a, image: a}}]\n"
     (tmp_path / "d.yaml").write_text(pod)
     done = dry_run.ask(tmp_path)
-    assert done.told == [
+    assert done.reported == [
         ("a.yaml:4:9", "invalid-name", "metadata.name"),
         ("c.yaml:3:1", "missing-name", "metadata.name"),
         ("c.yaml:4:15", "wrong-format", "metadata.labels"),
@@ -116,9 +116,9 @@ def test_items_of_a_list_and_what_is_no_object(dry_run: Runner, tmp_path: Path) 
     (tmp_path / "other.yaml").write_text("on: [push]\n---\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")
     (tmp_path / "theirs.json").write_text('{"a": 1, // no JSON\n}')
     done = dry_run.ask(tmp_path)
-    assert done.told == [("list.json:26:7", "unknown-field", "spec.pytorchReplicaSpecs.Master.replicaz")]
+    assert done.reported == [("list.json:26:7", "unknown-field", "spec.pytorchReplicaSpecs.Master.replicaz")]
     assert done.statuses == ["valid", "invalid", "skipped", "skipped", "skipped"]
-    assert dry_run.ask(tmp_path / "other.yaml").told == [("other.yaml:1:1", "not-a-manifest", "")]
+    assert dry_run.ask(tmp_path / "other.yaml").reported == [("other.yaml:1:1", "not-a-manifest", "")]
 
 
 def test_a_document_with_merge_keys_is_sent_as_kubectl_sends_it(dry_run: Runner, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_document_with_merge_keys_is_sent_as_kubectl_sends_it(dry_run: Runner,
     behind = JOB.replace("Master:", "Master: &master") + "    Worker:\n      replicas: 2\n      <<: *master\n"
     (tmp_path / "jobs.yaml").write_text("---\n".join((good, wrong, behind)))
     done = dry_run.ask(tmp_path)
-    assert done.told == [
+    assert done.reported == [
         ("jobs.yaml:35:17", "wrong-type", "spec.pytorchReplicaSpecs.Worker.replicas"),
         ("jobs.yaml:53:7", "ambiguous-merge", ""),
     ]
@@ -141,7 +141,7 @@ def test_an_update_tells_immutable_fields_and_other_managers(dry_run: Runner, tm
     (tmp_path / "map.yaml").write_text(MAP.replace("name: settings", "name: settled").replace("a: b", "a: c"))
     done = dry_run.ask(tmp_path)
     image = 'spec.pytorchReplicaSpecs.Master.template.spec.containers[name="pytorch"].image'
-    assert done.told == [
+    assert done.reported == [
         ("job.yaml:14:20", "field-conflict", image),
         ("map.yaml:6:1", "immutable-field", "data"),
         ("map.yaml:7:6", "field-conflict", "data.a"),
@@ -173,7 +173,7 @@ def test_an_update_is_decoded_as_strictly_as_a_new_object(dry_run: Runner, tmp_p
     (tmp_path / "e.yaml").write_text("$patch: delete\n" + MAP.replace("name: settings", "name: settled"))
     (tmp_path / "f.yaml").write_text(mine)
     done = dry_run.ask(tmp_path)
-    assert done.told == [
+    assert done.reported == [
         ("a.yaml:9:7", "unknown-field", "spec.pytorchReplicaSpecs.Master.replicaz"),
         ("b.yaml:9:17", "wrong-type", "spec.pytorchReplicaSpecs.Master.replicas"),
         ("c.yaml:10:7", "duplicate-key", ""),
@@ -237,7 +237,7 @@ def test_what_is_missing_on_the_server_comes_with_the_remedy(dry_run: Runner, tm
     (tmp_path / "f.yaml").write_text("apiVersion: example.com/v1\nkind: Nothing\nmetadata: {name: a}\n")
     done = dry_run.ask(tmp_path)
     assert done.code == 1
-    assert list(zip(done.told, done.hints, strict=True)) == [
+    assert list(zip(done.reported, done.hints, strict=True)) == [
         (("b.yaml:2:7", "missing-kind", "kind"), f"its CRD stands in {tmp_path}/a.yaml: apply that first, since a dry-run stores nothing"),
         (
             ("c.yaml:5:14", "missing-namespace", "metadata.namespace"),
@@ -248,7 +248,7 @@ def test_what_is_missing_on_the_server_comes_with_the_remedy(dry_run: Runner, tm
         (("f.yaml:2:7", "missing-kind", "kind"), "install the CRD that defines it, or skip the document: --skip-unknown"),
     ]
     passed = dry_run.ask(tmp_path / "f.yaml", "--skip-unknown")
-    assert (passed.code, passed.statuses, passed.told) == (0, ["skipped"], [])
+    assert (passed.code, passed.statuses, passed.reported) == (0, ["skipped"], [])
 
 
 def test_a_value_of_an_overlay_is_told_in_the_overlay(dry_run: Runner, tmp_path: Path) -> None:
@@ -262,11 +262,13 @@ def test_a_value_of_an_overlay_is_told_in_the_overlay(dry_run: Runner, tmp_path:
     )
     done = dry_run.ask(tmp_path / "job.yaml", "--overlay", overlay)
     layers = [each["layer"] for file in done.report["files"] for each in file["diagnostics"] if each["severity"] == "error"]
-    assert done.told == [("wide.yaml:15:33", "wrong-format", "metadata.labels")]
+    assert done.reported == [("wide.yaml:15:33", "wrong-format", "metadata.labels")]
     assert layers == ["wide"]
     bad = tmp_path / "bad.yaml"
     bad.write_text(JOB.replace("replicas", "replicaz"))
-    assert dry_run.ask(bad, "--overlay", overlay).told == [("bad.yaml:9:7", "unknown-field", "spec.pytorchReplicaSpecs[Master].replicaz")]
+    assert dry_run.ask(bad, "--overlay", overlay).reported == [
+        ("bad.yaml:9:7", "unknown-field", "spec.pytorchReplicaSpecs[Master].replicaz")
+    ]
 
 
 def _mark(label: str) -> str:
@@ -295,7 +297,7 @@ def _until_called(dry_run: Runner, file: Path, rule: str) -> Run:
     """The first run in which the server has noticed a new webhook."""
     for _ in range(50):
         done = dry_run.ask(file)
-        if done.code == 2 or any(told[1] == rule for told in done.told):
+        if done.code == 2 or any(told[1] == rule for told in done.reported):
             return done
     raise AssertionError(done)
 
@@ -314,7 +316,7 @@ def test_webhooks_that_refuse_warn_and_do_not_answer(dry_run: Runner, server: Se
             done = _until_called(dry_run, refused, "refused-by-webhook")
         finally:
             server.call("DELETE", f"{HOOKS}/{NAMESPACE}-refuse")
-    assert done.told == [
+    assert done.reported == [
         ("refused.yaml:5:21", "refused-by-webhook", "metadata.labels.dry-run"),
         ("refused.yaml:8:6", "server-warning", "data.a"),
         ("refused.yaml:8:6", "refused-by-webhook", "data[a]"),
@@ -350,7 +352,7 @@ def test_a_runtime_of_the_server_is_one_that_a_job_can_refer_to(dry_run: Runner,
         there = dry_run.ask(file)
     finally:
         server.call("DELETE", f"{place}/live")
-    assert [absent.told, there.told] == [[("job.yaml:4:50", "unresolved-reference", "spec.runtimeRef")], []]
+    assert [absent.reported, there.reported] == [[("job.yaml:4:50", "unresolved-reference", "spec.runtimeRef")], []]
     assert len(there.remarks) == 1
 
 

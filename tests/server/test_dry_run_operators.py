@@ -103,7 +103,7 @@ def test_good_documents_and_those_that_webhooks_refuse(dry_run: Runner, tmp_path
     done = _ask(dry_run, tmp_path)
     assert done.code == 1
     assert done.statuses == ["valid", "invalid", "valid", "invalid", "valid", "valid", "invalid"]
-    assert done.told == [
+    assert done.reported == [
         ("a.yaml:27:11", "refused-by-webhook", "spec.pytorchReplicaSpecs[Worker].template.spec.containers"),
         ("b.yaml:21:21", "refused-by-webhook", "spec.trainer.numProcPerNode"),
         ("d.yaml:9:7", "unknown-field", "spec.pytorchReplicaSpecs.Worker.replicaz"),
@@ -119,7 +119,7 @@ def test_the_rules_of_webhooks_that_the_server_has_are_not_applied_once_more(dry
     (tmp_path / "bad.yaml").write_text(JOB.replace("name: pytorch", "name: trainer"))
     done = _ask(dry_run, tmp_path)
     assert done.remarks == []
-    assert len(done.told) == 1
+    assert len(done.reported) == 1
 
 
 def test_what_a_webhook_refuses_is_told_in_the_overlay_that_wrote_it(dry_run: Runner, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_what_a_webhook_refuses_is_told_in_the_overlay_that_wrote_it(dry_run: Ru
         "    TrainJob:\n      spec:\n        trainer:\n          numProcPerNode: several\n"
     )
     done = _ask(dry_run, tmp_path / "job.yaml", "--overlay", overlay)
-    assert done.told == [("many.yaml:10:27", "refused-by-webhook", "spec.trainer.numProcPerNode")]
+    assert done.reported == [("many.yaml:10:27", "refused-by-webhook", "spec.trainer.numProcPerNode")]
     (error,) = [each for file in done.report["files"] for each in file["diagnostics"] if each["severity"] == "error"]
     assert error["layer"] == "many"
 
@@ -139,7 +139,7 @@ def test_a_warning_of_a_webhook(dry_run: Runner, tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(JOB.replace("  pytorchReplicaSpecs", "  elasticPolicy:\n    nProcPerNode: 2\n  pytorchReplicaSpecs"))
     done = _ask(dry_run, tmp_path)
     assert (done.code, done.statuses) == (0, ["valid"])
-    assert done.told == [("job.yaml:8:19", "server-warning", "spec.elasticPolicy.nProcPerNode")]
+    assert done.reported == [("job.yaml:8:19", "server-warning", "spec.elasticPolicy.nProcPerNode")]
     assert done.messages == ["spec.elasticPolicy.nProcPerNode is deprecated, use spec.nprocPerNode instead"]
 
 
@@ -155,7 +155,7 @@ def test_an_update_of_a_field_that_a_webhook_keeps_as_it_is(dry_run: Runner, ser
     finally:
         server.call("DELETE", place)
     assert done.statuses == ["invalid", "valid"]
-    assert done.told == [("other.yaml:8:3", "refused-by-webhook", "spec.replicatedJobs")]
+    assert done.reported == [("other.yaml:8:3", "refused-by-webhook", "spec.replicatedJobs")]
     assert done.messages == ["field is immutable (webhook vjobset.kb.io)"]
 
 
@@ -165,7 +165,7 @@ def test_a_runtime_that_is_not_there_and_one_that_stands_in_the_set(dry_run: Run
     (tmp_path / "b.yaml").write_text(f"{RUNTIME}---\n{ours}")
     done = _ask(dry_run, tmp_path)
     told = "be created before the TrainJob is created (webhook validator.trainjob.trainer.kubeflow.org)"
-    assert list(zip(done.told, done.messages, done.hints, strict=True)) == [
+    assert list(zip(done.reported, done.messages, done.hints, strict=True)) == [
         (
             ("a.yaml:7:3", "refused-by-webhook", "spec.RuntimeRef"),
             f'ClusterTrainingRuntime.trainer.kubeflow.org "nowhere" not found: specified clusterTrainingRuntime must {told}',

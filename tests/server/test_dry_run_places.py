@@ -88,7 +88,7 @@ def test_envtest_gives_a_verdict_and_leaves_nothing_behind(tmp_path: Path) -> No
     (tmp_path / "job.yaml").write_text(JOB + "---\n" + JOB.replace("replicas", "replicaz"))
     (tmp_path / "set.yaml").write_text(SET)
     done = _run(tmp_path / "job.yaml", tmp_path / "set.yaml", "--envtest", "-o", "json", env=surroundings)
-    assert done.told == [
+    assert done.reported == [
         ("job.yaml:16:7", "unknown-field", "spec.pytorchReplicaSpecs.Master.replicaz"),
         ("set.yaml:21:7", "wrong-type", "size"),
     ]

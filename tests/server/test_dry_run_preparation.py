@@ -165,7 +165,7 @@ def test_given_crds_are_stored_before_our_own_and_those_of_the_set(dry_run: Runn
         f"{crd}---\n" + "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec: {size: 1}\n"
     )
     done = dry_run(files, "--envtest", "--crd", given, "--no-admission")
-    assert done.told == [("a.yaml:9:14", "wrong-type", "spec.size")]
+    assert done.reported == [("a.yaml:9:14", "wrong-type", "spec.size")]
     assert done.statuses == ["valid", "invalid", "valid", "valid", "valid"]
 
 
@@ -173,7 +173,7 @@ def test_overlays_are_applied_beside_objects_of_a_given_kind(dry_run: Runner, tm
     (tmp_path / "crd.json").write_text(json.dumps(_crd("Thing", "example.com", SIZE)))
     (tmp_path / "set.yaml").write_text(JOB.replace("name: train,", "name: pytorch,") + "---\n" + THING % ("a", 1))
     done = dry_run(tmp_path / "set.yaml", "--envtest", "--crd", tmp_path / "crd.json", "--overlay", "cpu")
-    assert (done.told, done.statuses) == ([], ["valid", "valid"])
+    assert (done.reported, done.statuses) == ([], ["valid", "valid"])
 
 
 def test_a_given_crd_is_not_stored_on_a_cluster_of_the_user(user: Runner, own: Client, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_given_crd_is_not_stored_on_a_cluster_of_the_user(user: Runner, own: C
     crd.write_text(json.dumps(_crd("Stranger", "example.com", SIZE)))
     (tmp_path / "a.yaml").write_text((THING % ("a", 1)).replace("Thing", "Stranger"))
     done = user.ask(tmp_path / "a.yaml", "--crd", crd)
-    assert done.told == [("a.yaml:2:7", "missing-kind", "kind")]
+    assert done.reported == [("a.yaml:2:7", "missing-kind", "kind")]
     assert done.hints == [f"its CRD stands in {crd}: apply that first, since a dry-run stores nothing"]
     assert own.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/strangers.example.com").status == 404
 
@@ -190,7 +190,7 @@ def test_a_broken_crd_is_told_and_no_server_asked(dry_run: Runner, tmp_path: Pat
     (tmp_path / "crd.yaml").write_text(yaml.safe_dump(_crd("Thing", "example.com", SIZE)).replace("scope: Namespaced", "scope: namespaced"))
     (tmp_path / "a.yaml").write_text(THING % ("a", 1))
     done = dry_run(tmp_path / "a.yaml", "--crd", tmp_path / "crd.yaml", "--context", "nowhere")
-    assert (done.code, [each[1] for each in done.told], done.err) == (1, ["invalid-crd"], "")
+    assert (done.code, [each[1] for each in done.reported], done.err) == (1, ["invalid-crd"], "")
 
 
 def _hook(name: str, *, configuration: str = "ours", group: str = "kubeflow.org", resource: str = "pytorchjobs") -> str:
@@ -228,7 +228,7 @@ def test_rules_of_webhooks_that_are_not_there_run_offline(hook: str, user: Runne
     (tmp_path / "job.yaml").write_text(JOB)
     with _stored(own, hook):
         done = user.ask(tmp_path / "job.yaml")
-    assert done.told == [("job.yaml:8:25", "training-container", "spec.pytorchReplicaSpecs[Master].template.spec.containers")]
+    assert done.reported == [("job.yaml:8:25", "training-container", "spec.pytorchReplicaSpecs[Master].template.spec.containers")]
     has_none = "context `tests` has no webhook of training-operator for PyTorchJobs"
     assert done.remarks == [f"{has_none}; the rules of training-operator 1.9.4 were applied beside the server"]
 
@@ -237,9 +237,9 @@ def test_rules_of_webhooks_that_are_there_or_not_wanted_do_not_run_offline(user:
     (tmp_path / "job.yaml").write_text(JOB)
     with _stored(own, _hook("validator.pytorchjob.training-operator.kubeflow.org")):
         done = user.ask(tmp_path / "job.yaml")
-    assert (done.code, done.told, done.remarks) == (0, [], [])
+    assert (done.code, done.reported, done.remarks) == (0, [], [])
     done = user.ask(tmp_path / "job.yaml", "--no-admission")
-    assert (done.code, done.told, done.remarks) == (0, [], [])
+    assert (done.code, done.reported, done.remarks) == (0, [], [])
 
 
 def test_the_webhook_of_kueue_for_jobsets_is_not_the_one_of_jobset(user: Runner, own: Client, tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_who_may_not_list_webhooks_is_told_so(user: Runner, own: Client, tmp_pat
     config["users"][0]["user"] = {"token": token}
     user.kubeconfig.write_text(yaml.safe_dump(config))
     done = user.ask(tmp_path / "job.yaml")
-    assert [each[1] for each in done.told] == ["training-container"]
+    assert [each[1] for each in done.reported] == ["training-container"]
     may_not = "you may not list the webhooks of context `tests` (403)"
     assert done.remarks == [f"{may_not}; the rules of training-operator 1.9.4 were applied beside the server"]
 
@@ -288,5 +288,5 @@ def test_what_the_server_takes_and_the_target_does_not_is_no_error(user: Runner,
     (tmp_path / "job.yaml").write_text(TRAINJOB.replace("spec: {", "spec: {runtimePatches: [{manager: example.com/a}], "))
     done = user.ask(tmp_path / "job.yaml", "--target", "trainer=2.0.0")
     assert (done.code, done.statuses) == (0, ["valid"])
-    assert done.told == [("job.yaml:4:8", "offline-webhooks", "spec.runtimePatches")]
+    assert done.reported == [("job.yaml:4:8", "offline-webhooks", "spec.runtimePatches")]
     assert done.hints == ["name the release that the server has: --target trainer=RELEASE"]

@@ -4,7 +4,7 @@
     replicaz: 1  # ~ unknown-field            (a rule, or several with commas between them)
     flags: {epochs: 1}  # ~ invalid-overlay: `epochs` is no flag     (a rule, and words of its message)
 
-A line `--- # becomes` parts what is stored from what it becomes.
+In cases of updates, a line `--- # becomes` separates the stored objects from their updates.
 """
 
 import re
@@ -36,7 +36,7 @@ def target_of(text: str) -> Mapping[str, str]:
 
 
 def expectations(text: str) -> list[Expectation]:
-    """What a case expects, line by line; a comment that begins like an expectation and names no rule fails the test."""
+    """The expectations of a case, by line; a comment that begins like one and names no rule fails the test."""
     return sorted(each for number, line in enumerate(text.splitlines(), 1) if "# ~" in line for each in _of_line(number, line))
 
 
@@ -49,13 +49,13 @@ def _of_line(number: int, line: str) -> list[Expectation]:
 
 
 def states(text: str) -> tuple[str, str]:
-    """What a case has stored, and what it becomes, each on the lines where it stands in the case."""
+    """The stored objects of a case and their updates, both on the lines that they have in the case."""
     before, after = _BECOMES.split(text)
     return before, "\n" * (before.count("\n") + 1) + after
 
 
 def assert_reported(expected: Sequence[Expectation], found: Sequence[Diagnostic]) -> None:
-    """Every expectation is met by one diagnostic of its own, with a place and a message, and there are no other diagnostics."""
+    """Assert that each expectation has its own diagnostic, with a place and a message, and that there are no others."""
     reported = sorted((each.mark.line, each.rule, each.message) for each in found)
     assert [each[:2] for each in reported] == [each[:2] for each in expected], reported
     assert [(want, message) for want, (_, _, message) in zip(expected, reported, strict=True) if want.words not in message] == []

@@ -1,4 +1,4 @@
-"""CEL expressions at random on a value of many fields, most of them of the right types."""
+"""Random CEL expressions on a value of many fields, most of them with the right types."""
 
 import json
 from random import Random
@@ -71,7 +71,7 @@ _LITERALS = {
     "optional<string>": ["optional.of('a')", "optional.none()", "optional.ofNonZeroValue(self.s)"],
     "wrong": ["null", "1u"],
 }
-#: What makes a value of each type: `{string}` stands for any value of that type.
+#: Type -> templates of expressions of that type; `{string}` is replaced by any expression of type string.
 _FORMS = {
     "bool": [
         *("{any} == {same}", "{any} != {same}", "{int} < {int}", "{double} >= {double}", "{int} < {double}", "{string} < {string}"),
@@ -192,7 +192,7 @@ _KINDS = [kind for kind in _FORMS if kind != "wrong"]
 
 
 def expression(random: Random, kind: str = "bool", depth: int = 0) -> str:
-    """An expression that mostly gives a value of the kind."""
+    """An expression, mostly of the type *kind*."""
     if random.random() < 0.02:
         kind = random.choice([*_KINDS, "wrong"])
     if depth > 2 or (depth and random.random() < 0.4):

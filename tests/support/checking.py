@@ -17,7 +17,7 @@ def checked(path: Path | str, cluster: Cluster, overlays: Sequence[Overlay] = ()
 
 
 def result(path: Path | str, cluster: Cluster) -> FileResult:
-    """What a cluster says to a file that the user names."""
+    """The result of a file that the user names."""
     return checked(path, cluster).result
 
 
@@ -27,7 +27,7 @@ def documents(path: Path | str, target: Mapping[str, str]) -> Sequence[Document]
 
 
 def read(path: Path | str, target: Mapping[str, str]) -> Manifests:
-    """A file as it is read."""
+    """The manifests of a file."""
     return pipeline.read(_source(path), target)
 
 

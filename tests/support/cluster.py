@@ -1,4 +1,4 @@
-"""What tests of `jobspec dry-run` share: runs in this process, what a server has stored, and a webhook of our own."""
+"""Shared by tests of `jobspec dry-run`: runs in this process, the stored objects of a server, local servers and webhooks."""
 
 import gc
 import http.server
@@ -25,7 +25,7 @@ from tests.support.server import Server
 
 @dataclass(frozen=True)
 class Run:
-    """How a run ended and what it told."""
+    """The exit code and the output of a run."""
 
     code: int
     out: str
@@ -37,9 +37,9 @@ class Run:
         return report
 
     @property
-    def told(self) -> list[tuple[str, str, str]]:
-        """The diagnostics but for remarks: place, rule and field."""
-        return [(f"{Path(each['file']).name}:{each['line']}:{each['column']}", each["rule"], each["field"]) for each in self._told()]
+    def reported(self) -> list[tuple[str, str, str]]:
+        """Place, rule and field of the errors and warnings."""
+        return [(f"{Path(each['file']).name}:{each['line']}:{each['column']}", each["rule"], each["field"]) for each in self._diagnostics()]
 
     @property
     def statuses(self) -> list[str]:
@@ -47,23 +47,23 @@ class Run:
 
     @property
     def messages(self) -> list[str]:
-        return [each["message"] for each in self._told()]
+        return [each["message"] for each in self._diagnostics()]
 
     @property
     def hints(self) -> list[str]:
-        return [each["hint"] for each in self._told()]
+        return [each["hint"] for each in self._diagnostics()]
 
     @property
     def remarks(self) -> list[str]:
-        return [each["message"] for each in self._told(remarks=True)]
+        return [each["message"] for each in self._diagnostics(remarks=True)]
 
-    def _told(self, *, remarks: bool = False) -> list[dict[str, Any]]:
+    def _diagnostics(self, *, remarks: bool = False) -> list[dict[str, Any]]:
         every = (each for file in self.report["files"] for each in file["diagnostics"])
         return [each for each in every if (each["severity"] == "info") == remarks]
 
 
 class Runner:
-    """Runs dry-runs against the server of a kubeconfig."""
+    """A runner of dry-runs against the server of a kubeconfig."""
 
     def __init__(self, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.kubeconfig = kubeconfig
@@ -80,16 +80,16 @@ class Runner:
         try:
             code = main([command, *map(str, arguments), "-o", output])
         finally:
-            gc.enable()  # which a command does without, and a test run cannot
+            gc.enable()  # commands turn it off
         out, err = self._capsys.readouterr()
         return Run(code, out, err)
 
     def validate(self, *arguments: str | Path) -> Run:
-        """What `validate` says, which asks no server."""
+        """A run of `validate`, which asks no server."""
         return self(*arguments, command="validate")
 
     def ask(self, *arguments: str | Path, output: str = "json") -> Run:
-        """A run that names the context, as for a cluster of the user's."""
+        """A dry-run with `--context`, as against a cluster of the user's."""
         return self(*arguments, "--context", self.context, output=output)
 
 
@@ -102,7 +102,7 @@ def assets() -> str:
 
 
 def environment(place: Path, **more: str) -> dict[str, str]:
-    """An environment with a home and a place for temporary files of its own."""
+    """An environment with its own home and temporary folder below *place*."""
     home, scratch = place / "home", place / "scratch"
     home.mkdir(exist_ok=True)
     scratch.mkdir(exist_ok=True)
@@ -120,7 +120,7 @@ def _runs_in(process: Path, place: Path) -> bool:
     try:
         return (process / "cwd").resolve().is_relative_to(place) and (
             process / "cmdline"
-        ).read_bytes() != b""  # as that of one that has ended
+        ).read_bytes() != b""  # an ended process has an empty one
     except OSError:  # gone meanwhile
         return False
 
@@ -130,7 +130,7 @@ KUSTOMIZE_PATCH = "manifests__overlays__kubeflow-platform__patches__remove-names
 
 
 def refused(report: dict[str, Any], *, aside: str = "") -> set[str]:
-    """The documents that have an error, by file and index, errors of the rule *aside* left aside."""
+    """The documents with an error of any rule but *aside*, as `FILE[INDEX]`."""
     return {
         f"{Path(file['path']).name}[{each['document']}]"
         for file in report["files"]
@@ -139,25 +139,25 @@ def refused(report: dict[str, Any], *, aside: str = "") -> set[str]:
     }
 
 
-#: What a server writes by itself, all the time, and what its controllers put into every namespace.
-_RESTLESS = {"leases", "events", "componentstatuses", "endpoints", "endpointslices", "apiservices", "ipaddresses"}
-_GIVEN = {("configmaps", "kube-root-ca.crt"), ("serviceaccounts", "default")}
+#: Resources that a server writes all the time, and objects that its controllers create in every namespace.
+_ALWAYS_CHANGING = {"leases", "events", "componentstatuses", "endpoints", "endpointslices", "apiservices", "ipaddresses"}
+_BY_CONTROLLERS = {("configmaps", "kube-root-ca.crt"), ("serviceaccounts", "default")}
 
 
 def stored(server: Server, namespace: str) -> dict[str, str]:
-    """The version of every object that a dry-run of these tests could have left, by its place.
+    """Path -> resource version of every object that a dry-run could have stored.
 
-    That is all in a *namespace* of their own, and elsewhere what jobspec manages; others may use the server meanwhile.
+    These are all objects in the tests' own *namespace*, and those elsewhere that jobspec manages: others may use the server meanwhile.
     """
     groups = [f"/apis/{version['groupVersion']}" for group in server.get("/apis")["groups"] for version in group["versions"]]
     found = {}
     for path in ["/api/v1", *groups]:
         for resource in server.get(path).get("resources", ()):
             name = resource["name"]
-            if "list" in resource["verbs"] and name not in _RESTLESS:
+            if "list" in resource["verbs"] and name not in _ALWAYS_CHANGING:
                 for item in server.get(f"{path}/{name}").get("items") or ():
                     metadata = item["metadata"]
-                    if _could_be_ours(metadata, namespace) and (name, metadata["name"]) not in _GIVEN:
+                    if _could_be_ours(metadata, namespace) and (name, metadata["name"]) not in _BY_CONTROLLERS:
                         found[f"{path}/{name}/{metadata.get('namespace', '')}/{metadata['name']}"] = metadata["resourceVersion"]
     return found
 
@@ -168,7 +168,7 @@ def _could_be_ours(metadata: dict[str, Any], namespace: str) -> bool:
 
 @contextmanager
 def untouched(server: Server, namespace: str) -> Iterator[None]:
-    """A namespace for dry-runs that leave nothing, there or anywhere."""
+    """A namespace for dry-runs; the test fails where one of them stores anything, there or elsewhere."""
     assert server.has_namespace(namespace)
     try:
         before = stored(server, namespace)
@@ -180,16 +180,16 @@ def untouched(server: Server, namespace: str) -> Iterator[None]:
 
 def _remove(server: Server, namespace: str) -> None:
     place = f"/api/v1/namespaces/{namespace}"
-    is_attended = server.get(f"{place}/serviceaccounts")["items"]
+    has_controllers = server.get(f"{place}/serviceaccounts")["items"]
     server.call("DELETE", place)
-    if not is_attended:  # by a controller, which would empty it and let it go
+    if not has_controllers:  # one of which would finalize the namespace
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}, "spec": {"finalizers": []}}
         assert server.call("PUT", f"{place}/finalize", json.dumps(body)).accepted
 
 
 @contextmanager
 def answering(answer: Callable[[http.server.BaseHTTPRequestHandler], None], tls: ssl.SSLContext | None = None) -> Iterator[int]:
-    """A server on loopback, which answers every request so, as its port."""
+    """The port of a server on loopback that gives every request to *answer*."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -215,7 +215,7 @@ def answering(answer: Callable[[http.server.BaseHTTPRequestHandler], None], tls:
 
 
 def config_of(port: int) -> dict[str, Any]:
-    """A kubeconfig of a server on loopback that speaks plain HTTP and asks nobody who they are."""
+    """The kubeconfig of a server on loopback with plain HTTP and without authentication."""
     cluster, context = {"server": f"http://127.0.0.1:{port}"}, {"cluster": "a", "user": "a"}
     return {
         "current-context": "a",
@@ -236,7 +236,7 @@ def reply(request: http.server.BaseHTTPRequestHandler, body: bytes, *, status: i
 
 @contextmanager
 def webhook(folder: Path, verdict: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """A validating webhook that answers so to everything, as the `clientConfig` by which a server finds it."""
+    """The `clientConfig` of a validating webhook that answers every review with *verdict*."""
     key, certificate = folder / "webhook.key", folder / "webhook.crt"
     subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
     options = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]

@@ -21,7 +21,7 @@ from jobspec.targets import choose
 
 
 def kubeconfig(client: Client) -> str:
-    """A kubeconfig by which others find the server."""
+    """A kubeconfig for a client's server."""
     configuration = client.api.configuration
     token = configuration.auth_settings()["BearerToken"]["value"].removeprefix("Bearer ")
     cluster = {"server": client.url, "certificate-authority": configuration.ssl_ca_cert}
@@ -38,7 +38,7 @@ def kubeconfig(client: Client) -> str:
 
 
 def main(command: list[str]) -> int:
-    """Run the command and give back its exit code."""
+    """Run the command; returns its exit code."""
     with control_plane(os.environ.get("KUBEBUILDER_ASSETS", "")) as client, tempfile.TemporaryDirectory() as folder:
         install_kinds(Server(client), COMPONENTS, choose([]))
         file = Path(folder, "kubeconfig")

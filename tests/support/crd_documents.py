@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions of the cases in `tests/cases/crd-documents`, each with the places that are wrong in it."""
+"""The CustomResourceDefinitions in `tests/cases/crd-documents`, each with the paths of its mistakes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ _ROOT = "spec.versions[0].schema.openAPIV3Schema"
 
 
 def definition(spec: dict[str, Any], *, name: str = "", annotations: dict[str, str] | None = None) -> dict[str, Any]:
-    """A definition that is right but for what is given."""
+    """A valid definition, changed by the arguments."""
     spec = {
         "group": "odd.example.com",
         "names": {"kind": "Odd", "plural": "odds", "singular": "odd"},
@@ -29,7 +29,7 @@ def definition(spec: dict[str, Any], *, name: str = "", annotations: dict[str, s
 
 
 def cases() -> list[tuple[dict[str, Any], list[str]]]:
-    """Each definition with the places that are wrong in it."""
+    """Each definition with the paths of its mistakes."""
     return [*map(_with_schema, _load("schemas.yaml")), *map(_with_spec, _load("specs.yaml"))]
 
 
@@ -53,5 +53,5 @@ def _with_spec(case: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def is_refused_on_purpose(found: Sequence[Diagnostic]) -> bool:
-    """Whether all that we have against a definition is a list of numbers as certificates: bytes to Go, and never what was meant."""
+    """Whether the only errors are certificates written as lists of numbers, which Go decodes as bytes and nobody means."""
     return bool(found) and all(each.field.endswith(".caBundle") and each.message.endswith("not a list") for each in found)

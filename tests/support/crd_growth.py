@@ -1,4 +1,4 @@
-"""Definitions at random, most of them nearly right: each with one part that is grown from all that a server looks at."""
+"""Random CRDs, most of them nearly valid: in each, one part that a server checks is random."""
 
 import json
 from collections.abc import Callable
@@ -93,13 +93,13 @@ _ANYTHING = [None, 0, 1, 1.5, -1, True, "", "a", [], ["a"], [None], {}, {"a": 1}
 
 
 def definition(random: Random) -> dict[str, Any]:
-    """A definition, one part of which is at random."""
+    """A CRD with one random part."""
     (grow,) = random.choices([part for part, _ in _PARTS], [weight for _, weight in _PARTS])
     return grow(random)
 
 
 def plain_definition(spec: dict[str, Any]) -> dict[str, Any]:
-    """A definition with what is given in its spec, and a name that fits."""
+    """A CRD with these fields in its spec, and a name that fits."""
     made = crd_documents.definition({})
     spec = {**made["spec"], **spec}
     plural = spec["names"].get("plural") if isinstance(spec["names"], dict) else ""
@@ -221,7 +221,7 @@ def _converted(random: Random) -> dict[str, Any]:
 
 
 def _decoded(random: Random) -> dict[str, Any]:
-    """A definition with a value of any kind in any place."""
+    """A CRD with a value of any type in any place."""
     base = random.choice([_versioned, _converted, _named, _structured])(random)
     places = list(_places(base["spec"]))
     for _ in range(random.choice((1, 1, 2))):
@@ -330,7 +330,7 @@ _VALUES: dict[str, list[Any]] = {
 
 
 def schema_at_random(random: Random, depth: int = 1) -> Schema:
-    """A schema that is structural, most of the time."""
+    """A random schema, mostly structural."""
     kinds = ["object"] * 3 + ["array"] * 2 + ["string", "string", "integer", "number", "boolean"] if depth < 4 else list(_VALUES)
     kind = "object" if depth == 0 and random.random() < 0.95 else random.choice(kinds)
     made: Schema = {"type": kind}
@@ -431,7 +431,7 @@ def _of_array(random: Random, depth: int) -> Schema:
 
 
 def _branch(random: Random, schema: Schema, depth: int) -> Schema:
-    """A branch of `allOf` and its like, which mostly speaks of what the schema has."""
+    """A branch of `allOf` and the like, mostly about fields of the schema."""
     made: Schema = {}
     kind = schema.get("type", "string")
     for keyword, values in _LIMITS.get(kind, {}).items():

@@ -1,4 +1,4 @@
-"""Definitions at random, each made of a good one by a few changes."""
+"""Random CRDs: valid ones after a few changes."""
 
 import json
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ _KEYWORDS: dict[str, list[Any]] = {
 
 
 def changed(base: Any, random: Random) -> Any:
-    """A definition with one to three changes, most of them in its schemas."""
+    """A CRD with one to three changes, most of them in its schemas."""
     made = json.loads(json.dumps(base))
     for _ in range(random.choice((1, 1, 2, 3))):
         versions = made["spec"].get("versions")
@@ -85,7 +85,7 @@ def _schemas_in(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def _mappings(value: Any) -> Iterator[dict[str, Any]]:
-    """The mappings of a definition outside of its schemas."""
+    """The mappings of a CRD outside of its schemas."""
     if isinstance(value, dict):
         yield value
         for name, inner in value.items():

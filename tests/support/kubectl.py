@@ -1,4 +1,4 @@
-"""What kubectl, and so the decoder of every Go client of Kubernetes, makes of manifests."""
+"""Decode manifests by kubectl, as every Go client of Kubernetes does."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Seeded random mistakes in manifests, and odd things that are none."""
+"""Random mistakes in manifests, and unusual values that are none."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ _FITTING = {
 }
 
 Change = Callable[[str, Shape, Random], str]
-"""What makes another manifest of one that has a shape."""
+"""Makes another manifest of one with a shape."""
 
 
 class Map(list[Any]):
@@ -31,7 +31,7 @@ class Map(list[Any]):
 
 
 def tree_of(text: str) -> Any:
-    """The first document of a text as a tree that mutates."""
+    """The first document of a text as a tree that can be mutated."""
     return _copy(_read(text))
 
 
@@ -76,7 +76,7 @@ def _lines(tree: Any) -> Iterator[str]:
 
 
 def mutant(base: str, shape: Shape, random: Random) -> str:
-    """The manifest after any change that there is."""
+    """The manifest after a random change of any kind."""
     return random.choices((at_one_place, at_two_places, in_the_text), weights=(6, 2, 1))[0](base, shape, random)
 
 
@@ -106,19 +106,19 @@ def in_the_text(base: str, _: Shape, random: Random) -> str:
 
 
 def in_other_words(base: str, _: Shape, random: Random) -> str:
-    """The manifest as somebody else would write it."""
+    """The manifest written in another style, with the same meaning."""
     return restyled(base, random)
 
 
 def _change(tree: Map, shape: Any, random: Random, changes: Sequence[Callable[[Any, Any, Random], None]]) -> None:
-    """Change something in a part of a manifest; its shape is None where the schema knows nothing of it."""
+    """Change a part of a manifest; its shape is None where the schema does not know it."""
     before = _copy(tree)
     while tree == before:
         random.choice(changes)(tree, shape, random)
 
 
 def _two_parts(tree: Map, shape: Shape, random: Random) -> list[tuple[Map, Shape | None]]:
-    """Two mappings that lie apart; the whole, twice, where all lie inside one another."""
+    """Two mappings of which neither is inside the other; the whole manifest twice where there are none."""
     places = [(place, at) for place, at in _maps(tree, shape) if place]
     for one in random.sample(places, len(places)):
         apart = [each for each in places if not _holds(each[0], one[0]) and not _holds(one[0], each[0])]
@@ -132,7 +132,7 @@ def _holds(outer: Map, inner: Map) -> bool:
 
 
 def _maps(tree: Any, shape: Shape | None) -> Iterator[tuple[Map, Shape | None]]:
-    """Every mapping with the shape of its place."""
+    """Every mapping with its shape."""
     if isinstance(tree, Map):
         yield tree, shape
         for key, value in tree:
@@ -245,7 +245,7 @@ def _status(tree: Any, shape: Shape, random: Random) -> None:
 
 
 def _grow(tree: Any, shape: Shape, random: Random) -> None:
-    """Add a field that the schema has, with a value that mostly fits."""
+    """Add a field of the schema, with a mostly valid value."""
     places = [(place, at) for place, at in _maps(tree, shape) if at and (at.fields or at.values)]
     if not places:
         return

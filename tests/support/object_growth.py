@@ -1,4 +1,4 @@
-"""Objects of other people's CRDs at random: grown from a schema, or changed from a good one."""
+"""Random custom resources: grown from a schema, or changed from a valid one."""
 
 import json
 from random import Random
@@ -32,7 +32,7 @@ def changed(base: Any, schema: dict[str, Any], random: Random) -> Any:
 
 
 def grown(schema: dict[str, Any], random: Random, depth: int = 0) -> Any:
-    """A value that mostly fits; the deeper, the less is in it."""
+    """A mostly valid value; smaller, the deeper it is."""
     kind = schema.get("type") or ("string" if random.random() < 0.5 else "integer")
     if random.random() < (0.05 if depth < 2 else 0.01):
         return random.choice(_ANY)

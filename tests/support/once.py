@@ -1,4 +1,4 @@
-"""What takes long to make is made once in a run, by whichever of its processes needs it first."""
+"""Make a folder once in a test run, whichever process needs it first."""
 
 import fcntl
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import pytest
 
 
 def made_once(name: str, make: Callable[[Path], object], places: pytest.TempPathFactory, worker: str) -> Path:
-    """A folder that *make* has filled; *worker* is the process among those that share a run, `master` where there is only one."""
+    """The folder *name*, filled by *make*; *worker* is the id of this process in the run, `master` where it is the only one."""
     shared = places.getbasetemp() if worker == "master" else places.getbasetemp().parent
     folder = shared / name
     with (shared / f"{name}.lock").open("w") as lock:

@@ -1,4 +1,4 @@
-"""Runs of `jobspec`, as a process of its own or in this one where only what it tells counts; and runs of other programs."""
+"""Run `jobspec`, in a new process or, where only the output counts, in this one; and run other programs."""
 
 import gc
 import io
@@ -25,7 +25,7 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """An environment in which this checkout's program runs, and nobody has a say in its colours or in how it writes."""
+    """An environment for this checkout's program, without variables that change its colours or buffering."""
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "PYTHONUNBUFFERED")}
     return {**kept, "PYTHONPATH": str(ROOT), **more}
 
@@ -33,25 +33,25 @@ def environment(**more: str) -> dict[str, str]:
 def program(
     *words: str | Path, cwd: Path = ROOT, stdin: str = "", env: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """A program's end and what it printed; *options* are those of `subprocess.run`."""
+    """Run a program; returns its exit code and output. *options* are those of `subprocess.run`."""
     streams: dict[str, Any] = {"input": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     return subprocess.run(list(map(str, words)), cwd=cwd, env=env or environment(), encoding="utf-8", errors="surrogateescape", **streams)
 
 
 def python(code: str, *arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Some code in an interpreter of its own."""
+    """Run code in a new interpreter."""
     return program(sys.executable, "-c", code, *arguments, **options)
 
 
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    """One run of `jobspec` as a process of its own."""
+    """Run `jobspec` in a new process."""
     return program(*command(*arguments), **options)
 
 
 def run_here(
     *arguments: str | Path, cwd: Path = ROOT, stdin: str = "", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """One run of `jobspec` in this process, which spares the start of another; for what it tells, not for how a process ends."""
+    """Run `jobspec` in this process, which is quicker; for its output and exit code, not for how a process ends."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape", write_through=True) for _ in range(2))
     given = mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
     variables = mock.patch.dict(os.environ, env or environment(), clear=True)
@@ -59,7 +59,7 @@ def run_here(
         try:
             code = main(list(map(str, arguments)))
         finally:
-            gc.enable()  # which a command does without, and a test run cannot
+            gc.enable()  # commands turn it off
     return subprocess.CompletedProcess(command(*arguments), code, _read(out), _read(err))
 
 

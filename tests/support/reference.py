@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def folder(*parts: str) -> Path:
-    """A place in the reference data; skips the test where there is none, and fails it where CI says that there is."""
+    """The path of a file or folder in the reference data; skips the test where there is none."""
     place = os.environ.get("JOBSPEC_REFERENCE")
     if not place:
         pytest.skip("JOBSPEC_REFERENCE names no reference data (see CONTRIBUTING.md)")

@@ -1,4 +1,4 @@
-"""Manifests in other words, which mean the same, and manifests whose text has a mistake."""
+"""Write manifests in another style with the same meaning, or with a mistake in their text."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def restyled(text: str, random: Random) -> str:
 
 
 def _share(node: Any, first: dict[str, Any], random: Random, visited: dict[int, Any]) -> None:
-    """Write some of the values that stand there twice as an anchor and aliases, and some entries behind a merge key.
+    """Write some repeated values as an anchor and aliases, and some entries behind a merge key.
 
     What the text itself has aliases of is looked at once, or what goes behind a merge key could turn out to be what it is taken from.
     """
@@ -67,7 +67,7 @@ def _restyle(node: Any, random: Random) -> None:
 
 
 def _commented(text: str, random: Random) -> str:
-    """The text with comments and empty lines where they change nothing of its meaning."""
+    """The text with comments and empty lines that do not change its meaning."""
     lines = text.split("\n")
     for _ in range(random.choice((0, 1, 3))):
         at = random.randrange(len(lines))

@@ -1,4 +1,4 @@
-"""Seeded random objects around the rules of our kinds: sound by their schemas, mostly, and right by chance."""
+"""Random objects for the CEL rules of our kinds: mostly valid by their schemas, and by chance by the rules."""
 
 from random import Random
 from typing import Any
@@ -10,7 +10,7 @@ _POLICIES = ("mpi", "jax", "xgboost", "flux")
 
 
 def trainjob(random: Random) -> dict[str, Any]:
-    """A TrainJob whose name, manager and URIs follow their rules, or not."""
+    """A TrainJob whose name, manager and URIs may break their rules."""
     spec: dict[str, Any] = {"runtimeRef": _some(random, name="x", kind=random.choice(("ClusterTrainingRuntime", "TrainingRuntime")))}
     spec["runtimeRef"]["name"] = random.choice("xxxy")
     if random.random() < 0.4:
@@ -45,7 +45,7 @@ def _patch(random: Random) -> dict[str, Any]:
 
 
 def runtime(random: Random) -> dict[str, Any]:
-    """A TrainingRuntime whose policy is one, two or none."""
+    """A TrainingRuntime with no, one or two policies."""
     policy: dict[str, Any] = {"numNodes": random.choice((1, None))}
     policy |= {name: {} for name in _POLICIES if random.random() < 0.2}
     if "flux" in policy:
@@ -58,7 +58,7 @@ def runtime(random: Random) -> dict[str, Any]:
 
 
 def jobset(random: Random) -> dict[str, Any]:
-    """A JobSet whose Jobs start in an order, by name, or both."""
+    """A JobSet that may have `startupPolicy` and `dependsOn`."""
     return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "a"}, "spec": _jobset_spec(random)}
 
 
@@ -80,7 +80,7 @@ def _jobset_spec(random: Random) -> dict[str, Any]:
 
 
 def pytorchjob(random: Random) -> dict[str, Any]:
-    """A PyTorchJob in a queue, or not."""
+    """A PyTorchJob with or without a queue."""
     policy = _some(random, schedulingPolicy=_some(random, 0.9, queue=random.choice(("a", "b", "", None))))
     spec = {"pytorchReplicaSpecs": {}, "runPolicy": policy}
     return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "a"}, "spec": spec}
@@ -96,7 +96,7 @@ _SOURCES = (
 
 
 def claim(random: Random) -> dict[str, Any]:
-    """A claim that is mostly the same."""
+    """A claim, mostly with the same values."""
     requests = {"storage": random.choice(_SIZES), **_some(random, 0.2, cpu=random.choice((None, 0, 1, "1000m")))}
     spec = {
         "accessModes": ["ReadWriteMany"] if random.random() < 0.1 else ["ReadWriteOnce"],

@@ -1,4 +1,4 @@
-"""The seed of what tests make at random: always the same, so that no luck decides what passes, or `JOBSPEC_TEST_SEED`.
+"""The seed of random tests: always the same, or `JOBSPEC_TEST_SEED`.
 
 `python -m tests.hunt` looks with new seeds.
 """

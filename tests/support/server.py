@@ -1,4 +1,4 @@
-"""The real API server that tests compare with, where `JOBSPEC_TEST_KUBECONFIG` names its kubeconfig."""
+"""A client for the real API server in `JOBSPEC_TEST_KUBECONFIG`, which tests compare with."""
 
 import base64
 import http.client
@@ -30,7 +30,7 @@ STRICT = "?dryRun=All&fieldValidation=Strict"
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server said: the status code, and for a refusal its message and the fields that it names."""
+    """A server's reply: the status code, and for a refusal its message and the fields in it."""
 
     code: int
     message: str = ""
@@ -81,11 +81,11 @@ class Server:
             return self._namespaces[name]
 
     def get(self, path: str) -> dict[str, Any]:
-        """An object that the server has; empty where it serves nothing, as where another test takes its kind away meanwhile."""
+        """A stored object; empty where the server has none, for example because another test has just removed its kind."""
         return self._object("GET", path)
 
     def post(self, path: str, body: str) -> dict[str, Any]:
-        """The object that the server makes of another one."""
+        """Create an object; returns the server's."""
         return self._object("POST", path, body.encode())
 
     def apply(self, path: str, body: str) -> Answer:
@@ -107,7 +107,7 @@ class Server:
         return found
 
     def call(self, method: str, path: str, body: str | bytes = b"") -> Answer:
-        """One request; where the server has closed the connection meanwhile, on a new one."""
+        """Send a request, once more on a new connection where the server has closed the old one."""
         raw = body.encode() if isinstance(body, str) else body
         connection = self._idle.pop() if self._idle else self._connect()
         try:
@@ -117,7 +117,7 @@ class Server:
             return self._call(self._connect(), method, path, raw)
 
     def close(self) -> None:
-        """Close what is open; the server object is of no more use."""
+        """Close all connections, for good."""
         while self._idle:
             self._idle.pop().close()
 
@@ -161,7 +161,7 @@ def kubeconfig(variable: str = CONTROL_PLANE) -> Path:
 
 
 def find() -> Iterator[Server]:
-    """The server, known to have the CRD of PyTorchJob, as long as it is wanted; skips the test where there is none."""
+    """The server, which has to have the CRD of PyTorchJob; skips the test where there is none."""
     server = Server(kubeconfig())
     answer = server.call("GET", PLURALS["PyTorchJob"].format("default"))
     assert answer.accepted, f"the server has no PyTorchJob: {answer.message}"
