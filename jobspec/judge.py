@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 class Judged:
     """A document, with the server's verdict and the diagnostics of the webhooks."""
 
-    __slots__ = ("by_server", "by_webhooks", "document", "old", "rewritten", "wanted")
+    __slots__ = ("by_server", "by_webhooks", "document", "old", "seen", "wanted")
 
     def __init__(
         self,
         document: Document,
         by_server: Verdict,
         *,
-        rewritten: Document | None = None,
+        seen: Document | None = None,
         old: Document | None = None,
         by_webhooks: Sequence[Diagnostic] = (),
         wanted: Sequence[Name] = (),
     ) -> None:
         self.document = document
         self.by_server = by_server
-        self.rewritten = rewritten or document
-        """The document after the mutating webhook; the same where there is none."""
+        self.seen = seen or document
+        """The document that the validating webhooks see: rewritten by a mutating one, and as Go decodes what breaks its schema."""
         self.old = old
         """The stored object that the document updates; None for a new object."""
         self.by_webhooks = by_webhooks
@@ -46,7 +46,11 @@ class Judged:
 
     def reviewed(self, diagnostics: Sequence[Diagnostic], wanted: Sequence[Name] = ()) -> Judged:
         """The same with the diagnostics of the webhooks."""
-        return Judged(self.document, self.by_server, rewritten=self.rewritten, old=self.old, by_webhooks=diagnostics, wanted=wanted)
+        return Judged(self.document, self.by_server, seen=self.seen, old=self.old, by_webhooks=diagnostics, wanted=wanted)
+
+    def seen_as(self, seen: Document, *, old: Document | None) -> Judged:
+        """The same with other documents for the webhooks to see."""
+        return Judged(self.document, self.by_server, seen=seen, old=old, by_webhooks=self.by_webhooks, wanted=self.wanted)
 
     @property
     def status(self) -> Judgement:
@@ -70,7 +74,7 @@ def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[
     The webhooks review TrainJobs last, since only an accepted runtime can be referred to.
     """
     judged = [_by_server(document, cluster, broken=document.index in broken) for document in documents]
-    if not cluster.webhooks or all(each.status != "valid" for each in judged):
+    if not cluster.webhooks or not any(each.status == "valid" or each.can_be_looked_up for each in judged):
         return judged
     from jobspec.admission.webhooks import Objects
 
@@ -84,7 +88,7 @@ def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
     from jobspec.admission.webhooks import Objects
 
     found = [each for each in judged if each.document.group_kind in kinds.LOOKED_UP]
-    accepted = [each.document for each in found if each.can_be_looked_up]
+    accepted = [each.seen for each in found if each.can_be_looked_up]
     refused = [each.document for each in found if not each.can_be_looked_up]
     return Objects(accepted, cluster.objects, refused=refused, closed=cluster.closed)
 
@@ -101,7 +105,7 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
         seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, update=old is not None) else document
         if seen is not document:
             found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
-    return Judged(document, found.refused() if broken and found.status != "unknown" else found, rewritten=seen, old=old)
+    return Judged(document, found.refused() if broken and found.status != "unknown" else found, seen=seen, old=old)
 
 
 def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
@@ -117,24 +121,36 @@ def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
 
 def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
     """The judgement with the validating webhooks' diagnostics; they review only what the server accepts."""
+    if judged.by_server.status not in ("valid", "partly"):
+        return judged
+    if cluster.custom_kinds or judged.old:
+        judged, is_answered = _decoded(judged, cluster)
+        if is_answered:
+            return judged
     if judged.by_server.status != "valid":
         return judged
-    seen = judged.rewritten
-    if cluster.custom_kinds or judged.old:
-        as_new = verdict(seen, cluster.target)
-        if as_new.status != "valid" and cluster.custom_kinds:
-            return judged  # the webhooks decode by their own release's types, which the user's CRD does not follow
-        if as_new.status != "valid":
-            from jobspec.admission.decoding import undecodable
-            from jobspec.admission.defaulting import rewritten
-
-            if wrong := undecodable(as_new):
-                return judged.reviewed(wrong)
-            seen = rewritten(seen, cluster.target)  # Go fills required fields with zeros, which an older schema let be absent
     from jobspec.admission.review import review
 
-    answer = review(seen, cluster.target, objects, old=judged.old)
+    answer = review(judged.seen, cluster.target, objects, old=judged.old)
     return judged.reviewed(answer.diagnostics, answer.wanted)
+
+
+def _decoded(judged: Judged, cluster: Cluster) -> tuple[Judged, bool]:
+    """A judgement with the document and the stored object as the webhooks decode them, and whether that is all that they do.
+
+    The webhooks know the types of their own release, and not those of a CRD that the user brings.
+    """
+    from jobspec.admission.decoding import as_decoded, undecodable
+
+    as_new = verdict(judged.seen, cluster.target)
+    judged = judged.seen_as(judged.seen, old=judged.old and as_decoded(judged.old, cluster.target))
+    if as_new.status == "valid":
+        return judged, False
+    judged = judged.seen_as(as_decoded(judged.seen, cluster.target), old=judged.old)
+    if cluster.custom_kinds:
+        return judged, True
+    wrong = undecodable(as_new)
+    return judged.reviewed(wrong), bool(wrong)
 
 
 def name_of(document: Document) -> Name:

@@ -182,7 +182,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         if index is not None:
             rows[index] = [DocumentResult(index, "invalid")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], each_once(diagnostics))
-    return Checked(result, documents, [each.document for each in judged if each.can_be_looked_up], pending)
+    return Checked(result, documents, [each.seen for each in judged if each.can_be_looked_up], pending)
 
 
 def _row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
+    from jobspec.documents.document import Document
     from jobspec.shapes import Shape
     from jobspec.targets import Target
     from jobspec.validation.verdict import Verdict
@@ -32,6 +33,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "int-or-string": (int, str),
 }
 _UNDECODABLE = "undecodable-value"
+_ZEROS = {"array": (), "string": "", "integer": 0, "boolean": False, "int-or-string": 0}
 _EMPTY = {"array": "[]", "string": '""'}
 
 
@@ -99,7 +101,7 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
     """The values in *value* of another type than Go's; null and missing values are none."""
     if value is None or shape is None:
         return
-    if shape.type not in _TYPES or not isinstance(value, _TYPES[shape.type]) or (isinstance(value, bool) and shape.type != "boolean"):
+    if shape.type not in _TYPES or not _is_of_type(value, shape):
         from jobspec.validation.wording import describe
 
         yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
@@ -110,6 +112,10 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
     else:
         for inner, child, inner_path in _inside(value, shape, path):
             yield from _mistyped(inner, child, inner_path)
+
+
+def _is_of_type(value: Any, shape: Shape) -> bool:
+    return isinstance(value, _TYPES.get(shape.type, object)) and (not isinstance(value, bool) or shape.type in ("boolean", "any", "bare"))
 
 
 def _fits(value: Any, shape: Shape) -> bool:
@@ -149,3 +155,40 @@ def undecodable(as_new: Verdict) -> list[Diagnostic]:
         for each in as_new.diagnostics
         if each.rule == "wrong-type"
     ]
+
+
+def as_decoded(document: Document, target: Target) -> Document:
+    """An object that does not keep its schema as Go holds it: what is required and missing is Go's zero, a wrong type is left out.
+
+    The server lets such objects be where an older schema took them, or another one than the operator's own.
+    """
+    from jobspec.admission.defaulting import rewritten
+
+    shape = shapes.load(document.api_version, document.kind, target)
+    spec = shape.at(("spec",)) if shape else None
+    if spec is None:
+        return document
+    document = rewritten(document, target)
+    return document.changed({**document.data, "spec": _decoded(document.data.get("spec"), spec)})
+
+
+def _decoded(value: Any, shape: Shape) -> Any:
+    if value is None or not _is_of_type(value, shape):
+        return _zero(shape)
+    if isinstance(value, list) and shape.items:
+        return [_decoded(item, shape.items) for item in value]
+    if not isinstance(value, dict):
+        return value
+    children = {name: shape.values if shape.fields is None else shape.fields.get(name) for name in (*value, *shape.required)}
+    return {name: _field(value.get(name), child, is_required=name in shape.required) for name, child in children.items()}
+
+
+def _field(value: Any, shape: Shape | None, *, is_required: bool) -> Any:
+    if shape is None:
+        return value
+    return _decoded(value, shape) if is_required or (value is not None and _is_of_type(value, shape)) else None
+
+
+def _zero(shape: Shape) -> Any:
+    """What Go has where nothing is given."""
+    return _decoded({}, shape) if shape.type == "object" else _ZEROS.get(shape.type)

@@ -125,7 +125,8 @@ def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
     pod = dict(value_at(job, ("template", "spec", "template")) or {})
     pod["metadata"] = {key: value for key, value in (pod.get("metadata") or {}).items() if key not in ("labels", "annotations")}
     pod["spec"] = {key: value for key, value in (pod.get("spec") or {}).items() if key not in _CHANGEABLE}
-    return {**job, "template": {**job["template"], "spec": {**job["template"]["spec"], "template": pod}}}
+    template = job.get("template") or {}
+    return {**job, "template": {**template, "spec": {**(template.get("spec") or {}), "template": pod}}}
 
 
 _CHANGEABLE = ("nodeSelector", "tolerations", "schedulingGates")

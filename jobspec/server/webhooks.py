@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from jobspec.admission.decoding import as_decoded
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
@@ -115,7 +116,7 @@ def _cluster(beside: Iterable[Question], answers: Mapping[Question, Answer], ser
     for job in beside:
         if job.document.group_kind == TRAINJOB:
             objects += _live_runtime(job, [*objects, *(each.document for each in beside)], server)
-    return Cluster(target, closed=closed, objects=objects, stored=stored)
+    return Cluster(target, closed=closed, objects=[as_decoded(each, target) for each in objects], stored=stored)
 
 
 def _live_runtime(job: Question, known: Iterable[Document], server: Server) -> list[Document]:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -9,10 +10,13 @@ import pytest
 from jobspec.catalogue import ADMISSION
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.targets import choose
+from tests.hunt import odd_updates
+from tests.hunt.finds import report
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import documents, result
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
+from tests.support.seeds import seed
 
 CASES = sorted(path for path in (ROOT / "tests" / "cases" / "admission").glob("*.yaml") if not path.stem.endswith(".old"))
 _JOB = """\
@@ -173,3 +177,29 @@ def test_the_options_leave_webhooks_out_and_close_the_world(tmp_path: Path) -> N
     assert _jobspec("job.yaml", cwd=tmp_path)[0] == 0
     assert _jobspec("job.yaml", "--closed-world", cwd=tmp_path)[0] == 1
     assert _rules(_jobspec("job.yaml", "--closed-world", "--no-admission", cwd=tmp_path)[1]) == []
+
+
+_RUNTIMES_OF_ANY_CONTENT = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: clustertrainingruntimes.trainer.kubeflow.org}
+spec:
+  group: trainer.kubeflow.org
+  names: {kind: ClusterTrainingRuntime, plural: clustertrainingruntimes}
+  scope: Cluster
+  versions:
+    - {name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+"""
+
+
+@pytest.mark.parametrize("files", [("job.yaml", "runtime.yaml"), ("both.yaml",)])
+def test_a_runtime_of_odd_content_is_looked_up_as_go_decodes_it(files: tuple[str, ...], tmp_path: Path) -> None:
+    runtime = _RUNTIME.format(name="team", spec="{template: {spec: {replicatedJobs: [5, {name: 3, template: [a]}]}}}")
+    texts = {"job.yaml": _JOB.format(name="a", runtime="team"), "runtime.yaml": runtime}
+    for name, text in {**texts, "both.yaml": "---\n".join(texts.values()), "crd.yaml": _RUNTIMES_OF_ANY_CONTENT}.items():
+        (tmp_path / name).write_text(text)
+    assert _rules(_jobspec(*files, "--crd", "crd.yaml", cwd=tmp_path)[1]) == [(files[0], "initializer-job", "error")]
+
+
+def test_updates_of_odd_objects_end_in_a_report(tmp_path: Path) -> None:
+    assert report(odd_updates.finds(Random(seed()), tmp_path)) == ""

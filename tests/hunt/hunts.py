@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from random import Random
 
-from tests.hunt import bad_input, claims, definitions, laws, manifests, models, objects, rules, updates
+from tests.hunt import bad_input, claims, definitions, laws, manifests, models, objects, odd_updates, rules, updates
 from tests.hunt.finds import Find
 from tests.support.reference import folder
 from tests.support.server import OPERATORS, Server, kubeconfig
@@ -68,6 +68,7 @@ def _updates(ground: Ground, random: Random) -> Iterator[Find]:
 
 HUNTS = (
     Hunt("bad-input", lambda ground, random: bad_input.finds(random, ground.folder)),
+    Hunt("odd-updates", lambda ground, random: odd_updates.finds(random, ground.folder)),
     Hunt("laws", lambda _, random: laws.finds(random)),
     Hunt("models", lambda _, random: models.finds(random)),
     Hunt(
@@ -105,6 +106,7 @@ HUNTS = (
 #: What is wrong with the text of a find, by the hunt that found it: those hunts that ask no server.
 DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
     "bad-input": bad_input.difference,
+    "odd-updates": odd_updates.difference,
     "laws": lambda text, _: laws.difference(text),
     "models": lambda text, _: models.difference(text),
 }
