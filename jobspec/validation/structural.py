@@ -233,8 +233,12 @@ def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Pr
 
 
 def _leaves_type_to_format(shape: Shape) -> bool:
-    """Whether the server checks a known format instead of the type `string`; it checks formats of texts only, so a list passes."""
-    return shape.format == "date-time" or "format" in shape.conditions
+    """Whether the server checks a known format instead of the type `string`, and one of texts only, so that a list passes."""
+    if shape.format == "date-time" or "format" not in shape.conditions:
+        return shape.format == "date-time"
+    from jobspec.validation.conditions import has_format_of_texts
+
+    return has_format_of_texts(shape.conditions)
 
 
 def _scalar_problem(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
