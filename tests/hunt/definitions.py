@@ -114,8 +114,8 @@ def _place(field: str) -> str:
 
 
 def _without_followers(theirs: set[str]) -> set[str]:
-    """Without defaults in whose schema a type or `uniqueItems` is refused: the server judges them by what it refuses, too."""
-    refused = [field for field in theirs if field.endswith((".uniqueItems", ".type"))]
+    """Without defaults in whose schema a type or a keyword is refused: the server judges them by what it refuses, too."""
+    refused = [field for field in theirs if field.endswith((".uniqueItems", ".type", ".additionalProperties"))]
     return {
         field
         for field in theirs
