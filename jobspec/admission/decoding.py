@@ -24,14 +24,6 @@ if TYPE_CHECKING:
     from jobspec.workloads import Workload
 
 _INTEGERS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
-_TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "integer": (int, float),
-    "boolean": (bool,),
-    "int-or-string": (int, str),
-}
 _UNDECODABLE = "undecodable-value"
 _ZEROS = {"array": (), "string": "", "integer": 0, "boolean": False, "int-or-string": 0}
 _EMPTY = {"array": "[]", "string": '""'}
@@ -101,7 +93,7 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
     """The values in *value* of another type than Go's; null and missing values are none."""
     if value is None or shape is None:
         return
-    if shape.type not in _TYPES or not _is_of_type(value, shape):
+    if not shapes.is_of_type(value, shape):
         from jobspec.validation.wording import describe
 
         yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
@@ -112,10 +104,6 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
     else:
         for inner, child, inner_path in _inside(value, shape, path):
             yield from _mistyped(inner, child, inner_path)
-
-
-def _is_of_type(value: Any, shape: Shape) -> bool:
-    return isinstance(value, _TYPES.get(shape.type, object)) and (not isinstance(value, bool) or shape.type in ("boolean", "any", "bare"))
 
 
 def _fits(value: Any, shape: Shape) -> bool:
@@ -173,7 +161,7 @@ def as_decoded(document: Document, target: Target) -> Document:
 
 
 def _decoded(value: Any, shape: Shape) -> Any:
-    if value is None or not _is_of_type(value, shape):
+    if value is None or not shapes.is_of_type(value, shape):
         return _zero(shape)
     if isinstance(value, list) and shape.items:
         return [_decoded(item, shape.items) for item in value]
@@ -186,7 +174,7 @@ def _decoded(value: Any, shape: Shape) -> Any:
 def _field(value: Any, shape: Shape | None, *, is_required: bool) -> Any:
     if shape is None:
         return value
-    return _decoded(value, shape) if is_required or (value is not None and _is_of_type(value, shape)) else None
+    return _decoded(value, shape) if is_required or (value is not None and shapes.is_of_type(value, shape)) else None
 
 
 def _zero(shape: Shape) -> Any:

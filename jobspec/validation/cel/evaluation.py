@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from jobspec.shapes import is_of_type
 from jobspec.validation.cel.paths import spellings, steps_of
 from jobspec.validation.cel.text import uses_old_self
 from jobspec.validation.correlation import aligned
@@ -28,15 +29,6 @@ if TYPE_CHECKING:
 
 #: Stands for a value of a wrong type, of a default or unchanged in an update: it is equal to nothing, and functions fail on it.
 _UNFIT = float("nan")
-_TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "integer": (int, float),
-    "number": (int, float),
-    "boolean": (bool,),
-    "int-or-string": (int, str),
-}
 _SEEN_METADATA = ("name", "generateName")
 
 
@@ -131,7 +123,7 @@ def as_cel(value: Any, shape: Shape) -> Any:
         return value
     if shape.type in ("any", "bare"):
         return _unseen(value)
-    if not _is_of_type(value, shape):
+    if not is_of_type(value, shape):
         return _UNFIT
     if isinstance(value, dict):
         return _object(value, shape)
@@ -149,10 +141,6 @@ def has_type_in_cel(shape: Shape) -> bool:
 
 def _format(shape: Shape) -> str:
     return shape.format or shape.conditions.get("format", "")
-
-
-def _is_of_type(value: Any, shape: Shape) -> bool:
-    return isinstance(value, _TYPES[shape.type]) and (not isinstance(value, bool) or shape.type == "boolean")
 
 
 def _object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
