@@ -2,6 +2,9 @@
 
 A job cannot remove what its runtime sets, and a later entry of the job overrides an earlier one. Besides, the trainer drops
 values that are empty in Go, such as `""` and `false`.
+
+Follows `TrainingRuntime.mergeRuntimePatches` (`mergePodSpecOverrides` in 2.0), github.com/kubeflow/trainer pkg/runtime/core, 2.0.0 to
+2.3.0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The runtime that a TrainJob refers to: its pod templates, and which fields of the job reach them."""
+"""The runtime that a TrainJob refers to: its pod templates, and which fields of the job reach them.
+
+Follows `Builder.Trainer`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
+"""
 
 from __future__ import annotations
 

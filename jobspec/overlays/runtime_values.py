@@ -2,6 +2,9 @@
 
 The trainer replaces the runtime's `args` by those of the job; before 2.3 its resources, too; each variable of the same name;
 and each list without merge keys.
+
+Follows `Builder.Trainer` and `TrainingRuntime.mergeRuntimePatches` (`mergePodSpecOverrides` in 2.0), github.com/kubeflow/trainer
+pkg/runtime/framework/plugins/jobset and pkg/runtime/core, 2.0.0 to 2.3.0.
 """
 
 from __future__ import annotations
