@@ -46,7 +46,8 @@ class Application:
         return self._merged(job, patch, (), entry=-1) if patch else job
 
     def changed_pods(self, job: MarkedTree, roles: list[TrainingRole]) -> MarkedTree:
-        """The job with the overlay's entries for training pods merged into the pod templates of their roles."""
+        """The job with the overlay's entries for training pods merged into the pod templates of the *roles* that the job has."""
+        roles = [role for role in roles if not role.path or job.get(*map(str, role.path))]  # the overlay can remove a role itself
         by_entry: list[tuple[MarkedTree | None, list[Setting]]] = []
         for number, entry in enumerate(items(self.overlay.spec.get("pods"))):
             wanted = entry.get("roles")
