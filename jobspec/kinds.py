@@ -17,6 +17,7 @@ TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "TrainingRuntime")
 CLUSTER_TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "ClusterTrainingRuntime")
 JOBSET: GroupKind = ("jobset.x-k8s.io", "JobSet")
 OVERLAY: GroupKind = ("jobspec.dev", "Overlay")
+PROJECT: GroupKind = ("jobspec.dev", "Project")
 PERSISTENT_VOLUME_CLAIM: GroupKind = ("", "PersistentVolumeClaim")
 CUSTOM_RESOURCE_DEFINITION: GroupKind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 PRIORITY_CLASS: GroupKind = ("scheduling.k8s.io", "PriorityClass")
@@ -45,6 +46,7 @@ jobset.x-k8s.io               JobSet                            v1alpha2  Namesp
 core                          PersistentVolumeClaim             v1        Namespaced  kubernetes         subdomain
 apiextensions.k8s.io          CustomResourceDefinition          v1        Cluster     kubernetes         subdomain
 jobspec.dev                   Overlay                           v1alpha1  Namespaced  jobspec            subdomain
+jobspec.dev                   Project                           v1alpha1  Namespaced  jobspec            optional-subdomain
 core                          Binding                           v1        Namespaced  -                  -
 core                          ComponentStatus                   v1        Cluster     -                  -
 core                          ConfigMap                         v1        Namespaced  -                  subdomain

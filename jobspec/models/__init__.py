@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from jobspec.models.jobset import JobSet as JobSet
     from jobspec.models.overlay import Overlay as Overlay
     from jobspec.models.persistentvolumeclaim import PersistentVolumeClaim as PersistentVolumeClaim
+    from jobspec.models.project import Project as Project
     from jobspec.models.pytorchjob import PyTorchJob as PyTorchJob
     from jobspec.models.runtime import ClusterTrainingRuntime as ClusterTrainingRuntime
     from jobspec.models.runtime import TrainingRuntime as TrainingRuntime
@@ -20,6 +21,7 @@ _MODULES = {
     "JobSet": "jobset",
     "Overlay": "overlay",
     "PersistentVolumeClaim": "persistentvolumeclaim",
+    "Project": "project",
     "PyTorchJob": "pytorchjob",
     "TrainJob": "trainjob",
     "TrainingRuntime": "runtime",
@@ -31,6 +33,7 @@ __all__ = [
     "JobSet",
     "Overlay",
     "PersistentVolumeClaim",
+    "Project",
     "PyTorchJob",
     "TrainJob",
     "TrainingRuntime",

@@ -56,7 +56,8 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
     shape = shapes.load(document.api_version, document.kind, target)
     stored = old.data if old else None
     if shape and not kind.is_builtin:
-        return _verdict(document, _of_custom_resource(document, shape, stored, namespaced=kind.namespaced, target=target), "valid")
+        found = _of_custom_resource(document, shape, stored, names=kind.names, namespaced=kind.namespaced, target=target)
+        return _verdict(document, found, "valid")
     return _verdict(document, _of_builtin_kind(document, kind, shape, stored, target), "valid" if shape else "partly")
 
 
@@ -88,7 +89,9 @@ def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[D
     return _verdict(document, found, "valid")
 
 
-def _of_custom_resource(document: Document, shape: Shape, stored: Any, *, namespaced: bool, target: Target | None = None) -> list[Problem]:
+def _of_custom_resource(
+    document: Document, shape: Shape, stored: Any, *, namespaced: bool, names: str = "subdomain", target: Target | None = None
+) -> list[Problem]:
     """The problems of a custom resource, as an update of *stored* unless that is None; *target* is None for kinds of other people."""
     data = document.data
     found = schema_problems(data, shape)
@@ -100,7 +103,7 @@ def _of_custom_resource(document: Document, shape: Shape, stored: Any, *, namesp
         found = with_releases(found, data, (document.api_version, document.kind), target)
     needs_more = shape.ruled_on_create or shape.combined or shape.embeds or not _has_plain_scale(data, shape) or _limits_names(shape)
     if stored is None and not needs_more:
-        return [*found, *_of_metadata(document, names="subdomain", namespaced=namespaced)]
+        return [*found, *_of_metadata(document, names=names, namespaced=namespaced)]
     from jobspec.validation.custom_resources import custom_resource_problems
 
     return custom_resource_problems(data, shape, found, stored, namespaced=namespaced)
