@@ -12,7 +12,7 @@ from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 #: The first line of every file that a render writes; only a folder of such files is ever replaced.
 HEADER = "# Rendered by jobspec; changes made here are lost."
@@ -24,6 +24,22 @@ def replace(folder: str, files: Mapping[str, str]) -> list[str]:
     Raises JobspecError, with nothing changed, where the folder holds a file that jobspec did not write, or cannot be written.
     """
     folder = os.path.normpath(folder)
+    content = {name: f"{HEADER}\n{text}".encode() for name, text in files.items()}
+    replace_tree(folder, lambda: _own(folder, content))
+    return [os.path.join(folder, name) for name in sorted(files)]
+
+
+def _own(folder: str, content: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    _refuse_foreign(folder)
+    return content
+
+
+def replace_tree(folder: str, files: Callable[[], Mapping[str, bytes] | None]) -> None:
+    """Make *folder* hold exactly some files, by path with `/`; *files* is asked for them while no other render is at work there.
+
+    None leaves the folder as it is. JobspecError of *files* does, too, and so does a folder that cannot be written.
+    """
+    folder = os.path.normpath(folder)
     try:
         _refuse_other(folder)
         beside = _Beside(folder)
@@ -31,14 +47,46 @@ def replace(folder: str, files: Mapping[str, str]) -> list[str]:
         parent = _hold(beside.parent)
         try:
             _complete_earlier(folder, beside)
-            _refuse_foreign(folder)
-            _build(folder, beside, files)
-            _exchange(folder, beside)
+            wanted = files()
+            if wanted is not None:
+                _build(folder, beside, wanted)
+                _exchange(folder, beside)
         finally:
             os.close(parent)
     except OSError as error:
         raise JobspecError(f"{folder}: cannot write: {error.strerror}") from None
-    return [os.path.join(folder, name) for name in sorted(files)]
+
+
+def read_tree(folder: str) -> dict[str, bytes]:
+    """The content of every file below *folder* by its path with `/`; none where there is no folder.
+
+    Raises JobspecError for a link and for what is no file, and where one cannot be read.
+    """
+    found = {}
+    try:
+        for path in _paths(folder):
+            place = os.path.join(folder, path)
+            if os.path.islink(place) or not os.path.isfile(place):
+                raise JobspecError(f"{folder} holds {path}, which is no file, and which jobspec did not write")
+            with open(place, "rb") as file:
+                found[path.replace(os.sep, "/")] = file.read()
+    except OSError as error:
+        raise JobspecError(f"{error.filename or folder}: {error.strerror}") from None
+    return found
+
+
+def _paths(folder: str) -> list[str]:
+    """The path from *folder* of everything below that is no folder itself; a link is none."""
+    found = []
+    for here, folders, names in os.walk(folder, onerror=_unreadable):
+        links = [name for name in folders if os.path.islink(os.path.join(here, name))]
+        found += [os.path.relpath(os.path.join(here, name), folder) for name in [*names, *links]]
+    return sorted(found)
+
+
+def _unreadable(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 class _Beside:
@@ -67,7 +115,7 @@ def _hold(folder: str) -> int:
 
 def _refuse_other(folder: str) -> None:
     if os.path.islink(folder) or (os.path.lexists(folder) and not os.path.isdir(folder)):
-        raise JobspecError(f"{folder} is no folder: choose another place with --to")
+        raise JobspecError(f"{folder} is no folder: choose another place")
     if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
         raise JobspecError(f"{folder}: cannot write: the folder is read-only")
 
@@ -90,11 +138,11 @@ def _is_ours(path: str) -> bool:
         return file.read(len(HEADER)) == HEADER.encode()
 
 
-def _build(folder: str, beside: _Beside, files: Mapping[str, str]) -> None:
+def _build(folder: str, beside: _Beside, files: Mapping[str, bytes]) -> None:
     os.mkdir(beside.new)
     try:
-        for name, text in files.items():
-            _write(os.path.join(beside.new, name), f"{HEADER}\n{text}".encode())
+        for name, content in files.items():
+            _write(os.path.join(beside.new, name), content)
         if os.path.isdir(folder):
             os.chmod(beside.new, os.stat(folder).st_mode & 0o7777)
     except BaseException:
@@ -137,19 +185,29 @@ def _swap(one: str, other: str) -> bool:
 def _complete(folder: str, beside: _Beside) -> None:
     """Make the folder equal to the journal. Every step can be repeated; renaming the journal ends it in one step."""
     os.makedirs(folder, exist_ok=True)
-    wanted = os.listdir(beside.journal)
+    wanted = _paths(beside.journal)
     for name in wanted:
         with open(os.path.join(beside.journal, name), "rb") as file:
             content = file.read()
         unfinished = os.path.join(folder, ".jobspec-new")
         _write(unfinished, content)
-        os.rename(unfinished, os.path.join(folder, name))
-    for name in os.listdir(folder):
+        place = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        os.rename(unfinished, place)
+    for name in set(_paths(folder)).difference(wanted):
         path = os.path.join(folder, name)
-        if name not in wanted and _is_ours(path):
+        if _is_ours(path):
             os.unlink(path)
+    _remove_empty_below(folder)
     os.rename(beside.journal, beside.new)
     _remove(beside.new)
+
+
+def _remove_empty_below(folder: str) -> None:
+    """Remove the folders below *folder* in which there is nothing."""
+    for here, _, _ in os.walk(folder, topdown=False):
+        if here != folder and not os.listdir(here):
+            os.rmdir(here)
 
 
 def _complete_earlier(folder: str, beside: _Beside) -> None:
@@ -161,6 +219,7 @@ def _complete_earlier(folder: str, beside: _Beside) -> None:
 
 
 def _write(path: str, content: bytes) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
         file.write(content)
         file.flush()
@@ -168,6 +227,9 @@ def _write(path: str, content: bytes) -> None:
 
 
 def _remove(folder: str) -> None:
-    for name in os.listdir(folder):
-        os.unlink(os.path.join(folder, name))
+    for here, folders, names in os.walk(folder, topdown=False):
+        for name in names:
+            os.unlink(os.path.join(here, name))
+        for name in folders:
+            os.rmdir(os.path.join(here, name))
     os.rmdir(folder)

@@ -22,10 +22,18 @@ from tests.support.manifests import JOB
 OLD = {"a.yaml": "old a\n", "b.yaml": "old b\n", "old.yaml": "gone\n"}
 NEW = {"a.yaml": "new a\n", "b.yaml": "old b\n", "new.yaml": "came\n"}
 THIRD = {"a.yaml": "third\n"}
+NESTED_OLD = {"a/x.yaml": "old x\n", "b/x.yaml": "old b\n", "top.yaml": "old\n"}
+NESTED_NEW = {"a/x.yaml": "new x\n", "a/y.yaml": "came\n", "c/d/x.yaml": "came\n", "top.yaml": "new\n"}
 
 
 def _tree(folder: Path) -> dict[str, str]:
-    return {path.name: path.read_text().removeprefix(f"{trees.HEADER}\n") for path in folder.iterdir()}
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_text().removeprefix(f"{trees.HEADER}\n") for path in paths}
+
+
+def _replace_nested(folder: str, files: dict[str, str]) -> None:
+    content = {name: f"{trees.HEADER}\n{text}".encode() for name, text in files.items()}
+    trees.replace_tree(folder, lambda: content)
 
 
 def _snapshot(folder: Path) -> dict[str, bytes | None]:
@@ -196,23 +204,25 @@ def test_two_renders_at_once_give_one_of_both(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["out"]
 
 
-def _cut_short(folder: str, files: dict[str, str], step: int) -> bool:
+def _cut_short(folder: str, files: dict[str, str], step: int, replace: Callable[[str, dict[str, str]], object]) -> bool:
     """Replace in a child that dies before its *step*-th touch of the file system; whether it died."""
     child = os.fork()
     if child == 0:
         left = iter(range(step))
         touches = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.listdir", "fcntl.flock", "ctypes.dlsym")
         sys.addaudithook(lambda event, _: None if event not in touches or next(left, None) is not None else os._exit(9))
-        trees.replace(folder, files)
+        replace(folder, files)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
 
-def _steps(folder: str, where: Path, old: dict[str, str], new: dict[str, str]) -> Iterator[dict[str, str]]:
+def _steps(
+    folder: str, where: Path, old: dict[str, str], new: dict[str, str], replace: Callable[[str, dict[str, str]], object] = trees.replace
+) -> Iterator[dict[str, str]]:
     """What stands in the folder after a replacement of *old* by *new* was cut short at its first, second, ... step."""
     for step in range(1000):
-        trees.replace(folder, old)
-        died = _cut_short(folder, new, step)
+        replace(folder, old)
+        died = _cut_short(folder, new, step, replace)
         yield _tree(where)
         if not died:
             return
@@ -248,6 +258,39 @@ def test_without_an_exchange_the_next_run_makes_the_folder_whole(
         assert (_tree(folder), os.listdir(tmp_path)) == (following, ["out"])
     assert (seen[0], seen[-1]) == (OLD, NEW)
     assert any(found not in (OLD, NEW) for found in seen), "no run was cut short between two files"
+
+
+def test_a_tree_of_folders_is_replaced_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    seen = []
+    for found in _steps(str(folder), folder, NESTED_OLD, NESTED_NEW, _replace_nested):
+        assert found in (NESTED_OLD, NESTED_NEW)
+        seen.append(found)
+        _replace_nested(str(folder), THIRD)
+        assert ([path.name for path in folder.rglob("*")], os.listdir(tmp_path)) == ([*THIRD], ["out"])
+    assert (seen[0], seen[-1]) == (NESTED_OLD, NESTED_NEW)
+
+
+def test_a_tree_of_folders_without_an_exchange_is_made_whole_by_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    monkeypatch.chdir(folder)  # the folder that one stands in is never exchanged
+    seen = []
+    for found in _steps(".", folder, NESTED_OLD, NESTED_NEW, _replace_nested):
+        seen.append(found)
+        _replace_nested(".", NESTED_OLD)
+        assert (_tree(folder), os.listdir(tmp_path)) == (NESTED_OLD, ["out"])
+        assert sorted(path.name for path in folder.iterdir()) == ["a", "b", "top.yaml"]
+    assert (seen[0], seen[-1]) == (NESTED_OLD, NESTED_NEW)
+    assert any(found not in (NESTED_OLD, NESTED_NEW) for found in seen), "no run was cut short between two files"
+
+
+def test_a_tree_that_nobody_wants_to_change_stays_the_same_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    _replace_nested(str(folder), NESTED_OLD)
+    before = folder.stat().st_ino
+    trees.replace_tree(str(folder), lambda: None)
+    assert (folder.stat().st_ino, _tree(folder)) == (before, NESTED_OLD)
 
 
 def _started(arguments: list[str]) -> int:
