@@ -106,7 +106,7 @@ def _validate(options: Options) -> int:
 def _render(options: Options) -> int:
     from jobspec.commands import render
 
-    return render.run(_inputs(options), to=options.to)
+    return render.run(_inputs(options), to=options.to, only=options.only, check=options.check)
 
 
 def _dry_run(options: Options) -> int:
@@ -208,7 +208,7 @@ def _validate_arguments(parser: ArgumentParser) -> ArgumentParser:
 
 
 def _render_arguments(parser: ArgumentParser) -> ArgumentParser:
-    declare(_with_paths(parser), _render_options())
+    declare(_with_paths(parser, number="*"), _render_options())
     return parser
 
 
@@ -270,7 +270,9 @@ def _validate_options() -> list[Option]:
 
 def _render_options() -> list[Option]:
     to = Option("--to", metavar="DIR", what="write one file for each resource into DIR, instead of a stream to standard output")
-    return [*_input_options(), *_kind_options(), to]
+    only = Option("--only", metavar="VARIANT", repeatable=True, what="of a project, render this variant and leave the others; repeatable")
+    check = Option("--check", what="of a project, write nothing, and fail with a diff where the rendered tree is another one")
+    return [*_input_options(), *_kind_options(), to, only, check]
 
 
 def _target(what: str) -> Option:

@@ -173,6 +173,11 @@ _RENDER = {
     "shell-command": "The program runs inside a shell's command string, where flags cannot be found or added safely.",
     "list-replaced": "The overlay replaces a list of the base as a whole, since its items cannot be told apart.",
     "volume-replaced": "The overlay gives a volume of the base another source, for all that mount it.",
+    "invalid-project": "The project contradicts itself or uses something that it does not declare.",
+    "unknown-release": "The project's target names an operator or a release that jobspec does not know.",
+    "unknown-overlay": "The project names an overlay that is not there.",
+    "wrong-base": "The project names a base that is not there, or that is not one training job.",
+    "duplicate-variant": "Two variants of a project have one name, and would be one folder.",
     "duplicate-resource": "Two documents are the same object: same kind, namespace and name.",
 }
 _ADMISSION = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.arrange import arrange
+from jobspec.diagnostics import JobspecError
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
 
@@ -43,6 +44,27 @@ def rendered(files: Sequence[Checked], *, companions_once: bool = False) -> Rend
 def text_of(documents: Iterable[Document], target: Target) -> str:
     """The text of documents, each with its fields in the order in which people write them."""
     return write(arrange(each.data, shapes.load(each.api_version, each.kind, target)) for each in documents)
+
+
+def files_of(documents: Sequence[Document]) -> dict[str, Document]:
+    """Each document by the name of its file: `<kind>-<name>.yaml`, with the namespace before the name where that is not enough.
+
+    Raises JobspecError for documents that even then would be the same file.
+    """
+    plain = [_file_name(document) for document in documents]
+    files: dict[str, Document] = {}
+    for name, document in zip(plain, documents, strict=True):
+        full = _file_name(document, namespace=document.namespace) if plain.count(name) > 1 else name
+        if full in files:
+            raise JobspecError(f"two documents would both be {full}: in {files[full].file} and in {document.file}; rename one of them")
+        files[full] = document
+    return files
+
+
+def _file_name(document: Document, *, namespace: str = "") -> str:
+    metadata = document.data["metadata"]
+    parts = [document.kind.lower(), namespace, metadata.get("name") or metadata["generateName"]]
+    return "-".join(part for part in parts if part) + ".yaml"
 
 
 def _companions_once(documents: Iterable[Document]) -> list[Document]:

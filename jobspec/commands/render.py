@@ -12,14 +12,31 @@ from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs
-    from jobspec.documents.document import Document
     from jobspec.pipeline import Checked
 
 
-def run(inputs: Inputs, *, to: str | None) -> int:
-    """Render to standard output, or to the folder *to*, whole or not at all; 1 where an error was found."""
+def run(inputs: Inputs, *, to: str | None, only: Sequence[str] = (), check: bool = False) -> int:
+    """Render a project, of which *only* and *check* tell more, or manifests; 1 where an error was found."""
+    from jobspec.commands.project_files import project_among
+
+    project = project_among(inputs.paths)
+    if project is None:
+        if only or check:
+            raise JobspecError("--only and --check are for a project, not for manifests")
+        return _render_manifests(inputs, to=to)
+    if to is not None:
+        raise JobspecError(f"--to is for manifests: {project} says itself where it is rendered to")
+    from jobspec.commands import render_project
+
+    return render_project.run(inputs, project, only=only, check=check)
+
+
+def _render_manifests(inputs: Inputs, *, to: str | None) -> int:
+    """Render to standard output, or to the folder *to*, whole or not at all."""
     if to == "":
         raise JobspecError("--to needs the name of a folder")
     setting = load(inputs)
@@ -44,30 +61,9 @@ def run(inputs: Inputs, *, to: str | None) -> int:
         if inputs.output != "text" or inputs.output_file or skipped or any(each.diagnostics for each in results):
             deliver(results, releases, inputs, sys.stderr, read=reader(found))
     else:
-        files = {name: rendering.text_of([document], target) for name, document in _files(rendered.documents).items()}
+        files = {name: rendering.text_of([document], target) for name, document in rendering.files_of(rendered.documents).items()}
         written = trees.replace(to, files)
         if inputs.output == "text":
             sys.stdout.writelines(f"{path}\n" for path in written)
         deliver(results, releases, inputs, sys.stderr if inputs.output == "text" else sys.stdout, read=reader(found))
     return 0
-
-
-def _files(documents: list[Document]) -> dict[str, Document]:
-    """File name -> document: `<kind>-<name>.yaml`, or `<kind>-<namespace>-<name>.yaml` where that is taken twice.
-
-    Raises JobspecError where two documents would still be the same file.
-    """
-    plain = [_file_name(document) for document in documents]
-    files: dict[str, Document] = {}
-    for name, document in zip(plain, documents, strict=True):
-        full = _file_name(document, namespace=document.namespace) if plain.count(name) > 1 else name
-        if full in files:
-            raise JobspecError(f"two documents would both be {full}: in {files[full].file} and in {document.file}; rename one of them")
-        files[full] = document
-    return files
-
-
-def _file_name(document: Document, *, namespace: str = "") -> str:
-    metadata = document.data["metadata"]
-    parts = [document.kind.lower(), namespace, metadata.get("name") or metadata["generateName"]]
-    return "-".join(part for part in parts if part) + ".yaml"

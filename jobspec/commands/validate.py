@@ -9,6 +9,7 @@ from jobspec import pipeline
 from jobspec.commands.files import find, reader, source_of
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, one_by_one, with_progress
+from jobspec.kinds import PROJECT, group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
     from jobspec.pipeline import Checked
+    from jobspec.results import DocumentResult, FileResult
 
 _WORTH_SPREADING = 48  # files; starting processes costs about as much as checking these
 
@@ -31,8 +33,22 @@ def run(inputs: Inputs, *, stored: str | None = None, ref: str | None = None) ->
     found = find(inputs.paths)
     checked = [] if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown)
     results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
+    results = [_with_project(each, inputs, found) if any(map(_is_project, each.documents)) else each for each in results]
     deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
     return 0 if all(each.valid for each in results) else 1
+
+
+def _is_project(document: DocumentResult) -> bool:
+    return document.status == "valid" and group_kind(document.api_version, document.kind) == PROJECT
+
+
+def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found]) -> FileResult:
+    """A project's result with what is wrong with the bases, overlays and variants that it names."""
+    if not os.path.isfile(result.path):
+        return result
+    from jobspec.commands.project import mistakes_in
+
+    return result.with_diagnostics(mistakes_in(result.path, inputs, [each.path for each in found]))
 
 
 def check_files(found: Sequence[Found], setting: Setting, *, skip_unknown: bool) -> list[Checked]:

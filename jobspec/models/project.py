@@ -44,7 +44,7 @@ class ProjectSpec(Model):
     target: dict[str, str] | None = Field(None, description='release of each operator, such as `trainer: "2.3"`; the newest by default')
     output: Text | None = Field(None, description="folder of the rendered tree, from the project file's folder; `rendered` by default")
     defaults: Defaults | None = Field(None, description="what all variants have, unless they say otherwise")
-    variants: list[Variant] = Field(description="the variants; their order does not matter")
+    variants: Annotated[list[Variant], MinLen(1)] = Field(description="the variants; their order does not matter")
 
 
 class Project(Model):

@@ -10,6 +10,7 @@ import yaml
 from jobspec.cli import _COMMANDS
 from jobspec.overlays.load import shipped
 from jobspec.reports.formats import FORMATS
+from tests.support.manifests import write
 from tests.support.processes import program, run_here
 from tests.support.reference import ROOT
 
@@ -77,6 +78,17 @@ def test_the_example_of_an_overlay_does_what_its_comments_say(tmp_path: Path) ->
     assert pod["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists"}]
     assert pod["nodeSelector"] == {"pool": "large"}
     assert job["spec"]["runPolicy"] == {"backoffLimit": 2}
+
+
+def test_the_example_of_a_project_renders_as_the_chapter_says(tmp_path: Path) -> None:
+    queue = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: queue}\nspec: {job: {}}\n"
+    write(tmp_path, {"base/mnist.yaml": _before(), "overlays/queue.yaml": queue, "jobspec.yaml": _block("yaml", "kind: Project")})
+    assert run_here("render", cwd=tmp_path).returncode == 0
+    folders = sorted(path.name for path in (tmp_path / "rendered").iterdir() if path.is_dir())
+    assert folders == [*(f"mnist-{lr}-{seed}" for lr in ("0.10", "1e-3") for seed in (1, 2, 3)), "mnist-gpu"]
+    (job,) = (tmp_path / "rendered" / "mnist-0.10-1").glob("pytorchjob-*")
+    assert re.fullmatch(r"pytorchjob-mnist-0-10-1-[0-9a-f]{8}\.yaml", job.name)
+    assert "namespace: ml\n  labels:\n    team: vision\n" in job.read_text()
 
 
 def test_the_table_of_overlays_names_all_of_them_and_their_parameters() -> None:

@@ -1,0 +1,194 @@
+"""A project's journey: its file, its variants, what they render to, and what is wrong with any of them."""
+
+from __future__ import annotations
+
+import os
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.commands.files import Found, content_of
+from jobspec.commands.inputs import Inputs, load
+from jobspec.commands.output import one_by_one, with_progress
+from jobspec.commands.project_files import ProjectFiles
+from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.documents.text import decode
+from jobspec.gitops.project import Project
+from jobspec.gitops.rendering import RenderedVariant, render_variant
+from jobspec.gitops.sources import Sources, Unreadable
+from jobspec.gitops.tree import tree_of
+from jobspec.gitops.variants import variants_of
+from jobspec.kinds import PROJECT
+from jobspec.results import FileResult
+from jobspec.validation.wording import closest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from jobspec.commands.inputs import Setting
+    from jobspec.gitops.tree import Files
+    from jobspec.gitops.variants import Variant
+
+_WORTH_SPREADING = 48  # variants; starting processes costs about as much as rendering these
+
+
+class RenderedProject:
+    """What a project renders to, and everything that is wrong with it."""
+
+    __slots__ = ("files", "output", "read", "releases", "results")
+
+    def __init__(
+        self,
+        results: Sequence[FileResult],
+        *,
+        read: Sequence[Found],
+        releases: dict[str, str],
+        output: str = "",
+        files: Files | None = None,
+    ) -> None:
+        self.results = results
+        self.read = read
+        """The files that it was read from."""
+        self.releases = releases
+        self.output = output
+        """The path of the folder that it renders to."""
+        self.files: Files = files or {}
+        """The files of the variants' folders; none where there is an error."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing is wrong that keeps it from being written."""
+        return all(each.valid for each in self.results)
+
+
+def read_project(path: str) -> Project | FileResult:
+    """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
+    content = content_of(Found(path, named=True))
+    cluster = Cluster()
+    checked = pipeline.checked(pipeline.Source(path, content), (), cluster)
+    if not checked.result.valid:
+        return checked.result
+    if [each.group_kind for each in checked.documents] != [PROJECT]:
+        raise JobspecError(f"{path}: a project's file holds one document, the project")
+    text = decode(content, path)
+    assert isinstance(text, str)
+    return Project(checked.documents[0], text)
+
+
+class Plan:
+    """The variants of a project before they are rendered, and the cluster that they meet."""
+
+    __slots__ = ("cluster", "output", "read", "remarks", "results", "variants")
+
+    def __init__(
+        self,
+        results: Sequence[FileResult],
+        read: Sequence[Found],
+        cluster: Cluster,
+        *,
+        output: str = "",
+        remarks: Sequence[FileResult] = (),
+        variants: Sequence[Variant] = (),
+    ) -> None:
+        self.results = results
+        """What is wrong with the project, its bases and overlays; with an error, there is nothing to render."""
+        self.read = read
+        """The files that it was read from."""
+        self.cluster = cluster
+        self.output = output
+        """The path of the folder that it renders to."""
+        self.remarks = remarks
+        self.variants = variants
+
+
+def plan(inputs: Inputs, path: str) -> Plan:
+    """Read the project in a file, with its bases and overlays. Raises JobspecError where the file holds anything else, too."""
+    files = ProjectFiles(path)
+    read = [Found(path, named=True)]
+    project = read_project(path)
+    if isinstance(project, FileResult):
+        return Plan([project], read, Cluster())
+    problems = [*project.wrong_releases(), *_wrong_output(project, files)]
+    if problems:
+        return Plan([FileResult(path, (), problems)], read, Cluster())
+    setting = _setting(project, inputs)
+    found = variants_of(project, Sources(files.read, setting.cluster))
+    results = setting.wrong or [FileResult(path, (), found.diagnostics)]
+    output = files.output(project.output)
+    return Plan(results, [*read, *files.found], setting.cluster, output=output, remarks=setting.remarks, variants=found.variants)
+
+
+def _setting(project: Project, inputs: Inputs) -> Setting:
+    """The cluster of the project's releases, with the command line's kinds."""
+    return load(
+        Inputs(
+            inputs.paths,
+            targets=[f"{operator}={release}" for operator, release in project.wishes.items()],
+            admission=inputs.admission,
+            closed_world=inputs.closed_world,
+            crds=inputs.crds,
+            schema_locations=inputs.schema_locations,
+        )
+    )
+
+
+def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> RenderedProject:
+    """Render the project in a file; *only* some variants of it, where any are named. Raises JobspecError for unknown ones."""
+    planned = plan(inputs, path)
+    releases = planned.cluster.releases
+    if not all(each.valid for each in planned.results):
+        return RenderedProject(planned.results, read=planned.read, releases=releases)
+    _require(only, planned.variants)
+    rendered = _rendered(planned.variants, planned.cluster)
+    chosen = [each for each in rendered if not only or each.name in only]
+    tree = tree_of(each for each in rendered if each.checked.result.valid)
+    said = [problem for each in planned.results for problem in each.diagnostics]
+    result = _result(path, chosen, [*said, *tree.diagnostics])
+    return RenderedProject([*planned.remarks, result], read=planned.read, releases=releases, output=planned.output, files=tree.files)
+
+
+def mistakes_in(path: str, inputs: Inputs, others: Collection[str]) -> list[Diagnostic]:
+    """What is wrong with a project whose document is valid by itself, but for what is reported in *others* of the files."""
+    found = [problem for each in plan(inputs, path).results for problem in each.diagnostics]
+    return [each for each in found if each.mark.file == path or each.mark.file not in others]
+
+
+def _wrong_output(project: Project, files: ProjectFiles) -> Iterator[Diagnostic]:
+    try:
+        files.output(project.output)
+    except Unreadable as error:
+        message = f"cannot render to `{project.output}`: {error}"
+        yield Diagnostic("invalid-project", message, project.output_place, hint="name a folder of its own, such as `rendered`")
+
+
+def _require(names: Collection[str], variants: Sequence[Variant]) -> None:
+    known = [each.name for each in variants]
+    for name in names:
+        if name not in known:
+            raise JobspecError(
+                f"--only {name}: {closest(name, known) or f'the project has no variant of this name, but {len(known)} others'}"
+            )
+
+
+def _rendered(variants: Sequence[Variant], cluster: Cluster) -> list[RenderedVariant]:
+    """The variants rendered; many of them are spread over processes."""
+
+    def render_one(variant: Variant) -> RenderedVariant:
+        return render_variant(variant, cluster)
+
+    run = one_by_one
+    if len(variants) >= _WORTH_SPREADING and (os.cpu_count() or 1) > 1:
+        from jobspec.commands.spread import spread
+
+        run = spread
+    rendered = with_progress(variants, render_one, run)
+    checked = pipeline.resolve([each.checked for each in rendered], cluster)
+    return [RenderedVariant(each.name, answer, each.objects) for each, answer in zip(rendered, checked, strict=True)]
+
+
+def _result(path: str, variants: Sequence[RenderedVariant], problems: Iterable[Diagnostic]) -> FileResult:
+    """The result of a project: the objects of its variants, and each problem once, however many variants have it."""
+    results = [each.checked.result for each in variants]
+    found = [*problems, *(problem for each in results for problem in each.diagnostics)]
+    once = {(each.rule, str(each.mark), each.message): each for each in reversed(found)}
+    return FileResult(path, [row for each in results for row in each.documents], list(once.values())[::-1])

@@ -1,0 +1,93 @@
+"""The files around a project: its own, those that it names, and the folder that it renders to."""
+
+from __future__ import annotations
+
+import os
+
+from jobspec.commands.files import Found, content_of
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.reader import read
+from jobspec.documents.text import decode
+from jobspec.gitops.project import FILE
+from jobspec.gitops.sources import Unreadable
+from jobspec.kinds import PROJECT
+from jobspec.pipeline import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def project_among(paths: Sequence[str]) -> str | None:
+    """The path of the project that a command line means: the working folder's without a path, or the only path; None where it is none.
+
+    Raises JobspecError without a path and without a project in the working folder.
+    """
+    if not paths:
+        if not os.path.isfile(FILE):
+            raise JobspecError(
+                f"give the PATH of manifests to render; without one, {FILE} in the working folder is rendered: there is none"
+            )
+        return FILE
+    if len(paths) > 1 or not os.path.isfile(paths[0]):
+        return None
+    content = content_of(Found(paths[0], named=True))
+    if b"jobspec.dev/" not in content or b"Project" not in content:
+        return None
+    text = decode(content, paths[0])
+    documents = read(text, file=paths[0])[0] if isinstance(text, str) else []
+    return paths[0] if any(each.group_kind == PROJECT for each in documents) else None
+
+
+class ProjectFiles:
+    """Reads what a project names, from its folder, and from nowhere outside of the repository."""
+
+    __slots__ = ("_folder", "_root", "found")
+
+    def __init__(self, project: str) -> None:
+        self._folder = os.path.dirname(project)
+        self._root = _repository(os.path.realpath(self._folder or os.curdir))
+        self.found: list[Found] = []
+        """The files that were read, for reports."""
+
+    def read(self, path: str) -> Source:
+        """A file by its path from the project's folder. Raises Unreadable."""
+        place = os.path.normpath(os.path.join(self._folder, path))
+        if not _is_inside(os.path.realpath(place), self._root):
+            raise Unreadable("it leads out of the repository")
+        if not os.path.isfile(place):
+            raise Unreadable("there is no such file")
+        found = Found(place, named=True)
+        try:
+            content = content_of(found)
+        except JobspecError as error:
+            raise Unreadable(str(error)) from None
+        self.found.append(found)
+        return Source(place, content)
+
+    def output(self, path: str) -> str:
+        """The folder that a project renders to. Raises Unreadable for one that must not be replaced."""
+        place = os.path.normpath(os.path.join(self._folder, path))
+        real, here = os.path.realpath(place), os.path.realpath(self._folder or os.curdir)
+        if _is_inside(here, real):
+            raise Unreadable("the project itself is in it")
+        if not _is_inside(real, self._root):
+            raise Unreadable("it is outside of the repository")
+        if ".git" in os.path.relpath(real, self._root).split(os.sep):
+            raise Unreadable("it is inside of .git")
+        return place
+
+
+def _repository(folder: str) -> str:
+    """The root of the Git repository around a folder; the folder itself where there is none."""
+    here = folder
+    while not os.path.exists(os.path.join(here, ".git")):
+        parent = os.path.dirname(here)
+        if parent == here:
+            return folder
+        here = parent
+    return here
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return os.path.commonpath((path, folder)) == folder

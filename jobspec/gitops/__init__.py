@@ -1,0 +1,1 @@
+"""A project's variants, and the tree that they render to."""

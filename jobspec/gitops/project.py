@@ -1,0 +1,62 @@
+"""The project as its file declares it: releases, output folder, defaults and variants."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic
+from jobspec.gitops.spelling import Spelling
+from jobspec.overlays.marked_tree import items, with_marks
+from jobspec.targets import OPERATORS, RELEASES
+from jobspec.validation.wording import closest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.documents.document import Document
+    from jobspec.overlays.marked_tree import MarkedTree
+
+FILE = "jobspec.yaml"
+_OUTPUT = "rendered"
+
+
+class Project:
+    """A project whose document has passed its schema."""
+
+    __slots__ = ("defaults", "entries", "output", "output_place", "spec", "spelled")
+
+    def __init__(self, document: Document, text: str) -> None:
+        """*text* is what the document was read from."""
+        spec = with_marks(document.data, document.marks).get("spec")
+        assert spec
+        self.spec = spec
+        self.spelled = Spelling(text)
+        output = field(spec, "output")
+        self.output: str = output.value if output else _OUTPUT
+        """Path of the rendered tree, from the folder of the project's file."""
+        self.output_place = (output or spec).place()
+        self.defaults = field(spec, "defaults")
+        self.entries = items(spec.get("variants"))
+        """The variants as they are declared, each with its matrix."""
+
+    @property
+    def wishes(self) -> dict[str, str]:
+        """The releases that the project asks for, by operator."""
+        target = field(self.spec, "target")
+        return target.data() if target else {}
+
+    def wrong_releases(self) -> Iterator[Diagnostic]:
+        """An error for each operator and release that jobspec does not know."""
+        for operator, release in self.spec.entries("target"):
+            known = RELEASES.get(operator, {}) if operator in OPERATORS else {}
+            if not known:
+                hint = closest(operator, OPERATORS) or f"the operators are {', '.join(OPERATORS)}"
+                yield Diagnostic("unknown-release", f"there is no operator `{operator}`", release.key or release.mark, hint=hint)
+            elif not any(each == release.value or each.startswith(f"{release.value}.") for each in known):
+                message = f"jobspec does not know {operator} {release.value}"
+                yield Diagnostic("unknown-release", message, release.mark, hint=f"the known releases are {', '.join(known)}")
+
+
+def field(tree: MarkedTree | None, name: str) -> MarkedTree | None:
+    """The value of a field, None where it is absent or null."""
+    child = tree.get(name) if tree else None
+    return child if child and child.value is not None else None

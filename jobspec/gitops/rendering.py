@@ -1,0 +1,132 @@
+"""Render a variant: apply its overlays, write its names, check the objects in a cluster, and give their text."""
+
+from __future__ import annotations
+
+from jobspec import pipeline, rendering
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.document import Document, Marks
+from jobspec.gitops.naming import hashed, room_of
+from jobspec.kinds import is_cluster_scoped
+from jobspec.overlays.apply import apply
+from jobspec.pipeline import Checked, Manifests
+from jobspec.results import FileResult
+from jobspec.runtimes.runtime import runtime_of
+from jobspec.workloads import is_workload, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from jobspec.cluster import Cluster
+    from jobspec.gitops.variants import Variant
+    from jobspec.overlays.marked_tree import MarkedTree
+
+
+class RenderedObject:
+    """An object that a variant renders to."""
+
+    __slots__ = ("file", "identity", "is_job", "place", "text")
+
+    def __init__(self, file: str, document: Document, text: str) -> None:
+        self.file = file
+        """Name of its file in the variant's folder."""
+        self.is_job = is_workload(document)
+        self.identity = (document.group_kind[0], document.kind, document.namespace, document.name)
+        self.place = document.marks.nearest(("metadata", "name")).place()
+        """Where its name is written."""
+        self.text = text
+
+
+class RenderedVariant:
+    """What a variant renders to, and what a cluster says to it."""
+
+    __slots__ = ("checked", "name", "objects")
+
+    def __init__(self, name: str, checked: Checked, objects: Sequence[RenderedObject] = ()) -> None:
+        self.name = name
+        self.checked = checked
+        self.objects = objects
+
+
+def render_variant(variant: Variant, cluster: Cluster) -> RenderedVariant:
+    """Render a variant: apply its overlays, name its objects, check them, write them."""
+    file = variant.base.file
+    documents, problems = _objects(variant, cluster)
+    if _errors(problems):
+        return RenderedVariant(variant.name, Checked(FileResult(file, (), problems), ()))
+    checked = pipeline.check(Manifests(file, documents, problems), cluster)
+    rendered = rendering.rendered([checked], companions_once=True)
+    result = rendered.results[0].with_diagnostics(_unnamed(rendered.documents))
+    checked = Checked(result, (), checked.objects, checked.pending)
+    files = rendering.files_of(rendered.documents) if result.valid else {}
+    objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target)) for name, each in files.items()]
+    return RenderedVariant(variant.name, checked, objects)
+
+
+def _objects(variant: Variant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:
+    """The objects of a variant under their names, and what is wrong with its overlays and names."""
+    documents = [in_namespace(each, variant.namespace) for each in variant.base.documents]
+    applied = apply(documents, variant.overlays, cluster.target)
+    problems = list(applied.diagnostics)
+    if _errors(problems):
+        return [], problems
+    documents = [in_namespace(each, variant.namespace) for each in applied.documents]
+    return [_named(each, documents, variant, cluster, problems) if is_workload(each) else each for each in documents], problems
+
+
+def _errors(problems: Sequence[Diagnostic]) -> bool:
+    return any(each.severity == "error" for each in problems)
+
+
+def in_namespace(document: Document, namespace: MarkedTree | None) -> Document:
+    """A document in a namespace; itself where none is given, of a kind that has none, and without metadata, which is reported later."""
+    metadata = document.data.get("metadata")
+    if namespace is None or is_cluster_scoped(document.api_version, document.kind) or not isinstance(metadata, dict):
+        return document
+    return _with_metadata(document, {"namespace": namespace})
+
+
+def _named(job: Document, documents: Sequence[Document], variant: Variant, cluster: Cluster, problems: list[Diagnostic]) -> Document:
+    """A job under its variant's name; one that leaves the operator no room is a problem."""
+    runtime = runtime_of(job, documents, cluster.target) if job.kind == "TrainJob" else None
+    room = room_of(job, runtime)
+    name = str(variant.job_name.value)
+    if variant.hashed:
+        name = hashed(name, job, room)
+    elif len(name) > room:
+        message = f"`{name}` has {len(name)} characters, and the operator's own names leave room for {room}"
+        problems.append(Diagnostic("invalid-name", message, variant.job_name.mark, hint="give a shorter one as `jobName`"))
+    return _with_metadata(job, {"name": variant.job_name.with_value(name)})
+
+
+def _with_metadata(document: Document, changes: Mapping[str, MarkedTree]) -> Document:
+    """A document with other fields of its metadata, each at its own place; a name takes the place of `generateName`."""
+    metadata = {**document.data["metadata"], **{name: tree.value for name, tree in changes.items()}}
+    if "name" in changes:
+        metadata.pop("generateName", None)
+    data = {**document.data, "metadata": metadata}
+    return Document(data, _MarksWith(document, changes), file=document.file, index=document.index, is_item=document.is_item)
+
+
+class _MarksWith:
+    """The marks of a document with other fields of its metadata, made when somebody asks."""
+
+    __slots__ = ("_changes", "_document")
+
+    def __init__(self, document: Document, changes: Mapping[str, MarkedTree]) -> None:
+        self._document = document
+        self._changes = changes
+
+    def __call__(self) -> Marks:
+        whole = self._document.marks
+        inner = whole.child("metadata")
+        assert inner and isinstance(whole.children, dict) and isinstance(inner.children, dict)
+        changed = {**inner.children, **{name: tree.marks() for name, tree in self._changes.items()}}
+        return Marks(whole.mark, whole.key, {**whole.children, "metadata": Marks(inner.mark, inner.key, changed)})
+
+
+def _unnamed(documents: Sequence[Document]) -> Iterator[Diagnostic]:
+    """An error for each object whose name the server would make, so that an engine would make a new one in each sync."""
+    for document in documents:
+        if not document.name and value_at(document.data, ("metadata", "generateName")):
+            yield document.problem("missing-name", "an object that an engine syncs needs `metadata.name`", ("metadata",))

@@ -1,0 +1,154 @@
+"""The variants of a project: each combination of a matrix with its base, overlays and names."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic, each_once
+from jobspec.gitops.entries import overlays_of
+from jobspec.gitops.layer import own_layer
+from jobspec.gitops.matrix import LIMIT, combinations, filled_text, in_layer, matrix_mistakes, size_of
+from jobspec.gitops.naming import label_of
+from jobspec.gitops.project import field
+from jobspec.overlays.marked_tree import MarkedTree, items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobspec.gitops.matrix import Values
+    from jobspec.gitops.project import Project
+    from jobspec.gitops.sources import Base, Sources
+    from jobspec.overlays.overlay import Overlay
+
+_MAPS = ("flags", "labels", "annotations")
+_LISTS = ("overlays", "resources")
+_ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+_LONGEST = 200  # characters of a folder's name
+
+
+class Variant:
+    """One job to render: its base, and the overlays to apply, its own layer last."""
+
+    __slots__ = ("base", "hashed", "job_name", "name", "namespace", "overlays")
+
+    def __init__(
+        self, name: str, base: Base, overlays: Sequence[Overlay], *, job_name: MarkedTree, namespace: MarkedTree | None, hashed: bool
+    ) -> None:
+        self.name = name
+        """Its name, which is that of its folder, too."""
+        self.base = base
+        self.overlays = overlays
+        self.job_name = job_name
+        """A DNS-1035 label of any length, marked where the project gives the name."""
+        self.namespace = namespace
+        """What is written into every object that has a namespace; None leaves them as they are."""
+        self.hashed = hashed
+        """Whether the job's name ends in a hash of its spec."""
+
+
+class Variants:
+    """The variants of a project in the order of its file, and everything that is wrong with what it says."""
+
+    __slots__ = ("diagnostics", "variants")
+
+    def __init__(self, variants: Sequence[Variant], diagnostics: Sequence[Diagnostic]) -> None:
+        self.variants = variants
+        self.diagnostics = diagnostics
+
+
+def variants_of(project: Project, sources: Sources) -> Variants:
+    """The variants of a project. With an error among the diagnostics, those at fault are missing."""
+    entries = [_with_defaults(entry, project.defaults) for entry in project.entries]
+    problems = [*project.wrong_releases(), *_too_many(entries)]
+    if problems:
+        return Variants((), problems)
+    found: list[Variant] = []
+    for entry in entries:
+        wrong = list(_entry_mistakes(entry))
+        problems += wrong
+        for values in () if wrong else combinations(field(entry, "matrix"), project.spelled):
+            made = _variant(entry, values, project, sources)
+            if isinstance(made, Variant):
+                found.append(made)
+            else:
+                problems += made
+    return Variants(found, each_once([*problems, *_repeated(found)]))
+
+
+def _with_defaults(entry: MarkedTree, defaults: MarkedTree | None) -> MarkedTree:
+    """A variant with what the defaults add: keys of mappings that it does not set, overlays and companions before its own, other fields."""
+    fields = {name: value for name, value in entry.value.items() if value.value is not None}
+    for name, value in defaults.value.items() if defaults else ():
+        own = fields.get(name)
+        if value.value is None:
+            continue
+        if own and name in _MAPS:
+            fields[name] = own.with_value({**value.value, **own.value})
+        elif own and name in _LISTS:
+            fields[name] = own.with_value([*value.value, *own.value])
+        else:
+            fields[name] = own or value
+    return entry.with_value(fields)
+
+
+def _too_many(entries: Sequence[MarkedTree]) -> Iterator[Diagnostic]:
+    """An error where the combinations become more than the limit, before any is made."""
+    total = 0
+    for entry in entries:
+        matrix = entry.get("matrix")
+        total += size_of(matrix)
+        if total > LIMIT:
+            message = f"the project has {total:,} variants up to here, more than the {LIMIT:,} that jobspec renders"
+            yield Diagnostic("invalid-project", message, (matrix or entry).place(), hint="split the project, or shorten the matrix")
+            return
+
+
+def _entry_mistakes(entry: MarkedTree) -> Iterator[Diagnostic]:
+    parts = [value for name, value in entry.value.items() if name not in ("matrix", "naming")]
+    yield from matrix_mistakes(entry.get("matrix"), parts)
+    if not entry.get("base"):
+        message = "the variant has no base"
+        yield Diagnostic("wrong-base", message, entry.mark, hint="write `base: PATH`, here or in the defaults")
+
+
+def _variant(entry: MarkedTree, values: Values, project: Project, sources: Sources) -> Variant | list[Diagnostic]:
+    """The variant of one combination, or what is wrong with it."""
+    said_name, said_base, said_namespace = entry.get("name"), entry.get("base"), entry.get("namespace")
+    assert said_name and said_base
+    name = str(filled_text(said_name, values).value)
+    base = sources.base(filled_text(said_base, values))
+    overlays, problems = overlays_of(items(entry.get("overlays")), values, project.spelled, sources)
+    layer, mistakes = own_layer(entry, values, name, project.spelled)
+    said_job_name = entry.get("jobName") or said_name
+    job_name = filled_text(said_job_name, values, name)
+    label = label_of(job_name.value)
+    problems = [*base.diagnostics, *problems, *mistakes, *_wrong_names(name, said_name, label, said_job_name)]
+    if any(each.severity == "error" for each in problems):
+        return problems
+    naming = entry.get("naming")
+    return Variant(
+        name,
+        base,
+        [*overlays, *([layer] if layer else [])],
+        job_name=job_name.with_value(label),
+        namespace=filled_text(said_namespace, values, name) if said_namespace else None,
+        hashed=not naming or naming.value == "hash",
+    )
+
+
+def _wrong_names(name: str, place: MarkedTree, label: str, label_place: MarkedTree) -> Iterator[Diagnostic]:
+    if len(name) > _LONGEST or not {name[:1], name[-1:]} <= _ENDS or set(name) - _ENDS - set("-_.") or name.endswith((".yaml", ".yml")):
+        message = f"`{name}` cannot be the name of a folder on every machine"
+        hint = f"write letters, digits, `-`, `_` and `.`, the first and last a letter or digit, {_LONGEST} at most, no `.yaml` at the end"
+        yield Diagnostic("invalid-project", message, place.mark, hint=hint)
+    if not label:
+        yield Diagnostic("invalid-project", "no name of a job can be made of this", label_place.mark)
+
+
+def _repeated(variants: Sequence[Variant]) -> Iterator[Diagnostic]:
+    """An error for each variant with the name of an earlier one, upper and lower case being the same to some file systems."""
+    seen: dict[str, Variant] = {}
+    for variant in variants:
+        first = seen.setdefault(variant.name.lower(), variant)
+        if first is not variant:
+            message = f"the variant `{variant.name}` stands twice; first in {first.job_name.mark}"
+            yield Diagnostic("duplicate-variant", message, in_layer(variant.job_name.mark, ""), hint="give one of them another name")

@@ -1,0 +1,339 @@
+"""The tree that a project renders to: whole or not at all, ours alone, the same everywhere."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobspec.cli import main
+from tests.support.manifests import CONFIG, JOB, write
+from tests.support.processes import program, run_here
+
+HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
+ONE = "  - {name: one, base: base/job.yaml, namespace: a}\n"
+TWO = "  - {name: two, base: base/job.yaml, namespace: b, overlays: [gpu-nccl]}\n"
+INVENTORY = "rendered/.jobspec-inventory"
+
+
+def _place(folder: Path, variants: str = ONE + TWO) -> Path:
+    """A repository with a project of these variants."""
+    write(folder, {"base/job.yaml": f"{JOB}---\n{CONFIG}", "jobspec.yaml": HEAD + variants})
+    (folder / ".git").mkdir(exist_ok=True)
+    return folder
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    """Everything in a folder, by path."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _render(folder: Path, *arguments: str, variants: str | None = None) -> dict[str, bytes]:
+    """The tree after a render that has to go well."""
+    if variants is not None:
+        (folder / "jobspec.yaml").write_text(HEAD + variants)
+    done = run_here("render", *arguments, cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return _files(folder / "rendered")
+
+
+def _refused(folder: Path, *arguments: str, code: int = 2) -> str:
+    """What a render says that changes nothing."""
+    before = _files(folder)
+    done = run_here("render", *arguments, cwd=folder)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert _files(folder) == before
+    return done.stderr + done.stdout
+
+
+def test_a_project_renders_to_a_folder_for_each_variant(tmp_path: Path) -> None:
+    tree = _render(_place(tmp_path))
+    jobs = [path for path in tree if "pytorchjob" in path]
+    assert list(tree) == [
+        ".jobspec-inventory",
+        "kustomization.yaml",
+        *("one/configmap-settings.yaml", "one/kustomization.yaml", jobs[0]),
+        *("two/configmap-settings.yaml", "two/kustomization.yaml", jobs[1]),
+    ]
+    top, below = (yaml.safe_load(tree[path])["resources"] for path in ("kustomization.yaml", "one/kustomization.yaml"))
+    assert (top, below) == (["one", "two"], ["configmap-settings.yaml", jobs[0].removeprefix("one/")])
+    assert sorted(os.listdir(tmp_path)) == [".git", "base", "jobspec.yaml", "rendered"]
+
+
+def test_the_tree_is_valid_and_so_is_its_project(tmp_path: Path) -> None:
+    _render(_place(tmp_path))
+    done = run_here("validate", "jobspec.yaml", "rendered", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_project_is_rendered_from_anywhere_to_the_same_bytes(tmp_path: Path) -> None:
+    here = _render(_place(tmp_path / "a"))
+    _place(tmp_path / "deep" / "b")
+    assert run_here("render", "deep/b/jobspec.yaml", cwd=tmp_path).returncode == 0
+    assert _files(tmp_path / "deep" / "b" / "rendered") == here
+
+
+def test_stale_files_go_and_a_second_render_changes_nothing(tmp_path: Path) -> None:
+    both = _render(_place(tmp_path))
+    inode = (tmp_path / "rendered").stat().st_ino
+    assert _render(tmp_path) == both
+    assert (tmp_path / "rendered").stat().st_ino == inode
+    one = _render(tmp_path, variants=ONE)
+    assert {path.partition("/")[0] for path in one} == {".jobspec-inventory", "kustomization.yaml", "one"}
+    assert all(one[path] == both[path] for path in one if path.startswith("one/"))
+    assert _render(tmp_path, variants=TWO + ONE) == both
+
+
+def _edit(folder: Path) -> None:
+    path = next((folder / "rendered" / "one").glob("pytorchjob-*"))
+    path.write_text(path.read_text().replace("replicas: 1", "replicas: 3"))
+
+
+@pytest.mark.parametrize("variants", [ONE + TWO, TWO], ids=["wanted", "stale"])
+def test_a_file_edited_by_hand_is_an_error_with_its_diff(tmp_path: Path, variants: str) -> None:
+    _render(_place(tmp_path))
+    _edit(tmp_path)
+    (tmp_path / "jobspec.yaml").write_text(HEAD + variants)
+    said = _refused(tmp_path)
+    assert "edited by hand" in said
+    assert "\n+" in said
+    assert "replicas: 3" in said
+
+
+def test_a_file_that_was_deleted_comes_again(tmp_path: Path) -> None:
+    tree = _render(_place(tmp_path))
+    next((tmp_path / "rendered" / "one").glob("pytorchjob-*")).unlink()
+    assert _render(tmp_path) == tree
+
+
+def test_a_tree_that_lost_its_inventory_is_ours_while_it_is_as_rendered(tmp_path: Path) -> None:
+    tree = _render(_place(tmp_path))
+    (tmp_path / INVENTORY).unlink()
+    assert _render(tmp_path) == tree
+    (tmp_path / INVENTORY).unlink()
+    _edit(tmp_path)
+    assert "which jobspec did not write" in _refused(tmp_path)
+
+
+def test_an_inventory_with_two_sides_of_a_merge_is_an_error(tmp_path: Path) -> None:
+    _render(_place(tmp_path))
+    (tmp_path / INVENTORY).write_text("<<<<<<< HEAD\n")
+    assert "is no inventory" in _refused(tmp_path)
+
+
+def _foreign_file(folder: Path) -> None:
+    write(folder, {"rendered/one/notes.txt": "mine"})
+
+
+def _foreign_folder(folder: Path) -> None:
+    write(folder, {"rendered/three/job.yaml": JOB})
+
+
+def _link(folder: Path) -> None:
+    (folder / "rendered" / "link.yaml").symlink_to("../base/job.yaml")
+
+
+def _linked_folder(folder: Path) -> None:
+    (folder / "rendered" / "linked").symlink_to("../base")
+
+
+@pytest.mark.parametrize("spoil", [_foreign_file, _foreign_folder, _link, _linked_folder])
+@pytest.mark.parametrize("rendered", [True, False])
+def test_what_is_not_ours_is_an_error(tmp_path: Path, spoil: Callable[[Path], None], rendered: bool) -> None:
+    _place(tmp_path)
+    if rendered:
+        _render(tmp_path)
+    (tmp_path / "rendered").mkdir(exist_ok=True)
+    spoil(tmp_path)
+    assert "which jobspec did not write" in _refused(tmp_path)
+
+
+def test_an_output_that_is_a_link_out_is_an_error(tmp_path: Path) -> None:
+    _place(tmp_path / "repository")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "repository" / "rendered").symlink_to("../elsewhere")
+    assert "it is outside of the repository" in _refused(tmp_path / "repository", code=1)
+
+
+def test_a_base_behind_a_link_that_leads_out_is_an_error(tmp_path: Path) -> None:
+    _place(tmp_path / "repository", "  - {name: a, base: base/link.yaml}\n")
+    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "repository" / "base" / "link.yaml").symlink_to("../../job.yaml")
+    assert "it leads out of the repository" in _refused(tmp_path / "repository", code=1)
+
+
+def test_two_variants_that_would_be_one_object_are_an_error_with_both_places(tmp_path: Path) -> None:
+    _place(tmp_path, "  - {name: a.b, base: base/job.yaml}\n  - {name: a-b, base: base/job.yaml}\n")
+    said = _refused(tmp_path, code=1)
+    assert "jobspec.yaml:5:12: error: the variants `a-b` and `a.b` would be one object" in said
+    assert "first in jobspec.yaml:6:12" in said
+
+
+def test_companions_of_one_name_that_differ_are_an_error(tmp_path: Path) -> None:
+    entry = (
+        "  - {{name: {0}, base: base/job.yaml, resources: [{{apiVersion: v1, kind: Secret, metadata: {{name: s}}, data: {{v: {0}}}}}]}}\n"
+    )
+    _place(tmp_path, entry.format("aaaa") + entry.format("bbbb"))
+    assert "the variants `aaaa` and `bbbb` would be one object, Secret `s`" in _refused(tmp_path, code=1)
+
+
+def test_check_tells_the_difference_and_writes_nothing(tmp_path: Path) -> None:
+    _place(tmp_path)
+    assert "+++ b/rendered/one/configmap-settings.yaml" in _refused(tmp_path, "--check", code=1)
+    _render(tmp_path)
+    assert run_here("render", "--check", cwd=tmp_path).returncode == 0
+    _edit(tmp_path)
+    said = _refused(tmp_path, "--check", code=1)
+    assert "-      replicas: 3\n+      replicas: 1\n" in said
+    assert said.count("--- ") == 1
+
+
+def test_only_leaves_the_other_variants_as_they_are(tmp_path: Path) -> None:
+    before = _render(_place(tmp_path))
+    (tmp_path / "base" / "job.yaml").write_text(f"{JOB.replace('v1', 'v2').replace('kubeflow.org/v2', 'kubeflow.org/v1')}---\n{CONFIG}")
+    after = _render(tmp_path, "--only", "one")
+    assert {path: after[path] for path in after if path.startswith("two/")} == {
+        path: before[path] for path in before if path.startswith("two/")
+    }
+    assert not {path for path in after if "one/pytorchjob" in path} & before.keys()
+    assert run_here("render", "--check", "--only", "one", cwd=tmp_path).returncode == 0
+    assert run_here("render", "--check", cwd=tmp_path).returncode == 1
+    whole = _render(tmp_path)
+    shutil.rmtree(tmp_path / "rendered")
+    assert _render(tmp_path) == whole
+    assert "did you mean `one`?" in _refused(tmp_path, "--only", "on")
+
+
+def test_only_renders_beside_a_variant_that_is_at_fault(tmp_path: Path) -> None:
+    _place(tmp_path, ONE + "  - {name: bad, base: base/job.yaml, labels: {a: '!'}}\n")
+    assert "[invalid-metadata]" in _refused(tmp_path, code=1)
+    assert {path.partition("/")[0] for path in _render(tmp_path, "--only", "one")} == {".jobspec-inventory", "kustomization.yaml", "one"}
+
+
+@pytest.mark.parametrize("arguments", [("--to", "x"), ("--overlay", "cpu"), ("--set", "cpu.cpus=1"), ("--target", "trainer=2.3")])
+def test_what_the_project_says_is_not_said_on_the_command_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    assert "jobspec.yaml" in _refused(_place(tmp_path), *arguments)
+
+
+def test_without_a_path_and_a_project_there_is_a_way_out(tmp_path: Path) -> None:
+    assert "give the PATH" in _refused(tmp_path)
+    (tmp_path / "job.yaml").write_text(JOB)
+    assert "for a project" in _refused(tmp_path, "job.yaml", "--check")
+
+
+#: Variants at random: names that become different labels, overlays, a namespace, a matrix.
+_VARIANT = st.fixed_dictionaries(
+    {"base": st.just("base/job.yaml")},
+    optional={
+        "namespace": st.sampled_from(["a", "b"]),
+        "overlays": st.lists(st.sampled_from(["gpu-nccl", "istio-off", "pvc-output"]), unique=True),
+        "naming": st.sampled_from(["hash", "fixed"]),
+        "labels": st.dictionaries(st.sampled_from(["x", "y"]), st.sampled_from(["1", "yes"])),
+        "flags": st.dictionaries(st.sampled_from(["--lr", "--on"]), st.sampled_from([None, True, False, 0.1, "1"])),
+        "seeds": st.lists(st.sampled_from([1, 2, 0.5, "07"]), min_size=1, unique=True),
+    },
+)
+_VARIANTS = st.dictionaries(st.sampled_from(["p", "q0", "r.s", "T"]), _VARIANT, min_size=1)
+
+
+def _entry(name: str, said: dict[str, Any]) -> dict[str, Any]:
+    entry = {"name": name, **said}
+    seeds = entry.pop("seeds", None)
+    if seeds:
+        entry |= {"name": f"{name}-${{seed}}", "matrix": {"seed": seeds}, "flags": {**entry.get("flags", {}), "--seed": "${seed}"}}
+    return entry
+
+
+def _objects(texts: list[bytes]) -> list[str]:
+    """The objects in YAML texts, whatever their order."""
+    return sorted(json.dumps(each, sort_keys=True) for text in texts for each in yaml.load_all(text, yaml.CSafeLoader) if each)
+
+
+def _write_project(folder: Path, entries: list[dict[str, Any]]) -> None:
+    project = {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Project", "spec": {"variants": entries}}
+    (folder / "jobspec.yaml").write_text(yaml.safe_dump(project))
+
+
+@settings(max_examples=25)
+@given(_VARIANTS, st.randoms(use_true_random=False))
+def test_rendering_is_idempotent_and_the_order_of_variants_does_not_matter(said: dict[str, Any], chance: random.Random) -> None:
+    entries = [_entry(*each) for each in said.items()]
+    with TemporaryDirectory() as name:
+        folder = _place(Path(name))
+        _write_project(folder, entries)
+        tree = _render(folder)
+        assert _render(folder) == tree
+        assert run_here("render", "--check", cwd=folder).returncode == 0
+        chance.shuffle(entries)
+        _write_project(folder, entries)
+        assert run_here("render", "--check", cwd=folder).stdout == ""
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
+@settings(max_examples=15)
+@given(_VARIANTS)
+def test_kustomize_builds_the_same_objects(said: dict[str, Any]) -> None:
+    entries = [_entry(*each) for each in said.items()]
+    for entry in entries:  # a claim that the variants of a namespace share
+        entry["overlays"] = [*entry.get("overlays", []), {"pvc-output": {"create": True, "access": "ReadWriteMany"}}]
+    with TemporaryDirectory() as name:
+        folder = _place(Path(name))
+        _write_project(folder, entries)
+        tree = _render(folder)
+        built = program("kubectl", "kustomize", folder / "rendered", check=True).stdout
+    ours = [content for path, content in tree.items() if path.endswith(".yaml") and not path.endswith("kustomization.yaml")]
+    assert _objects([built.encode()]) == _objects(ours)
+
+
+def _started(folder: Path) -> int:
+    """A child that renders, and says nothing."""
+    child = os.fork()
+    if child == 0:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        os.chdir(folder)
+        os._exit(main(["render"]))
+    return child
+
+
+def test_a_render_killed_at_any_moment_leaves_the_old_tree_or_the_new(tmp_path: Path) -> None:
+    matrix = "  - {name: 'm-${seed}', base: base/job.yaml, matrix: {seed: [1, 2, 3, 4, 5, 6]}, labels: {version: VERSION}}\n"
+    projects = [HEAD + ONE + matrix.replace("VERSION", version) for version in ("old", "new")]
+    _place(tmp_path)
+    trees = []
+    for project in (*projects[::-1], projects[1], projects[0]):
+        (tmp_path / "jobspec.yaml").write_text(project)
+        start = time.monotonic()
+        assert os.waitpid(_started(tmp_path), 0)[1] == 0
+        usual = time.monotonic() - start
+        trees.append(_files(tmp_path / "rendered"))
+    new, old = trees[0], trees[1]
+    assert old == trees[3] != new == trees[2]
+    chance = random.Random(1)
+    seen = []
+    for _ in range(40):
+        (tmp_path / "jobspec.yaml").write_text(projects[0])
+        _render(tmp_path)
+        (tmp_path / "jobspec.yaml").write_text(projects[1])
+        child = _started(tmp_path)
+        time.sleep(chance.uniform(0, 1.2 * usual))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        found = _files(tmp_path / "rendered")
+        assert found in (old, new)
+        seen.append(found == old)
+    assert 2 < sum(seen) < 38
+    (tmp_path / "jobspec.yaml").write_text(projects[1])
+    assert _render(tmp_path) == new
+    assert sorted(os.listdir(tmp_path)) == [".git", "base", "jobspec.yaml", "rendered"]
