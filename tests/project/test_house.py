@@ -92,6 +92,14 @@ def test_rooms_import_one_way() -> None:
     assert upwards == []
 
 
+def test_contributors_are_told_of_each_room() -> None:
+    section = (ROOT / "CONTRIBUTING.md").read_text().partition("### Where code is")[2].partition("Rooms that are planned")[0]
+    assert section, "CONTRIBUTING.md has no section `Where code is`"
+    named = set(re.findall(r"`([a-z_/]+(?:/|\.py))`", section)) - {"tests/project/test_house.py"}
+    assert [name for name in named if not (PACKAGE / name).exists()] == []
+    assert [each.name for each in PACKAGE.iterdir() if (each / "__init__.py").exists() and f"{each.name}/" not in named] == []
+
+
 def _siblings(folder: str) -> dict[str, set[str]]:
     """What stands in a package, modules and packages, each with those beside it that it imports."""
     found: dict[str, set[str]] = {}
