@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.reports.places import from_here
+from jobspec.reports.places import from_here, layer_of
 from jobspec.reports.visible import visible
 from jobspec.results import coverage
 
@@ -44,7 +44,7 @@ def _properties(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
 def _sentences(diagnostic: Diagnostic) -> Iterator[str]:
     """The text of the annotation. It ends with the place, since the log of a run shows nothing else."""
     mark = diagnostic.mark
-    yield visible(diagnostic.message) + (f" (overlay {visible(mark.layer)})" if mark.layer else "")
+    yield visible(diagnostic.message + layer_of(mark))
     if diagnostic.hint:
         yield f"hint: {visible(diagnostic.hint)}"
     yield visible(f"{mark} {diagnostic.field}".strip())

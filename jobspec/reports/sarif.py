@@ -7,7 +7,7 @@ import os
 from urllib.parse import quote
 
 from jobspec import __version__, catalogue
-from jobspec.reports.places import from_here
+from jobspec.reports.places import from_here, layer_of
 from jobspec.reports.visible import clean
 from jobspec.results import count
 
@@ -57,13 +57,12 @@ def _result(diagnostic: Diagnostic, rules: Mapping[str, int], artifacts: Mapping
     mark = diagnostic.mark
     physical = {"artifactLocation": {**_artifact(mark.file), "index": artifacts[mark.file]}, **_region(mark)}
     logical = {"logicalLocations": [{"fullyQualifiedName": clean(diagnostic.field)}]} if diagnostic.field else {}
-    layer = f" (overlay {mark.layer})" if mark.layer else ""
     hint = f"\nhint: {clean(diagnostic.hint)}" if diagnostic.hint else ""
     return {
         "ruleId": diagnostic.rule,
         "ruleIndex": rules[diagnostic.rule],
         "level": _LEVELS[diagnostic.severity],
-        "message": {"text": clean(f"{diagnostic.message}{layer}") + hint},
+        "message": {"text": clean(diagnostic.message + layer_of(mark)) + hint},
         "locations": [{"physicalLocation": physical, **logical}],
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.reports.excerpt import Sources, excerpt
+from jobspec.reports.places import layer_of
 from jobspec.reports.visible import visible
 
 TYPE_CHECKING = False
@@ -40,8 +41,7 @@ def _heading(diagnostic: Diagnostic, *, colour: bool) -> str:
     mark = diagnostic.mark
     place = _paint(visible(f"{mark}:"), _BOLD, colour=colour)
     severity = _paint(f"{diagnostic.severity}:", _COLOURS[diagnostic.severity], colour=colour)
-    layer = f" (overlay {visible(mark.layer)})" if mark.layer else ""
-    return f"{place} {severity} {visible(diagnostic.message)}{layer} {_paint(f'[{diagnostic.rule}]', _DIM, colour=colour)}"
+    return f"{place} {severity} {visible(diagnostic.message + layer_of(mark))} {_paint(f'[{diagnostic.rule}]', _DIM, colour=colour)}"
 
 
 def _excerpt(diagnostic: Diagnostic, sources: Sources, *, colour: bool, width: int) -> Iterator[str]:

@@ -262,7 +262,7 @@ def test_an_overlay_that_is_shipped_is_shown_by_its_name() -> None:
     line, column = cpu.index("    - flags:") + 2, len("        --backend: ") + 1
     other = f"overlay gpu-nccl:{gpu.index('        --backend: nccl') + 1}:{column}"
     message = f'`cpu` sets `--backend` to " gloo", and `gpu-nccl` sets `--backend` to " nccl" (in {other})'
-    assert f"overlay cpu:{line}:{column}: error: {message} (overlay cpu) [overlay-conflict]" in lines
+    assert f"overlay cpu:{line}:{column}: error: {message} [overlay-conflict]" in lines
     assert f"    {line} |         --backend: ${{backend}}" in lines
     assert str(ROOT) not in result.stdout
 
