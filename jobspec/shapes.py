@@ -141,8 +141,8 @@ class Shape:
         """Of a kind without the status subresource: `status` is a field like others."""
         self.meta: bool = raw.get("meta", False)
         """Whether it is the object's own metadata, which has rules of its own."""
-        self.scale: dict[str, list[str]] = {"specReplicasPath": raw["replicas"]} if "replicas" in raw else raw.get("scale", {})
-        """The paths that the scale subresource reads, under their names in a CRD; of our own kinds, the one that requests can set."""
+        self.scale: dict[str, list[str]] = raw.get("scale", {})
+        """The paths that the scale subresource reads, under their names in a CRD."""
         self.rules: list[dict[str, Any]] = raw.get("rules", [])
         """CEL rules on the value, as a CRD has them: `rule`, `message` and so on."""
         self.ruled_on_create: bool = raw.get("ruled", 0) > 1

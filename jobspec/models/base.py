@@ -179,6 +179,11 @@ class Scale:
     status_replicas: str
     selector: str
 
+    @property
+    def paths(self) -> dict[str, str]:
+        """The paths under their names in a CRD."""
+        return {"specReplicasPath": self.replicas, "statusReplicasPath": self.status_replicas, "labelSelectorPath": self.selector}
+
 
 @dataclass(frozen=True)
 class Column:

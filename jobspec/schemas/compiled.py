@@ -27,11 +27,11 @@ def compiled(model: type[Model], release: str) -> str:
 
 
 def _root(structure: Structure, resource: Resource) -> Structure:
-    """The structure of the whole object, with what only that has: metadata of an object, and the scale subresource's path."""
+    """The structure of the whole object, with what only that has: metadata of an object, and the scale subresource's paths."""
     fields = structure["fields"]
     root = {**structure, "fields": {**fields, "metadata": {**fields["metadata"], "meta": True}}}
     if resource.scale:
-        root["replicas"] = resource.scale.replicas.strip(".").split(".")
+        root["scale"] = {name: path.strip(".").split(".") for name, path in resource.scale.paths.items()}
     return root
 
 

@@ -95,9 +95,5 @@ def _columns(resource: Resource) -> dict[str, Any]:
 def _subresources(resource: Resource) -> dict[str, Any]:
     made: dict[str, Any] = {"status": {}} if resource.status else {}
     if resource.scale:
-        made["scale"] = {
-            "specReplicasPath": resource.scale.replicas,
-            "statusReplicasPath": resource.scale.status_replicas,
-            "labelSelectorPath": resource.scale.selector,
-        }
+        made["scale"] = resource.scale.paths
     return {"subresources": made} if made else {}

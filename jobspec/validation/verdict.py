@@ -116,10 +116,14 @@ def _limits_names(shape: Shape) -> bool:
 
 
 def _has_plain_scale(data: Any, shape: Shape) -> bool:
-    """Whether the scale subresource reads nothing, or only a number of replicas that is valid or absent."""
+    """Whether the scale subresource reads nothing of a new object, or only a number of replicas that is valid or absent.
+
+    It reads the status, too; a new object has none where that is a subresource.
+    """
     for step in shape.scale.get("specReplicasPath", ()):
         data = data.get(step, 0) if isinstance(data, dict) else 0
-    return not shape.scale or (len(shape.scale) == 1 and type(data) is int and 0 <= data <= _MAX_INT32)
+    others = [steps for name, steps in shape.scale.items() if name != "specReplicasPath" and (shape.keeps_status or steps[0] != "status")]
+    return not shape.scale or (not others and type(data) is int and 0 <= data <= _MAX_INT32)
 
 
 def _of_builtin_kind(document: Document, kind: Kind, shape: Shape | None, stored: Any, target: Target) -> list[Problem]:
