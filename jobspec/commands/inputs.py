@@ -114,7 +114,11 @@ def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Seque
         return None
     from jobspec.validation.custom_kinds import CustomKinds
 
-    return CustomKinds(crds, schema_locations)
+    if not schema_locations:
+        return CustomKinds(crds)
+    from jobspec.commands.json_schemas import JSONSchemas
+
+    return CustomKinds(crds, JSONSchemas(schema_locations))
 
 
 def _overlays(inputs: Inputs, target: Target) -> tuple[list[Overlay], list[FileResult]]:

@@ -1,4 +1,4 @@
-"""Custom kinds: the user's CRDs (`--crd`), and JSON Schemas in kubeconform's layout (`--schema-location`)."""
+"""Custom kinds: those that the user's CRDs define (`--crd`), and those that JSON Schemas describe (`--schema-location`)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jobspec.validation.json_schemas import JSONSchema
 
     Judge = Callable[[Document], Sequence[Diagnostic]]
+    FindJSONSchema = Callable[[Document], JSONSchema | None]
 
 CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
@@ -68,9 +69,9 @@ class CustomKind:
 
 
 class CustomKinds:
-    """The kinds that CRDs define, and where JSON Schemas are. A kind is compiled when its first object is judged."""
+    """The kinds that CRDs define or JSON Schemas describe. A kind is compiled when its first object is judged."""
 
-    def __init__(self, crds: Sequence[Document | UnreadFile], schema_locations: Sequence[str] = ()) -> None:
+    def __init__(self, crds: Sequence[Document | UnreadFile], json_schema: FindJSONSchema | None = None) -> None:
         self._crds: dict[tuple[str, str], Document] = {}
         self._unread: list[UnreadFile] = []
         self._reading = allocate_lock()
@@ -81,8 +82,7 @@ class CustomKinds:
                 self._add(crd)
         self._wrong: dict[tuple[str, str], list[Diagnostic]] = {}
         self._compiled: dict[tuple[str, str], CustomKind] = {}
-        self._templates = _templates(schema_locations)
-        self._json_schemas: dict[str, JSONSchema] = {}
+        self._find_json_schema = json_schema
 
     def find(self, document: Document, target: Target, judge: Judge) -> CustomKind | JSONSchema | list[Diagnostic] | None:
         """The document's custom kind; without a CRD of it, and if it is no kind of ours, its JSON Schema; None without either.
@@ -127,22 +127,9 @@ class CustomKinds:
                 self._add(crd)
 
     def _json_schema(self, document: Document) -> JSONSchema | None:
-        if not self._templates or not document.api_version or not document.kind or (document.api_version, document.kind) in COMPONENTS:
+        if not self._find_json_schema or not document.api_version or not document.kind:
             return None
-        from jobspec.validation import json_schemas
-
-        file = json_schemas.find(document, self._templates)
-        if file and file not in self._json_schemas:
-            self._json_schemas[file] = json_schemas.JSONSchema(file)
-        return self._json_schemas[file] if file else None
-
-
-def _templates(locations: Sequence[str]) -> list[str]:
-    if not locations:
-        return []
-    from jobspec.validation import json_schemas
-
-    return json_schemas.templates(locations)
+        return None if (document.api_version, document.kind) in COMPONENTS else self._find_json_schema(document)
 
 
 def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:

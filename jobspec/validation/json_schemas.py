@@ -1,4 +1,4 @@
-"""Check documents against JSON Schemas in kubeconform's layout (`--schema-location`), for kinds without a schema of ours.
+"""Check documents against JSON Schemas that users bring (`--schema-location`), for kinds without a schema of ours.
 
 A JSON Schema has no list-map keys and no CEL rules, and its defaults are not filled in, so a document without problems is checked only
 `partly`. Null fields are dropped first, as by a server.
@@ -6,9 +6,7 @@ A JSON Schema has no list-map keys and no CEL rules, and its defaults are not fi
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from urllib.parse import unquote, urlsplit
 
 from jobspec import kinds
 from jobspec.diagnostics import JobspecError, Key
@@ -17,7 +15,7 @@ from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, Literal
 
     from jsonschema.exceptions import ValidationError
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.kinds import Kind
 
-_LAYOUT = "/{{ .NormalizedKubernetesVersion }}-standalone{{ .StrictSuffix }}/{{ .ResourceKind }}{{ .KindSuffix }}.json"
 #: Our rule for each keyword of JSON Schema; for all others it is `wrong-combination`.
 _RULES = {
     "type": "wrong-type",
@@ -44,41 +41,6 @@ _RULES = {
 }
 
 
-def templates(locations: Sequence[str]) -> list[str]:
-    """Locations as templates of paths. Raises JobspecError for a URL of another machine."""
-    return [_template(location) for location in locations]
-
-
-def _template(location: str) -> str:
-    scheme = urlsplit(location).scheme
-    if location == "default" or scheme in ("http", "https"):
-        raise JobspecError(f"--schema-location {location}: jobspec fetches nothing; give a folder or a template of paths on this machine")
-    path = unquote(urlsplit(location).path) if scheme == "file" else location
-    return path if path.endswith("json") else path.rstrip("/") + _LAYOUT
-
-
-def find(document: Document, paths: Sequence[str]) -> str:
-    """The file of a document's JSON Schema; empty without one."""
-    return next((path for path in (_filled(each, document) for each in paths) if os.path.isfile(path)), "")
-
-
-def _filled(template: str, document: Document) -> str:
-    """The path for a document's kind; of the syntax of Go templates, only `{{ .Name }}` is supported."""
-    import re
-
-    group, _, version = document.api_version.rpartition("/")
-    first = (group or version).partition(".")[0].lower()
-    names = {
-        "ResourceKind": document.kind.lower(),
-        "ResourceAPIVersion": version,
-        "Group": group or version,
-        "KindSuffix": f"-{first}-{version.lower()}" if group else f"-{first}",
-        "NormalizedKubernetesVersion": "master",
-        "StrictSuffix": "-strict",
-    }
-    return re.sub(r"\{\{-?\s*\.(\w+)\s*-?\}\}", lambda found: names.get(found[1], found[0]), template)
-
-
 def _metadata_problems(meta: dict[str, Any], kind: Kind | None) -> Iterator[Problem]:
     """The problems of metadata; an object without a *kind* that jobspec knows is a custom resource."""
     if kind is None:
@@ -87,28 +49,31 @@ def _metadata_problems(meta: dict[str, Any], kind: Kind | None) -> Iterator[Prob
 
 
 class JSONSchema:
-    """The JSON Schema in a file, read and checked once. Raises JobspecError, with the file, if the library cannot use it."""
+    """The JSON Schema of a file, checked once. Raises JobspecError, with the file, if the library cannot use it."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, schema: Any, uri: str, read: Callable[[str], Any]) -> None:
+        """*uri* is the file's own; *read* gives the content of another that it refers to, and raises JobspecError where it cannot."""
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import Draft7Validator, validator_for
         from referencing import Registry, Resource
         from referencing.jsonschema import DRAFT7
 
+        def retrieve(other: str) -> Resource[Any]:
+            return Resource.from_contents(read(other), default_specification=DRAFT7)
+
         self._file = file
-        schema = _read(file)
         if not isinstance(schema, (dict, bool)) or (isinstance(schema, dict) and not isinstance(schema.get("$schema", ""), str)):
             raise JobspecError(f"{file}: no JSON Schema")
-        kind, place = validator_for(schema, Draft7Validator), f"file://{os.path.abspath(file)}"
+        kind = validator_for(schema, Draft7Validator)
         try:
             kind.check_schema(schema)  # type: ignore[arg-type]  # which may be a bool
             whole = Resource.from_contents(schema, default_specification=DRAFT7)
-            registry = Registry(retrieve=cache(_retrieve)).with_resource(place, whole).crawl()  # type: ignore[call-arg]  # of attrs
+            registry = Registry(retrieve=cache(retrieve)).with_resource(uri, whole).crawl()  # type: ignore[call-arg]  # of attrs
         except SchemaError as error:
             raise JobspecError(f"{file}: no JSON Schema: {error.message}") from None
         except (AttributeError, TypeError) as error:
             raise JobspecError(f"{file}: no JSON Schema: {error}") from None
-        self._validator = kind({"$ref": place}, registry=registry)
+        self._validator = kind({"$ref": uri}, registry=registry)
         self.covers: Literal["partly"] = "partly"
 
     def problems(self, document: Document) -> Iterator[Problem]:
@@ -138,15 +103,6 @@ class JSONSchema:
             raise JobspecError(f"{self._file}: it refers to {_reference(error)}, which {_why(error)}") from None
 
 
-def _retrieve(uri: str) -> Resource[Any]:
-    from referencing import Resource
-    from referencing.jsonschema import DRAFT7
-
-    if urlsplit(uri).scheme != "file":
-        raise JobspecError("is not on this machine: jobspec fetches nothing")
-    return Resource.from_contents(_read(unquote(urlsplit(uri).path)), default_specification=DRAFT7)
-
-
 def _reference(error: Unresolvable) -> str:
     """An unresolvable reference as it is written; for one inside the same file, the library has only the part after `#`."""
     anchor = getattr(error, "anchor", "")
@@ -167,16 +123,6 @@ def _unknown(error: ValidationError) -> list[str]:
     if not isinstance(error.instance, dict) or not isinstance(schema, dict) or "patternProperties" in schema:
         return []
     return [name for name in error.instance if name not in schema.get("properties", {})] if error.validator_value is False else []
-
-
-def _read(file: str) -> Any:
-    import json
-
-    try:
-        with open(file, encoding="utf-8") as opened:
-            return json.load(opened)
-    except (OSError, ValueError) as error:
-        raise JobspecError(f"{file}: cannot be read as JSON: {error}") from None
 
 
 def _without_nulls(value: Any) -> Any:
