@@ -22,16 +22,16 @@ _PLAIN: dict[str, type] = {"string": str, "boolean": bool}
 #: What a string or boolean may have besides its type.
 _LIMITS = frozenset(("format", "pattern", "enum", "minLength", "maxLength", "conditions", "branches", "rules"))
 #: The Python types of values of a type; a bool is an int, too.
-_TYPES: dict[str, tuple[type, ...]] = {
+#: The Python types of scalars and containers, by the type of their shape; `any` and `bare` have none.
+TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
     "string": (str,),
-    "integer": (int, float),
+    "integer": (int,),
     "number": (int, float),
     "boolean": (bool,),
     "int-or-string": (int, str),
 }
-_NUMBERS = ("integer", "number", "int-or-string")
 #: What the limits of a type's size are called in schemas, behind `min` and `max`.
 SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
 #: The bits of an integer format, besides the sign.
@@ -181,7 +181,8 @@ class Shape:
 
 def is_of_type(value: Any, shape: Shape) -> bool:
     """Whether a value is of the type that a shape has; where it has none, any value is."""
-    return isinstance(value, _TYPES.get(shape.type, object)) and not (isinstance(value, bool) and shape.type in _NUMBERS)
+    kind = type(value)
+    return shape.type not in TYPES or kind in TYPES[shape.type] or (kind is float and shape.type == "integer")
 
 
 _loaded: dict[str, Shape] = {}

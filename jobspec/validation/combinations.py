@@ -6,10 +6,10 @@ except those of `int-or-string`. On an update, a value that did not change is no
 
 from __future__ import annotations
 
+from jobspec.shapes import TYPES
 from jobspec.validation.conditions import broken_conditions, has_format_of_texts
 from jobspec.validation.correlation import children
 from jobspec.validation.problem import Problem, name_of
-from jobspec.validation.structural import TYPES
 from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False

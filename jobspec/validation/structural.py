@@ -14,7 +14,7 @@ be null, and Go's own functions parse quantities and times. The words of the pro
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.shapes import BITS
+from jobspec.shapes import BITS, TYPES
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -26,16 +26,6 @@ if TYPE_CHECKING:
     from jobspec.shapes import Shape
 
 _MAX_SUGGESTIONS = 100  # for the unknown fields of one object: each costs a search
-#: The Python types of scalars and containers, by the type of their shape.
-TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "boolean": (bool,),
-    "integer": (int,),
-    "number": (int, float),
-    "int-or-string": (int, str),
-}
 
 
 def schema_problems(data: dict[str, Any], shape: Shape, *, typed: bool = False) -> list[Problem]:

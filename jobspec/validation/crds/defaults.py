@@ -9,6 +9,7 @@ type but a number's if there is a `format`. `x-kubernetes-int-or-string` is igno
 from __future__ import annotations
 
 from jobspec.diagnostics import Key, spell
+from jobspec.shapes import TYPES
 from jobspec.validation.combinations import broken_branch
 from jobspec.validation.compiling import branch_shape, shape_of
 from jobspec.validation.correlation import Correlated
@@ -16,7 +17,7 @@ from jobspec.validation.crds.openapi_schema import has_known_type
 from jobspec.validation.embedded import resource_problems
 from jobspec.validation.problem import Problem, name_of
 from jobspec.validation.rules import broken_rules
-from jobspec.validation.structural import TYPES, typed_problems_at
+from jobspec.validation.structural import typed_problems_at
 from jobspec.validation.text_formats import CHECKS
 from jobspec.validation.wording import describe
 
