@@ -45,10 +45,11 @@ def dist(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def test_the_wheel_holds_the_package_its_overlays_and_schemas_and_no_more(dist: Path) -> None:
     (wheel,) = dist.glob("*.whl")
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "jobspec").rglob("*") if path.suffix in (".py", ".typed", ".json")}
+    ours = (".py", ".typed", ".json", ".lua")
+    package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "jobspec").rglob("*") if path.suffix in ours}
     data = {f"jobspec/_data/{path.relative_to(ROOT).as_posix()}" for part in ("overlays", "schemas") for path in (ROOT / part).rglob("*.*")}
     data = {name for name in data if (ROOT / name.removeprefix("jobspec/_data/")).is_file()}
-    assert "jobspec/py.typed" in package
+    assert {"jobspec/py.typed", "jobspec/gitops/health/lua/batch/Job/health.lua"} <= package
     assert names == package | data
 
 

@@ -1,0 +1,27 @@
+-- A Job, by the conditions that its controller sets. Those whose status is "False" are of the past: a resumed job is not healthy yet.
+
+-- The health that a condition means; the first that is true decides.
+local meanings = {
+  { "Failed", "Degraded" },
+  { "Complete", "Healthy" },
+  { "Suspended", "Suspended" },
+  { "FailureTarget", "Progressing" },
+  { "SuccessCriteriaMet", "Progressing" },
+}
+
+local messages = {}
+if obj.status ~= nil and obj.status.conditions ~= nil then
+  for _, condition in ipairs(obj.status.conditions) do
+    if condition.status == "True" then
+      messages[condition.type] = condition.message or condition.reason or condition.type
+    end
+  end
+end
+
+for _, meaning in ipairs(meanings) do
+  local message = messages[meaning[1]]
+  if message ~= nil then
+    return { status = meaning[2], message = message }
+  end
+end
+return { status = "Progressing", message = "Job has not finished" }

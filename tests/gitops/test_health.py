@@ -1,0 +1,163 @@
+"""Lua and CEL say of jobs what became of them: of objects that real operators wrote, and of all recorded conditions."""
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jobspec.gitops.health.argocd import customizations
+from jobspec.gitops.health.flux import HEALTH_CHECK_EXPRS
+from tests.support import cel_health, lua, reference
+
+_CASES = reference.ROOT / "tests" / "cases" / "health"
+_SCRIPTS = reference.ROOT / "jobspec" / "gitops" / "health" / "lua"
+_STATES = {"Healthy": "Current", "Degraded": "Failed", "Progressing": "InProgress", "Suspended": "InProgress"}
+_EXPRESSIONS = {each["kind"]: each for each in HEALTH_CHECK_EXPRS}
+
+#: What each sequence of conditions in the records means.
+_RECORDED = {
+    "PyTorchJob": {
+        (): "Progressing",
+        ("Created",): "Progressing",
+        ("Created", "Running"): "Progressing",
+        ("Created", "Suspended"): "Suspended",
+    },
+    "TrainJob": {
+        (): "Progressing",
+        ("Complete",): "Healthy",
+        ("Suspended",): "Suspended",
+    },
+}
+
+
+def _cases() -> Iterator[Any]:
+    """Upstream's form: beside each script, objects in `testdata` and what it has to say of them."""
+    for file in sorted(_CASES.rglob("health_test.yaml")):
+        for case in yaml.safe_load(file.read_text())["tests"]:
+            path = file.parent / case["inputPath"]
+            yield pytest.param(path, case["healthStatus"], id=f"{file.parent.name}-{path.stem}")
+
+
+_ALL = list(_cases())
+
+
+def _script(resource: dict[str, Any]) -> str:
+    group = resource["apiVersion"].partition("/")[0]
+    return customizations()[f"resource.customizations.health.{group}_{resource['kind']}"]
+
+
+@pytest.mark.parametrize(("path", "expected"), _ALL)
+def test_lua_on_objects_of_real_operators(path: Path, expected: dict[str, str]) -> None:
+    resource = yaml.safe_load(path.read_text())
+    assert lua.health(_script(resource), resource) == expected
+
+
+@pytest.mark.parametrize(("path", "expected"), _ALL)
+def test_of_three_cel_expressions_one_is_true_of_objects_of_real_operators(path: Path, expected: dict[str, str]) -> None:
+    resource = yaml.safe_load(path.read_text())
+    if resource["kind"] == "Job":
+        assert "Job" not in _EXPRESSIONS  # Flux would not ask
+    else:
+        expressions = _EXPRESSIONS[resource["kind"]]
+        found = {name: cel_health.value(expressions[name], resource) for name in ("inProgress", "failed", "current")}
+        assert found == {name: name.lower() == _STATES[expected["status"]].lower() for name in found}
+
+
+def test_each_script_has_cases_of_each_health() -> None:
+    scripts = {path.parent.relative_to(_SCRIPTS) for path in _SCRIPTS.rglob("health.lua")}
+    assert len(scripts) == 4
+    for script in scripts:
+        tests = yaml.safe_load((_CASES / script / "health_test.yaml").read_text())["tests"]
+        assert {each["healthStatus"]["status"] for each in tests} == set(_STATES)
+        assert {each["inputPath"] for each in tests} == {f"testdata/{each.name}" for each in (_CASES / script / "testdata").iterdir()}
+
+
+def test_scripts_differ_in_their_tables_and_names_only() -> None:
+    def rest(script: Path) -> str:
+        lines = script.read_text().replace(script.parent.name, "KIND").splitlines()
+        return "\n".join(line for line in lines[1:] if not line.startswith("  {"))
+
+    assert all(rest(one) == rest(other) for one, other in pairwise(sorted(_SCRIPTS.rglob("health.lua"))))
+
+
+def test_the_first_meaning_that_is_true_decides_whatever_the_order_of_conditions() -> None:
+    finished = [{"type": "Suspended", "status": "True", "message": "b"}, {"type": "Failed", "status": "True", "message": "a"}]
+    for conditions in (finished, finished[::-1]):
+        for script in customizations().values():
+            assert lua.health(script, {"status": {"conditions": conditions}}) == {"status": "Degraded", "message": "a"}
+
+
+@pytest.mark.parametrize("resource", [{}, {"status": {}}, {"status": {"conditions": []}}, {"status": {"conditions": [{"type": "Odd"}]}}])
+def test_lua_on_what_has_no_conditions_yet(resource: dict[str, Any]) -> None:
+    for key, script in customizations().items():
+        assert lua.health(script, resource) == {"status": "Progressing", "message": f"{key.rpartition('_')[2]} has not finished"}
+
+
+def test_lua_on_a_condition_without_a_message() -> None:
+    for script in customizations().values():
+        condition = {"type": "Failed", "status": "True"}
+        assert lua.health(script, {"status": {"conditions": [{**condition, "reason": "R"}]}})["message"] == "R"
+        assert lua.health(script, {"status": {"conditions": [condition]}})["message"] == "Failed"
+
+
+_WRITTEN = {"manager": "operator", "subresource": "status"}
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        {"metadata": {"managedFields": [{"manager": "flux"}]}},
+        {"metadata": {"managedFields": [_WRITTEN]}, "status": {}},
+        {"metadata": {"managedFields": [_WRITTEN]}, "status": {"conditions": []}},
+        {"metadata": {}, "status": {}},
+    ],
+)
+def test_cel_on_what_has_no_conditions_yet(resource: dict[str, Any]) -> None:
+    assert {each["kind"]: cel_health.health(each, resource) for each in HEALTH_CHECK_EXPRS} == dict.fromkeys(_EXPRESSIONS, "InProgress")
+
+
+@pytest.mark.parametrize("kind", _RECORDED)
+def test_lua_and_cel_on_all_recorded_conditions(kind: str) -> None:
+    recorded = list(_recorded(kind))
+    assert len(recorded) > 200
+    assert {conditions for conditions, _ in recorded} == _RECORDED[kind].keys()
+    for conditions, resource in recorded:
+        expected = _RECORDED[kind][conditions]
+        assert lua.health(_script(resource), resource)["status"] == expected
+        assert cel_health.health(_EXPRESSIONS[kind], resource) == _STATES[expected]
+
+
+def _recorded(kind: str) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """The conditions of each recorded job that are true, and the job with the status that holds them."""
+    for file in sorted(reference.folder("golden").glob("*-*/**/*.json")):
+        record = json.loads(file.read_text())
+        for name, conditions in record["conditions"].items():
+            stored = next(each["stored"] for each in record["documents"] if _named(each.get("stored")) == name)
+            if stored["kind"] == kind:
+                assert all(each["status"] == "True" for each in conditions)
+                status = {"status": {"conditions": conditions}} if conditions else {}
+                managers = [{"manager": "kubectl"}, *([_WRITTEN] if conditions else [])]
+                job = {**stored, "metadata": {**stored["metadata"], "managedFields": managers}, **status}
+                yield tuple(each["type"] for each in conditions), job
+
+
+def _named(stored: dict[str, Any] | None) -> str:
+    return f"{stored['kind']}/{stored['metadata']['name']}" if stored else ""
+
+
+@pytest.mark.parametrize("kind", ["JobSet", "Job"])
+def test_lua_on_all_recorded_objects_that_operators_made(kind: str) -> None:
+    """They are recorded as they were made, without a status."""
+    made = [
+        each
+        for file in sorted(reference.folder("golden").glob("*-*/**/*.json"))
+        for each in json.loads(file.read_text())["created"]
+        if each["kind"] == kind
+    ]
+    assert len(made) > 200
+    (script,) = (script for key, script in customizations().items() if key.endswith(f"_{kind}"))
+    assert {lua.health(script, each)["status"] for each in made} == {"Progressing"}
