@@ -108,13 +108,15 @@ def _size(words: list[MarkedTree], flag: str) -> int:
 
 
 def _written(old: list[MarkedTree], flag: str, value: MarkedTree, rank: Rank) -> list[MarkedTree]:
-    """The flag in the form that it already has, `--f v` or `--f=v`."""
+    """The flag in the form that it already has, `--f v` or `--f=v`. A name that stands there keeps its place; a value is the overlay's."""
     words = _words(flag, value)
     if "=" in old[0].value and len(words) == 2:
         words = [f"{flag}={words[1]}"]
     if [item.value for item in old[: len(words)]] == words:
-        return [share_rank(item, each) for item, each in zip(old[: len(words)], (rank, _next(rank)), strict=False)]
-    return _new(words, value, [old[0].rank, old[0].rank and _next(old[0].rank)])
+        ranked = [share_rank(item, each) for item, each in zip(old[: len(words)], (rank, _next(rank)), strict=False)]
+        return [each if each.value == flag else each.at(value.mark) for each in ranked]
+    new = _new(words, value, [old[0].rank, old[0].rank and _next(old[0].rank)])
+    return [old[0], *new[1:]] if old[0].value == words[0] else new
 
 
 def _next(rank: Rank) -> Rank:
@@ -130,7 +132,10 @@ def _words(flag: str, value: MarkedTree) -> list[str]:
 
 
 def _new(words: list[str], value: MarkedTree, ranks: list[Rank | None]) -> list[MarkedTree]:
-    return [MarkedTree(word, value.mark, None, ranks[number], bound=_SURELY if number else _OWN) for number, word in enumerate(words)]
+    """The words of a flag: its name stands where the overlay has its key, its value where the value is."""
+    key = value.key or value.mark
+    marks = [key, value.mark] if len(words) > 1 else [key if value.value is True else value.mark]
+    return [MarkedTree(word, marks[number], None, ranks[number], bound=_SURELY if number else _OWN) for number, word in enumerate(words)]
 
 
 def _mistakes(container: MarkedTree, flags: MarkedTree, path: Path) -> list[Diagnostic]:

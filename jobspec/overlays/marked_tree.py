@@ -37,6 +37,10 @@ class MarkedTree:
         """The same value with another rank."""
         return MarkedTree(self.value, self.mark, self.key, rank, bound=self.bound)
 
+    def at(self, mark: Mark) -> MarkedTree:
+        """The same value at another place."""
+        return MarkedTree(self.value, mark, None, self.rank, bound=self.bound)
+
     def place(self) -> Mark:
         """Where to point: at a scalar itself, at the key of a mapping or list."""
         return self.key if self.key and isinstance(self.value, (dict, list)) else self.mark

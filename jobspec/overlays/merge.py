@@ -113,7 +113,8 @@ class Merge:
                 names = [other for other in names if other != name]
             elif name in names:
                 index = len(names) - 1 - names[::-1].index(name)  # where a name stands twice, the last counts
-                kept[index] = share_rank(self(kept[index], item, shape.items, (*path, index)), rank)
+                change = _beside_keys(item, kept[index], shape)
+                kept[index] = share_rank(self(kept[index], change, shape.items, (*path, index)), rank)
             elif path[-1] in MUST_EXIST and not appending:
                 self._missing_container(item, names, path)
             else:
@@ -186,6 +187,12 @@ def identity(item: MarkedTree, shape: Shape) -> tuple[str, ...] | None:
             value = known.default if known else None
         found.append(value)
     return None if None in found else tuple(map(str, found))
+
+
+def _beside_keys(item: MarkedTree, there: MarkedTree, shape: Shape) -> MarkedTree:
+    """What an item says beside the keys by which it finds the one that is *there*, whose keys stay its own."""
+    keys = [key for key in shape.merge if (own := there.get(key)) and (said := item.get(key)) and own.data() == said.data()]
+    return item.with_value({name: child for name, child in item.value.items() if name not in keys})
 
 
 def _list_of(base: MarkedTree | None, patch: MarkedTree) -> MarkedTree:

@@ -164,11 +164,26 @@ def test_marks_say_who_wrote_each_word() -> None:
     assert words
     assert [(word.value, word.mark.layer) for word in words.value] == [
         ("x", ""),
-        ("--f", "a"),
+        ("--f", ""),
         ("2", "a"),
         ("--g=1", ""),
         ("--h", "a"),
     ]
+
+
+def test_a_value_that_an_overlay_says_once_more_is_its_own_and_the_name_stays_the_bases() -> None:
+    container = tree({"args": ["--f", "1", "--g=1", "--h"]}, BASE)
+    changed, _ = set_flags(container, tree({"--f": 1, "--g": 1, "--h": True}, OVERLAY), (), overlay="a", entry=0)
+    words = changed.get("args")
+    assert words
+    assert [(word.value, word.mark.layer) for word in words.value] == [("--f", ""), ("1", "a"), ("--g=1", "a"), ("--h", "")]
+
+
+def test_the_name_of_a_new_flag_stands_at_its_key() -> None:
+    flags = MarkedTree({"--f": MarkedTree(1, Mark("o.yaml", 3, 8), Mark("o.yaml", 3, 3))}, Mark("o.yaml", 3, 3))
+    words = set_flags(tree({}, BASE), flags, (), overlay="a", entry=0)[0].get("args")
+    assert words
+    assert [str(word.mark) for word in words.value] == ["o.yaml:3:3", "o.yaml:3:8"]
 
 
 def test_an_overlay_that_removes_a_flag_does_not_give_its_argument_to_another() -> None:

@@ -21,6 +21,7 @@ from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.reader import read
 from jobspec.overlays.apply import apply
+from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.overlays.overlay import Overlay
 from jobspec.targets import choose
 
@@ -540,7 +541,7 @@ def test_every_value_has_the_mark_of_the_overlay_that_set_it(base: list[Data], p
     before = copy.deepcopy(document.data)
     results, _ = applied(WORLDS[0], [document], a, b)
     assert document.data == before
-    written = {overlay.name: places(overlay.tree.data(), overlay.tree.marks()) for overlay in (a, b)}
+    written = {overlay.name: {**keys(overlay.tree), **places(overlay.tree.data(), overlay.tree.marks())} for overlay in (a, b)}
     written[""] = places(document.data, document.marks)
     for result in results:
         for (file, line, column, layer), value in places(result.data, result.marks).items():
@@ -557,9 +558,31 @@ def test_what_an_overlay_says_is_its_own_even_where_the_base_says_the_same() -> 
     assert [pod.nearest(path).mark.layer for path in (("hostNetwork",), ("containers", 0, "name"))] == ["a", ""]
 
 
+def test_an_item_that_an_overlay_changes_keeps_the_place_of_its_key() -> None:
+    template = {"spec": {"containers": [{"name": "pytorch", "env": [{"name": "A", "value": "1"}], "ports": [{"containerPort": 1}]}]}}
+    job = {**made(base, Random(0)), "spec": {"pytorchReplicaSpecs": {"Master": {"template": template}}}}
+    change = {"env": [{"name": "A", "value": "1"}], "ports": [{"containerPort": 1, "protocol": "TCP"}]}
+    (a,) = overlays(a={"pods": [{"template": {"spec": {"containers": [{"name": "${training}", **change}]}}}]})
+    (result,) = applied(WORLDS[0], documents([job]), a)[0]
+    (container,) = result.data["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"]
+    path = ("spec", "pytorchReplicaSpecs", "Master", "template", "spec", "containers", 0)
+    found = [(value, mark.layer) for value, mark in leaves(container, result.marks.nearest(path))]
+    assert found == [("pytorch", ""), ("A", ""), ("1", "a"), (1, ""), ("TCP", "a")]
+
+
 def places(data: Any, marks: Marks) -> dict[tuple[str, int, int, str], Any]:
     """Each scalar by where it was written."""
     return {(mark.file, mark.line, mark.column, mark.layer): value for value, mark in leaves(data, marks)}
+
+
+def keys(tree: MarkedTree) -> dict[tuple[str, int, int, str], Any]:
+    """Each key by where it was written: the name of a flag is one."""
+    found = {}
+    for key, child in tree.value.items() if isinstance(tree.value, dict) else enumerate(items(tree)):
+        if child.key:
+            found[child.key.file, child.key.line, child.key.column, child.key.layer] = key
+        found |= keys(child)
+    return found
 
 
 def leaves(value: Any, marks: Marks) -> Iterator[tuple[Any, Mark]]:
