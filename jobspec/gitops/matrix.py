@@ -6,6 +6,7 @@ from itertools import product
 from math import prod
 
 from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents.scalars import resolve
 from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.overlays.parameters import pieces
 from jobspec.validation.wording import closest
@@ -35,9 +36,13 @@ def combinations(matrix: MarkedTree | None, spelled: Spelling) -> Iterator[Value
         yield dict(zip(named, combination, strict=True))
 
 
-def matrix_mistakes(matrix: MarkedTree | None, parts: Sequence[MarkedTree]) -> Iterator[Diagnostic]:
+def matrix_mistakes(matrix: MarkedTree | None, parts: Sequence[MarkedTree], spelled: Spelling) -> Iterator[Diagnostic]:
     """What is wrong with a matrix and with the names that *parts* of its variant use."""
     names = matrix.value if matrix else {}
+    misread = list(_misread(names, spelled))
+    if misread:
+        yield from misread  # `${n}` is then no name of the matrix, for the same reason
+        return
     used: set[str] = set()
     for name, place in (found for part in parts for found in _names_in(part)):
         used.add(name)
@@ -53,6 +58,18 @@ def matrix_mistakes(matrix: MarkedTree | None, parts: Sequence[MarkedTree]) -> I
         for value in values.value or ():
             if value.value is None or isinstance(value.value, (dict, list)):
                 yield Diagnostic("invalid-project", f"a value of `{name}` is a text, a number or a boolean", value.place())
+
+
+def _misread(names: Mapping[str, MarkedTree], spelled: Spelling) -> Iterator[Diagnostic]:
+    """An error for each name that YAML reads as a boolean or a number, and not as it is spelt."""
+    for name, values in names.items():
+        place = values.key or values.mark
+        spelt = spelled.at(place)
+        value = resolve(spelt)
+        if spelt != name and not isinstance(value, str) and name == as_text(value):
+            kind = "boolean" if isinstance(value, bool) else "number"
+            message = f"the name `{spelt}` is read as {name}: without quotes it is a {kind} in Kubernetes' YAML"
+            yield Diagnostic("invalid-project", message, place, hint=f'write `"{spelt}"`')
 
 
 def _names_in(tree: MarkedTree) -> Iterator[tuple[str, Mark]]:

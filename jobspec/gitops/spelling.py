@@ -6,6 +6,7 @@ from jobspec.documents.scalars import resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jobspec.diagnostics import Mark
     from jobspec.overlays.marked_tree import MarkedTree
 
 
@@ -22,8 +23,12 @@ class Spelling:
         value, mark = scalar.value, scalar.mark
         if isinstance(value, str):
             return value
-        line = self._lines[mark.line - 1] if 0 < mark.line <= len(self._lines) else ""
-        spelt = line[mark.column - 1 : mark.end_column - 1] if mark.line == mark.end_line else ""
+        spelt = self.at(mark)
         if spelt and resolve(spelt) == value and type(resolve(spelt)) is type(value):
             return spelt
         return str(value).lower() if isinstance(value, bool) else str(value)
+
+    def at(self, mark: Mark) -> str:
+        """The text of the file at a mark; empty where that is more than a line."""
+        line = self._lines[mark.line - 1] if 0 < mark.line <= len(self._lines) else ""
+        return line[mark.column - 1 : mark.end_column - 1] if mark.line == mark.end_line else ""

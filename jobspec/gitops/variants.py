@@ -63,7 +63,7 @@ def variants_of(project: Project, sources: Sources) -> Variants:
         return Variants((), problems)
     found: list[Variant] = []
     for entry in entries:
-        wrong = list(_entry_mistakes(entry))
+        wrong = list(_entry_mistakes(entry, project))
         problems += wrong
         for values in () if wrong else combinations(field(entry, "matrix"), project.spelled):
             made = _variant(entry, values, project, sources)
@@ -102,9 +102,9 @@ def _too_many(entries: Sequence[MarkedTree]) -> Iterator[Diagnostic]:
             return
 
 
-def _entry_mistakes(entry: MarkedTree) -> Iterator[Diagnostic]:
+def _entry_mistakes(entry: MarkedTree, project: Project) -> Iterator[Diagnostic]:
     parts = [value for name, value in entry.value.items() if name not in ("matrix", "naming")]
-    yield from matrix_mistakes(entry.get("matrix"), parts)
+    yield from matrix_mistakes(entry.get("matrix"), parts, project.spelled)
     if not entry.get("base"):
         message = "the variant has no base"
         yield Diagnostic("wrong-base", message, entry.mark, hint="write `base: PATH`, here or in the defaults")
