@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 _WIDTH = 100  # columns, where the terminal's are not known
 
 
-def with_progress(items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]]) -> list[R]:
-    """`run(items, work)`; on a terminal, with the number of checked files shown meanwhile."""
+def with_progress(
+    items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]], *, done_to_each: tuple[str, str] = ("checked", "file")
+) -> list[R]:
+    """`run(items, work)`; on a terminal, with the number of done items shown meanwhile. *done_to_each*: a verb, and what an item is."""
     if sys.stderr and _is_terminal(sys.stderr):
         from jobspec.commands.progress import shown
 
-        return shown(items, work, run, sys.stderr)
+        return shown(items, work, run, sys.stderr, done_to_each=done_to_each)
     return run(items, work)
 
 

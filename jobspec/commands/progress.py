@@ -19,14 +19,17 @@ _PAUSE = 0.1
 _CLEAR = "\r\x1b[K"
 
 
-def shown(items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]], stream: TextIO) -> list[R]:
-    """`run(items, work)`; meanwhile a line on *stream* shows the number of checked files, and is erased at the end.
+def shown(
+    items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]], stream: TextIO, *, done_to_each: tuple[str, str]
+) -> list[R]:
+    """`run(items, work)`; meanwhile a line on *stream*, such as `checked 3 of 9 files`, shows the number of done ones, and is erased then.
 
     A timer's signal draws the line. Processes that *run* forks have no timer; they set a byte for each item in shared memory.
     """
     done = mmap.mmap(-1, max(len(items), 1))
     drawn = False
-    total = f"{len(items)} file{'' if len(items) == 1 else 's'}"
+    verb, noun = done_to_each
+    total = f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
 
     def mark_done(numbered: tuple[int, T]) -> R:
         number, item = numbered
@@ -37,7 +40,7 @@ def shown(items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]
     def draw(*_: object) -> None:
         nonlocal drawn
         drawn = True
-        os.write(stream.fileno(), f"{_CLEAR}checked {done[:].count(1)} of {total}".encode())
+        os.write(stream.fileno(), f"{_CLEAR}{verb} {done[:].count(1)} of {total}".encode())
 
     before = signal.signal(signal.SIGALRM, draw)
     signal.setitimer(signal.ITIMER_REAL, _PATIENCE, _PAUSE)

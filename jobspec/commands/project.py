@@ -181,7 +181,7 @@ def _rendered(variants: Sequence[Variant], cluster: Cluster) -> list[RenderedVar
         from jobspec.commands.spread import spread
 
         run = spread
-    rendered = with_progress(variants, render_one, run)
+    rendered = with_progress(variants, render_one, run, done_to_each=("rendered", "variant"))
     checked = pipeline.resolve([each.checked for each in rendered], cluster)
     return [RenderedVariant(each.name, answer, each.objects) for each, answer in zip(rendered, checked, strict=True)]
 

@@ -506,6 +506,17 @@ def test_progress_on_a_terminal_from_the_first_second_on(tmp_path: Path, number:
     assert _without_colours(rest) == f"{total} documents: {total} valid {RELEASES}\n"  # nothing is left of the progress
 
 
+def test_progress_of_a_project_counts_variants(tmp_path: Path) -> None:
+    numbers = list(range(90))
+    many = f"{{name: 'v-${{a}}-${{b}}', matrix: {{a: {numbers}, b: {numbers}}}}}"
+    spec = f"{{defaults: {{base: job.yaml}}, variants: [{many}, {{name: v, labels: {{a: '!'}}}}]}}"
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": f"apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec: {spec}\n"})
+    *progress, rest = _Terminal(tmp_path, "render").shown().split("\r\x1b[K")
+    assert len(progress) > 1
+    assert {re.sub(r"\d+", "N", each) for each in progress[1:]} == {"rendered N of N variants"}
+    assert "[invalid-metadata]" in rest
+
+
 def test_no_progress_where_nobody_looks_or_nothing_takes_long(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB})
     assert _Terminal(tmp_path, "validate", "job.yaml", only_errors=True).shown() == ""
