@@ -15,7 +15,7 @@ from jobspec.documents.text import decode
 from jobspec.gitops.project import Project
 from jobspec.gitops.rendering import RenderedVariant, render_variant
 from jobspec.gitops.sources import Sources, Unreadable
-from jobspec.gitops.tree import tree_of
+from jobspec.gitops.tree import Tree, tree_of
 from jobspec.gitops.variants import variants_of
 from jobspec.kinds import PROJECT
 from jobspec.results import FileResult
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from jobspec.commands.inputs import Setting
-    from jobspec.gitops.tree import Files
     from jobspec.gitops.variants import Variant
 
 _WORTH_SPREADING = 48  # variants; starting processes costs about as much as rendering these
@@ -35,7 +34,7 @@ _WORTH_SPREADING = 48  # variants; starting processes costs about as much as ren
 class RenderedProject:
     """What a project renders to, and everything that is wrong with it."""
 
-    __slots__ = ("files", "output", "read", "releases", "results")
+    __slots__ = ("output", "read", "releases", "results", "tree")
 
     def __init__(
         self,
@@ -44,7 +43,7 @@ class RenderedProject:
         read: Sequence[Found],
         releases: dict[str, str],
         output: str = "",
-        files: Files | None = None,
+        tree: Tree | None = None,
     ) -> None:
         self.results = results
         self.read = read
@@ -52,8 +51,8 @@ class RenderedProject:
         self.releases = releases
         self.output = output
         """The path of the folder that it renders to."""
-        self.files: Files = files or {}
-        """The files of the variants' folders; none where there is an error."""
+        self.tree = tree or Tree({})
+        """The files of the variants' objects; none where there is an error."""
 
     @property
     def valid(self) -> bool:
@@ -144,7 +143,7 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> 
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     said = [problem for each in planned.results for problem in each.diagnostics]
     result = _result(path, chosen, [*said, *tree.diagnostics])
-    return RenderedProject([*planned.remarks, result], read=planned.read, releases=releases, output=planned.output, files=tree.files)
+    return RenderedProject([*planned.remarks, result], read=planned.read, releases=releases, output=planned.output, tree=tree)
 
 
 def mistakes_in(path: str, inputs: Inputs, others: Collection[str]) -> list[Diagnostic]:

@@ -10,7 +10,7 @@ from jobspec.commands.output import deliver
 from jobspec.commands.project import render_project
 from jobspec.diagnostics import JobspecError
 from jobspec.gitops import inventory
-from jobspec.gitops.tree import complete, differences, folders_only
+from jobspec.gitops.tree import complete, differences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ def _write(inputs: Inputs, rendered: RenderedProject, only: Collection[str]) -> 
 
 
 def _wanted(rendered: RenderedProject, found: Files, only: Collection[str]) -> Files:
-    """The tree to be: the rendered folders, and with *only* some of them those of the other variants as they are."""
+    """The tree to be: the rendered variants, and with *only* some of them the files of the others as they are."""
     if not only:
-        return complete(rendered.files, {}, {})
+        return complete(rendered.tree, {}, {})
     hashes = _hashes(rendered.output, found)
     kept = {path: found[path] for path in hashes if path in found and "/" in path and path.partition("/")[0] not in only}
-    return complete(folders_only(rendered.files, only), kept, hashes)
+    return complete(rendered.tree.only(only), kept, hashes)
 
 
 def _hashes(folder: str, found: Files) -> dict[str, str]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from jobspec.gitops.variants import Variant
     from jobspec.overlays.marked_tree import MarkedTree
 
+    #: What an object is to a server: its group, kind, namespace and name.
+    Identity = tuple[str, str, str, str]
+
 
 class RenderedObject:
     """An object that a variant renders to."""
@@ -31,7 +34,7 @@ class RenderedObject:
         self.file = file
         """Name of its file in the variant's folder."""
         self.is_job = is_workload(document)
-        self.identity = (document.group_kind[0], document.kind, document.namespace, document.name)
+        self.identity = identity_of(document)
         self.place = document.marks.nearest(("metadata", "name")).place()
         """Where its name is written."""
         self.text = text
@@ -46,6 +49,11 @@ class RenderedVariant:
         self.name = name
         self.checked = checked
         self.objects = objects
+
+
+def identity_of(document: Document) -> Identity:
+    """What the object in a document is to a server."""
+    return document.group_kind[0], document.kind, document.namespace, document.name
 
 
 def render_variant(variant: Variant, cluster: Cluster) -> RenderedVariant:

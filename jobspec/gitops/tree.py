@@ -1,51 +1,77 @@
-"""The rendered tree: a folder for each variant, and the kustomizations and the inventory that belong to them."""
+"""The rendered tree: a folder for each variant, one for what they share, and the kustomizations and the inventory that belong to them."""
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.writer import write
 from jobspec.gitops import inventory
+from jobspec.gitops.rendering import identity_of
 from jobspec.trees import HEADER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from jobspec.gitops.rendering import RenderedObject, RenderedVariant
+    from jobspec.gitops.rendering import Identity, RenderedObject, RenderedVariant
 
     #: Files by their path below the output folder, with `/` between the parts.
     Files = Mapping[str, bytes]
 
 KUSTOMIZATION = "kustomization.yaml"
+SHARED = "_shared"
+"""The folder of objects that several variants have; no variant can have this name."""
+
+
+class Placed:
+    """The file of an object in the tree."""
+
+    __slots__ = ("content", "identity", "variants")
+
+    def __init__(self, content: bytes, identity: Identity, variants: Sequence[str]) -> None:
+        self.content = content
+        self.identity = identity
+        self.variants = variants
+        """The names of the variants that have the object."""
 
 
 class Tree:
-    """The files of all variants, and the objects that two variants make differently."""
+    """The files of variants' objects by path, and the objects that two variants make differently."""
 
-    __slots__ = ("diagnostics", "files")
+    __slots__ = ("diagnostics", "placed")
 
-    def __init__(self, files: Files, diagnostics: Sequence[Diagnostic]) -> None:
-        self.files = files
-        """The files of the variants' folders; `complete` adds the others."""
+    def __init__(self, placed: Mapping[str, Placed], diagnostics: Sequence[Diagnostic] = ()) -> None:
+        self.placed = placed
         self.diagnostics = diagnostics
+
+    def only(self, variants: Collection[str]) -> Tree:
+        """The files of these variants' objects, shared ones too."""
+        return Tree({path: each for path, each in self.placed.items() if any(name in variants for name in each.variants)})
 
 
 def tree_of(variants: Iterable[RenderedVariant]) -> Tree:
-    """The folders of variants; a companion that several of them share stands in the folder of the first one by name."""
-    files: dict[str, bytes] = {}
+    """The tree of variants; an object that several of them have stands in a folder of its own, so that it belongs to none of them."""
+    first: dict[Identity, tuple[str, RenderedObject]] = {}
+    users: dict[Identity, list[str]] = {}
     problems: list[Diagnostic] = []
-    owners: dict[tuple[str, ...], tuple[str, RenderedObject]] = {}
     for variant in sorted(variants, key=lambda each: each.name):
-        own = []
         for each in variant.objects:
-            owner, first = owners.setdefault(each.identity, (variant.name, each))
-            if first is each:
-                own.append(each)
-            elif each.is_job or first.text != each.text:
-                problems.append(_same_object(each, variant.name, owner, first))
-        files |= {f"{variant.name}/{each.file}": _bytes(each.text) for each in own}
-        files[f"{variant.name}/{KUSTOMIZATION}"] = _kustomization(each.file for each in own)
-    return Tree(files, problems)
+            owner, known = first.setdefault(each.identity, (variant.name, each))
+            users.setdefault(each.identity, []).append(variant.name)
+            if known is not each and (each.is_job or known.text != each.text):
+                problems.append(_same_object(each, variant.name, owner, known))
+    placed: dict[str, Placed] = {}
+    for identity, (owner, each) in first.items():
+        path = f"{owner}/{each.file}" if len(users[identity]) == 1 else _shared_path(identity)
+        if path in placed:
+            problems.append(_same_file(each, path))
+        placed[path] = Placed(_bytes(each.text), identity, users[identity])
+    return Tree(placed, problems)
+
+
+def _shared_path(identity: Identity) -> str:
+    """The path of a shared object, which depends on nothing but what it is."""
+    _, kind, namespace, name = identity
+    return "/".join(part for part in (SHARED, namespace, f"{kind.lower()}-{name}.yaml") if part)
 
 
 def _same_object(each: RenderedObject, variant: str, owner: str, first: RenderedObject) -> Diagnostic:
@@ -54,17 +80,57 @@ def _same_object(each: RenderedObject, variant: str, owner: str, first: Rendered
     return Diagnostic("duplicate-resource", message, each.place, hint="give one of them another name or namespace")
 
 
-def complete(files: Files, kept: Files, kept_hashes: Mapping[str, str]) -> dict[str, bytes]:
-    """The whole tree: the variants' *files*, those that are *kept* as they are, the kustomization at the top and the inventory."""
-    tree = {**kept, **files}
-    tree[KUSTOMIZATION] = _kustomization({path.partition("/")[0] for path in tree if "/" in path})
-    hashes = {path: kept_hashes[path] if path in kept else inventory.digest_of(content) for path, content in tree.items()}
-    return {**tree, inventory.NAME: _bytes(inventory.text_of(hashes))}
+def _same_file(each: RenderedObject, path: str) -> Diagnostic:
+    message = f"two objects of different groups would both be the file `{path}`"
+    return Diagnostic("duplicate-resource", message, each.place, hint="give one of them another name")
 
 
-def folders_only(files: Files, variants: Collection[str]) -> dict[str, bytes]:
-    """The files in the folders of these variants."""
-    return {path: content for path, content in files.items() if path.partition("/")[0] in variants}
+def complete(tree: Tree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[str, bytes]:
+    """The whole tree: the objects' files, those that are *kept* as they are, the kustomizations and the inventory."""
+    moved = set(_moved(kept, tree))
+    changed = {_folder(path) for path in [*tree.placed, *moved]}
+    stay = {path: content for path, content in kept.items() if path not in moved and not _is_kustomization_in(changed, path)}
+    files = stay | {path: each.content for path, each in tree.placed.items()}
+    folders = _by_folder(files)
+    written = {f"{folder}/{KUSTOMIZATION}": _kustomization(names) for folder, names in folders.items() if KUSTOMIZATION not in names}
+    files |= {**written, KUSTOMIZATION: _kustomization(folders)}
+    hashes = {path: kept_hashes[path] if content is stay.get(path) else inventory.digest_of(content) for path, content in files.items()}
+    return {**files, inventory.NAME: _bytes(inventory.text_of(hashes))}
+
+
+def _moved(kept: Files, tree: Tree) -> Iterator[str]:
+    """The paths of kept files whose object stands elsewhere in the tree, since it became shared or is shared no more."""
+    now = {each.identity: path for path, each in tree.placed.items()}
+    names = {f"{kind.lower()}-{part}{name}.yaml" for _, kind, namespace, name in now for part in ("", f"{namespace}-")}
+    for path, content in kept.items():
+        if path.rpartition("/")[2] in names and now.get(_identity_in(content), path) != path:
+            yield path
+
+
+def _identity_in(content: bytes) -> Identity:
+    """The object in a file; nothing where it is no longer one."""
+    from jobspec.documents.reader import read
+
+    documents, _ = read(content.decode(errors="replace"), file="")
+    return identity_of(documents[0]) if documents else ("", "", "", "")
+
+
+def _is_kustomization_in(folders: Collection[str], path: str) -> bool:
+    return path.endswith(f"/{KUSTOMIZATION}") and _folder(path) in folders
+
+
+def _folder(path: str) -> str:
+    """The folder at the top of the tree that a file stands in."""
+    return path.partition("/")[0]
+
+
+def _by_folder(files: Files) -> dict[str, list[str]]:
+    """The files in each folder at the top, by their paths from there."""
+    found: dict[str, list[str]] = {}
+    for path in files:
+        folder, _, name = path.partition("/")
+        found.setdefault(folder, []).append(name)
+    return found
 
 
 def differences(before: Files, after: Files, folder: str) -> Iterator[str]:

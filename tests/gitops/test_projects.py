@@ -120,7 +120,7 @@ def test_defaults_are_for_all_and_variants_override_them(tmp_path: Path) -> None
     assert "pool: big" in other
 
 
-def test_a_shared_companion_stands_in_one_folder(tmp_path: Path) -> None:
+def test_a_shared_companion_stands_in_a_folder_of_its_own(tmp_path: Path) -> None:
     entry = (
         "  defaults:\n"
         "    base: base/job.yaml\n"
@@ -128,8 +128,8 @@ def test_a_shared_companion_stands_in_one_folder(tmp_path: Path) -> None:
         "  variants: [{name: z, namespace: other}, {name: b}, {name: a}]\n"
     )
     files = _rendered(tmp_path, entry)
-    assert [path for path in files if "configmap" in path] == ["a/configmap-settings.yaml", "z/configmap-settings.yaml"]
-    assert 'a: "${b}"' in files["a/configmap-settings.yaml"]
+    assert [path for path in files if "configmap" in path] == ["_shared/configmap-settings.yaml", "z/configmap-settings.yaml"]
+    assert 'a: "${b}"' in files["_shared/configmap-settings.yaml"]
 
 
 def test_the_namespace_is_written_where_a_runtime_is_looked_up(tmp_path: Path) -> None:

@@ -214,6 +214,65 @@ def test_only_leaves_the_other_variants_as_they_are(tmp_path: Path) -> None:
     assert "did you mean `one`?" in _refused(tmp_path, "--only", "on")
 
 
+def _configmaps(tree: dict[str, bytes]) -> list[str]:
+    """The places of ConfigMaps in a tree of which no kustomization lists a file that is not there, or leaves one out."""
+    for path in tree:
+        folder, _, name = path.rpartition("/")
+        if name == "kustomization.yaml" and folder:
+            below = [each.removeprefix(f"{folder}/") for each in tree if each.startswith(f"{folder}/") and each != path]
+            assert yaml.safe_load(tree[path])["resources"] == sorted(below)
+    return [path for path in tree if "configmap" in path]
+
+
+def test_what_variants_share_stays_where_it_is_when_another_one_comes(tmp_path: Path) -> None:
+    shared = ONE + ONE.replace("one", "other")
+    place = "_shared/a/configmap-settings.yaml"
+    tree = _render(_place(tmp_path, shared))
+    assert _configmaps(tree) == [place]
+    assert yaml.safe_load(tree["kustomization.yaml"])["resources"] == ["_shared", "one", "other"]
+    more = _render(tmp_path, variants=shared + ONE.replace("one", "earlier"))
+    assert _configmaps(more) == [place]
+    assert all(more[path] == content for path, content in tree.items() if "/" in path)
+    assert _configmaps(_render(tmp_path, variants=ONE)) == ["one/configmap-settings.yaml"]
+
+
+def test_only_moves_an_object_that_becomes_shared_or_is_shared_no_more(tmp_path: Path) -> None:
+    alone = ONE.replace("base/job.yaml", "base/plain.yaml")
+    write(_place(tmp_path, ONE + alone.replace("one", "two")), {"base/plain.yaml": JOB})
+    assert _configmaps(_render(tmp_path)) == ["one/configmap-settings.yaml"]
+    both = ONE + ONE.replace("one", "two")
+    assert _configmaps(_render(tmp_path, "--only", "two", variants=both)) == ["_shared/a/configmap-settings.yaml"]
+    assert run_here("render", "--check", cwd=tmp_path).stdout == ""
+    assert _configmaps(_render(tmp_path, "--only", "two", variants=alone + ONE.replace("one", "two"))) == ["two/configmap-settings.yaml"]
+    assert _configmaps(_render(tmp_path, "--only", "one")) == ["two/configmap-settings.yaml"]
+    assert run_here("render", "--check", cwd=tmp_path).stdout == ""
+
+
+def test_only_renders_what_its_variants_share_too(tmp_path: Path) -> None:
+    three = "".join(ONE.replace("one", name) for name in ("one", "two", "three"))
+    before = _render(_place(tmp_path, three))
+    (tmp_path / "base" / "job.yaml").write_text(f"{JOB}---\n{CONFIG}data: {{a: b}}\n")
+    after = _render(tmp_path, "--only", "one")
+    assert {path for path in after if after[path] != before[path]} == {INVENTORY.partition("/")[2], "_shared/a/configmap-settings.yaml"}
+    assert run_here("render", "--check", cwd=tmp_path).stdout == ""
+
+
+def test_a_companion_edited_by_hand_that_would_move_is_an_error(tmp_path: Path) -> None:
+    _render(_place(tmp_path, ONE))
+    (tmp_path / "rendered" / "one" / "configmap-settings.yaml").write_text(CONFIG.replace("settings", "settings\n  namespace: a"))
+    (tmp_path / "jobspec.yaml").write_text(HEAD + ONE + ONE.replace("one", "two"))
+    for arguments in ((), ("--only", "two")):
+        assert "edited by hand" in _refused(tmp_path, *arguments)
+
+
+def test_shared_objects_of_one_kind_and_name_in_different_groups_are_an_error(tmp_path: Path) -> None:
+    event = "{{apiVersion: {}, kind: Event, metadata: {{name: e}}}}"
+    entry = "  - {{name: {}, base: base/job.yaml, resources: [{}]}}\n"
+    groups = ("v1", "v1", "events.k8s.io/v1", "events.k8s.io/v1")
+    said = "".join(entry.format(f"v{number}", event.format(group)) for number, group in enumerate(groups))
+    assert "would both be the file `_shared/event-e.yaml`" in _refused(_place(tmp_path, said), code=1)
+
+
 def test_only_renders_beside_a_variant_that_is_at_fault(tmp_path: Path) -> None:
     _place(tmp_path, ONE + "  - {name: bad, base: base/job.yaml, labels: {a: '!'}}\n")
     assert "[invalid-metadata]" in _refused(tmp_path, code=1)
