@@ -25,6 +25,7 @@ WARNINGS = frozenset(
         "list-replaced",
         "offline-webhooks",
         "rule-not-evaluated",
+        "run-returned",
         "unresolved-reference",
         "volume-not-shared",
         "volume-replaced",

@@ -10,6 +10,7 @@ from jobspec.commands.files import Found, content_of
 from jobspec.commands.inputs import Inputs, load
 from jobspec.commands.output import one_by_one, with_progress
 from jobspec.commands.project_files import ProjectFiles
+from jobspec.commands.rendered_tree import before
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.text import decode
 from jobspec.gitops.project import Project
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from jobspec.commands.inputs import Setting
+    from jobspec.gitops.tree import Files
     from jobspec.gitops.variants import Variant
 
 _WORTH_SPREADING = 48  # variants; starting processes costs about as much as rendering these
@@ -34,7 +36,7 @@ _WORTH_SPREADING = 48  # variants; starting processes costs about as much as ren
 class RenderedProject:
     """What a project renders to, and everything that is wrong with it."""
 
-    __slots__ = ("output", "read", "releases", "results", "tree")
+    __slots__ = ("earlier", "output", "read", "releases", "results", "tree")
 
     def __init__(
         self,
@@ -44,6 +46,7 @@ class RenderedProject:
         releases: dict[str, str],
         output: str = "",
         tree: Tree | None = None,
+        earlier: Files | None = None,
     ) -> None:
         self.results = results
         self.read = read
@@ -53,6 +56,8 @@ class RenderedProject:
         """The path of the folder that it renders to."""
         self.tree = tree or Tree({})
         """The files of the variants' objects; none where there is an error."""
+        self.earlier: Files = earlier or {}
+        """The files of the earlier runs that stay in the tree."""
 
     @property
     def valid(self) -> bool:
@@ -138,12 +143,26 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> 
     if not all(each.valid for each in planned.results):
         return RenderedProject(planned.results, read=planned.read, releases=releases)
     _require(only, planned.variants)
-    rendered = _rendered(planned.variants, planned.cluster)
+    variants, found = _with_runs(planned.variants, planned.output)
+    rendered = _rendered(variants, planned.cluster)
     chosen = [each for each in rendered if not only or each.name in only]
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     said = [problem for each in planned.results for problem in each.diagnostics]
     result = _result(path, chosen, [*said, *tree.diagnostics])
-    return RenderedProject([*planned.remarks, result], read=planned.read, releases=releases, output=planned.output, tree=tree)
+    earlier = {path: found[path] for each in chosen for path in each.earlier}
+    return RenderedProject(
+        [*planned.remarks, result], read=planned.read, releases=releases, output=planned.output, tree=tree, earlier=earlier
+    )
+
+
+def _with_runs(variants: Sequence[Variant], output: str) -> tuple[Sequence[Variant], Files]:
+    """The variants, with the runs that the tree has where earlier ones stay, and the files of those variants."""
+    if not any(each.history for each in variants):
+        return variants, {}
+    folders = before(output)
+    kept = {each.name: folders.get(each.name, {}) for each in variants if each.history}
+    with_runs = [each.with_history(each.history.with_runs(kept[each.name])) if each.history else each for each in variants]
+    return with_runs, {path: content for files in kept.values() for path, content in files.items()}
 
 
 def mistakes_in(path: str, inputs: Inputs, others: Collection[str]) -> list[Diagnostic]:
@@ -182,7 +201,7 @@ def _rendered(variants: Sequence[Variant], cluster: Cluster) -> list[RenderedVar
         run = spread
     rendered = with_progress(variants, render_one, run, done_to_each=("rendered", "variant"))
     checked = pipeline.resolve([each.checked for each in rendered], cluster)
-    return [RenderedVariant(each.name, answer, each.objects) for each, answer in zip(rendered, checked, strict=True)]
+    return [each.with_checked(answer) for each, answer in zip(rendered, checked, strict=True)]
 
 
 def _result(path: str, variants: Sequence[RenderedVariant], problems: Iterable[Diagnostic]) -> FileResult:

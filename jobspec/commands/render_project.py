@@ -8,6 +8,7 @@ from jobspec import trees
 from jobspec.commands.files import reader
 from jobspec.commands.output import deliver
 from jobspec.commands.project import render_project
+from jobspec.commands.rendered_tree import hashes_in
 from jobspec.diagnostics import JobspecError
 from jobspec.gitops import inventory
 from jobspec.gitops.tree import complete, differences
@@ -60,26 +61,17 @@ def _write(inputs: Inputs, rendered: RenderedProject, only: Collection[str]) -> 
 
 
 def _wanted(rendered: RenderedProject, found: Files, only: Collection[str]) -> Files:
-    """The tree to be: the rendered variants, and with *only* some of them the files of the others as they are."""
-    if not only:
-        return complete(rendered.tree, {}, {})
-    hashes = _hashes(rendered.output, found)
-    kept = {path: found[path] for path in hashes if path in found and "/" in path and path.partition("/")[0] not in only}
-    return complete(rendered.tree.only(only), kept, hashes)
-
-
-def _hashes(folder: str, found: Files) -> dict[str, str]:
-    """What the inventory of a tree says; nothing where there is none."""
-    try:
-        return inventory.parse(found.get(inventory.NAME, b"").decode())
-    except ValueError:
-        hint = "restore it from Git, or remove the folder if nothing in it was edited"
-        raise JobspecError(f"{folder}/{inventory.NAME} is no inventory of a rendered tree: {hint}") from None
+    """The tree to be: rendered variants with the earlier runs that stay; with *only* some, the files of the others as they are."""
+    hashes = hashes_in(rendered.output, found)
+    others = [path for path in hashes if path in found and "/" in path and path.partition("/")[0] not in only] if only else []
+    kept = {path: found[path] for path in others} | dict(rendered.earlier)
+    known = hashes | {path: inventory.digest_of(content) for path, content in rendered.earlier.items()}
+    return complete(rendered.tree.only(only) if only else rendered.tree, kept, known)
 
 
 def _refuse_loss(folder: str, found: Files, wanted: Files) -> None:
     """Raises JobspecError where files would be lost that somebody else wrote or changed."""
-    state = inventory.state_of(found, _hashes(folder, found), wanted)
+    state = inventory.state_of(found, hashes_in(folder, found), wanted)
     if state.foreign:
         more = f" and {len(state.foreign) - 1} more" if len(state.foreign) > 1 else ""
         raise JobspecError(f"{folder} holds {state.foreign[0]}{more}, which jobspec did not write and would remove: nothing is written")

@@ -6,6 +6,7 @@ import os
 
 from jobspec.cluster import StoredObjects
 from jobspec.commands.files import ENDINGS, content_of, find
+from jobspec.commands.git import git
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.reader import read
 from jobspec.documents.text import decode
@@ -69,14 +70,4 @@ def _is_manifest(file: str) -> bool:
 
 
 def _git(folder: str, *arguments: str, why: str, stdin: bytes = b"") -> bytes:
-    import subprocess
-
-    command = ["git", "-C", folder, *arguments]
-    try:
-        done = subprocess.run(command, input=stdin, capture_output=True, check=False)  # noqa: S603 (no shell; a ref is no option)
-    except FileNotFoundError:
-        raise JobspecError("--from-ref: there is no `git` on the path") from None
-    if done.returncode:
-        error = done.stderr.decode(errors="replace").strip()
-        raise JobspecError(f"--from-ref {why}" + (f": {error}" if error else ""))
-    return done.stdout
+    return git(folder, *arguments, why=f"--from-ref {why}", stdin=stdin)

@@ -49,6 +49,11 @@ def digest_of(content: bytes) -> str:
     return sha256(content).hexdigest()
 
 
+def ours(found: Mapping[str, bytes], hashes: Mapping[str, str]) -> dict[str, bytes]:
+    """The files of a folder that are as they were written."""
+    return {path: content for path, content in found.items() if path in hashes and digest_of(content) == hashes[path]}
+
+
 def state_of(found: Mapping[str, bytes], hashes: Mapping[str, str], wanted: Mapping[str, bytes]) -> State:
     """What somebody else did to a folder that holds the files *found*; a file that is as *wanted* is ours whoever wrote it."""
     others = [path for path in sorted(found) if path != NAME and found[path] != wanted.get(path)]

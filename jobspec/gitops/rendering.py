@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec import pipeline, rendering
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
+from jobspec.gitops.history import ANNOTATION
 from jobspec.gitops.naming import hashed, room_of
 from jobspec.kinds import is_cluster_scoped
 from jobspec.overlays.apply import apply
@@ -16,6 +17,7 @@ from jobspec.workloads import is_workload, value_at
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from jobspec.cluster import Cluster
     from jobspec.gitops.variants import Variant
@@ -43,12 +45,18 @@ class RenderedObject:
 class RenderedVariant:
     """What a variant renders to, and what a cluster says to it."""
 
-    __slots__ = ("checked", "name", "objects")
+    __slots__ = ("checked", "earlier", "name", "objects")
 
-    def __init__(self, name: str, checked: Checked, objects: Sequence[RenderedObject] = ()) -> None:
+    def __init__(self, name: str, checked: Checked, objects: Sequence[RenderedObject] = (), earlier: Sequence[str] = ()) -> None:
         self.name = name
         self.checked = checked
         self.objects = objects
+        self.earlier = earlier
+        """The paths of earlier runs in the tree that stay there."""
+
+    def with_checked(self, checked: Checked) -> RenderedVariant:
+        """The same with another answer of the cluster."""
+        return RenderedVariant(self.name, checked, self.objects, self.earlier)
 
 
 def identity_of(document: Document) -> Identity:
@@ -68,7 +76,8 @@ def render_variant(variant: Variant, cluster: Cluster) -> RenderedVariant:
     checked = Checked(result, (), checked.objects, checked.pending)
     files = rendering.files_of(rendered.documents) if result.valid else {}
     objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target)) for name, each in files.items()]
-    return RenderedVariant(variant.name, checked, objects)
+    earlier = [path for each in files.values() if variant.history and is_workload(each) for path in variant.history.earlier(each)]
+    return RenderedVariant(variant.name, checked, objects, earlier)
 
 
 def _objects(variant: Variant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:
@@ -104,33 +113,52 @@ def _named(job: Document, documents: Sequence[Document], variant: Variant, clust
     elif len(name) > room:
         message = f"`{name}` has {len(name)} characters, and the operator's own names leave room for {room}"
         problems.append(Diagnostic("invalid-name", message, variant.job_name.mark, hint="give a shorter one as `jobName`"))
-    return _with_metadata(job, {"name": variant.job_name.with_value(name)})
+    named = _with_metadata(job, {"name": variant.job_name.with_value(name)})
+    if variant.history is None:
+        return named
+    if returned := variant.history.returned(named):
+        problems.append(returned)
+    return _with_fields(named, ("metadata", "annotations"), {ANNOTATION: variant.history.number_of(named)})
 
 
 def _with_metadata(document: Document, changes: Mapping[str, MarkedTree]) -> Document:
     """A document with other fields of its metadata, each at its own place; a name takes the place of `generateName`."""
-    metadata = {**document.data["metadata"], **{name: tree.value for name, tree in changes.items()}}
-    if "name" in changes:
-        metadata.pop("generateName", None)
-    data = {**document.data, "metadata": metadata}
-    return Document(data, _MarksWith(document, changes), file=document.file, index=document.index, is_item=document.is_item)
+    metadata = {name: value for name, value in document.data["metadata"].items() if name != "generateName" or "name" not in changes}
+    return _with_fields(document.changed({**document.data, "metadata": metadata}), ("metadata",), changes)
+
+
+def _with_fields(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree]) -> Document:
+    """A document with other fields in the mapping at *path*, which is made where it is missing."""
+    data = _with_values(document.data, path, {name: tree.value for name, tree in changes.items()})
+    return Document(data, _MarksWith(document, path, changes), file=document.file, index=document.index, is_item=document.is_item)
+
+
+def _with_values(data: Any, path: tuple[str, ...], values: Mapping[str, Any]) -> dict[str, Any]:
+    inner = data or {}
+    return {**inner, path[0]: _with_values(inner.get(path[0]), path[1:], values)} if path else {**inner, **values}
 
 
 class _MarksWith:
-    """The marks of a document with other fields of its metadata, made when somebody asks."""
+    """The marks of a document with other fields in one of its mappings, made when somebody asks."""
 
-    __slots__ = ("_changes", "_document")
+    __slots__ = ("_changes", "_document", "_path")
 
-    def __init__(self, document: Document, changes: Mapping[str, MarkedTree]) -> None:
+    def __init__(self, document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree]) -> None:
         self._document = document
+        self._path = path
         self._changes = changes
 
     def __call__(self) -> Marks:
-        whole = self._document.marks
-        inner = whole.child("metadata")
-        assert inner and isinstance(whole.children, dict) and isinstance(inner.children, dict)
-        changed = {**inner.children, **{name: tree.marks() for name, tree in self._changes.items()}}
-        return Marks(whole.mark, whole.key, {**whole.children, "metadata": Marks(inner.mark, inner.key, changed)})
+        return self._changed(self._document.marks, self._path)
+
+    def _changed(self, marks: Marks | None, path: tuple[str, ...]) -> Marks:
+        """The marks of the mapping from which *path* leads on; those of a mapping that is not there are those of its first field."""
+        first = next(iter(self._changes.values())).mark
+        here = marks or Marks(first, first)
+        children = here.children if isinstance(here.children, dict) else {}
+        if path:
+            return Marks(here.mark, here.key, {**children, path[0]: self._changed(children.get(path[0]), path[1:])})
+        return Marks(here.mark, here.key, {**children, **{name: tree.marks() for name, tree in self._changes.items()}})
 
 
 def _unnamed(documents: Sequence[Document]) -> Iterator[Diagnostic]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, each_once
 from jobspec.gitops.entries import overlays_of
+from jobspec.gitops.history import History
 from jobspec.gitops.layer import own_layer
 from jobspec.gitops.matrix import LIMIT, combinations, filled_text, in_layer, matrix_mistakes, size_of
 from jobspec.gitops.naming import label_of
@@ -28,10 +29,18 @@ _LONGEST = 200  # characters of a folder's name
 class Variant:
     """One job to render: its base, and the overlays to apply, its own layer last."""
 
-    __slots__ = ("base", "hashed", "job_name", "name", "namespace", "overlays")
+    __slots__ = ("base", "hashed", "history", "job_name", "name", "namespace", "overlays")
 
     def __init__(
-        self, name: str, base: Base, overlays: Sequence[Overlay], *, job_name: MarkedTree, namespace: MarkedTree | None, hashed: bool
+        self,
+        name: str,
+        base: Base,
+        overlays: Sequence[Overlay],
+        *,
+        job_name: MarkedTree,
+        namespace: MarkedTree | None,
+        hashed: bool,
+        history: History | None = None,
     ) -> None:
         self.name = name
         """Its name, which is that of its folder, too."""
@@ -43,6 +52,20 @@ class Variant:
         """What is written into every object that has a namespace; None leaves them as they are."""
         self.hashed = hashed
         """Whether the job's name ends in a hash of its spec."""
+        self.history = history
+        """The earlier runs that stay; None where none do, and runs are not counted."""
+
+    def with_history(self, history: History) -> Variant:
+        """The same variant with another history."""
+        return Variant(
+            self.name,
+            self.base,
+            self.overlays,
+            job_name=self.job_name,
+            namespace=self.namespace,
+            hashed=self.hashed,
+            history=history,
+        )
 
 
 class Variants:
@@ -108,6 +131,10 @@ def _entry_mistakes(entry: MarkedTree, project: Project) -> Iterator[Diagnostic]
     if not entry.get("base"):
         message = "the variant has no base"
         yield Diagnostic("wrong-base", message, entry.mark, hint="write `base: PATH`, here or in the defaults")
+    history = entry.get("history")
+    if history and history.value and not _is_hashed(entry):
+        message = f"the job of `{entry.value['name'].value}` has a fixed name, so that no earlier run of it can stay"
+        yield Diagnostic("invalid-project", message, history.mark, hint="write `history: 0` in the variant, or leave out `naming: fixed`")
 
 
 def _variant(entry: MarkedTree, values: Values, project: Project, sources: Sources) -> Variant | list[Diagnostic]:
@@ -119,20 +146,26 @@ def _variant(entry: MarkedTree, values: Values, project: Project, sources: Sourc
     overlays, problems = overlays_of(items(entry.get("overlays")), values, project.spelled, sources)
     layer, mistakes = own_layer(entry, values, name, project.spelled)
     said_job_name = entry.get("jobName") or said_name
+    history = entry.get("history")
     job_name = filled_text(said_job_name, values, name)
     label = label_of(job_name.value)
     problems = [*base.diagnostics, *problems, *mistakes, *_wrong_names(name, said_name, label, said_job_name)]
     if any(each.severity == "error" for each in problems):
         return problems
-    naming = entry.get("naming")
     return Variant(
         name,
         base,
         [*overlays, *([layer] if layer else [])],
         job_name=job_name.with_value(label),
         namespace=filled_text(said_namespace, values, name) if said_namespace else None,
-        hashed=not naming or naming.value == "hash",
+        hashed=_is_hashed(entry),
+        history=History(MarkedTree(history.value, in_layer(history.mark, name), history.key)) if history and history.value else None,
     )
+
+
+def _is_hashed(entry: MarkedTree) -> bool:
+    naming = entry.get("naming")
+    return not naming or naming.value == "hash"
 
 
 def _wrong_names(name: str, place: MarkedTree, label: str, label_place: MarkedTree) -> Iterator[Diagnostic]:

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import MinLen
+from annotated_types import Ge, MinLen
 from pydantic import Field
 
-from jobspec.models.base import Model, Resource
+from jobspec.models.base import Int32, Model, Resource
 from jobspec.models.meta import ObjectMeta
 
 Text = Annotated[str, MinLen(1)]
@@ -26,6 +26,9 @@ class Defaults(Model):
     annotations: dict[str, str] | None = Field(None, description="annotations of the job")
     naming: Literal["hash", "fixed"] | None = Field(
         None, description="`hash`, the default: the job's name ends in a hash of its spec, so that a change is a new run; `fixed`: no hash"
+    )
+    history: Annotated[Int32 | None, Ge(0)] = Field(
+        None, description="number of earlier runs of the job that stay in the tree beside the newest one; 0 by default"
     )
     resources: list[Any] | None = Field(None, description="companion manifests to add")
 
