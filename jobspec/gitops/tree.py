@@ -64,7 +64,7 @@ def tree_of(variants: Iterable[RenderedVariant]) -> Tree:
         path = f"{owner}/{each.file}" if len(users[identity]) == 1 else _shared_path(identity)
         if path in placed:
             problems.append(_same_file(each, path))
-        placed[path] = Placed(_bytes(each.text), identity, users[identity])
+        placed[path] = Placed(as_rendered(each.text), identity, users[identity])
     return Tree(placed, problems)
 
 
@@ -85,6 +85,13 @@ def _same_file(each: RenderedObject, path: str) -> Diagnostic:
     return Diagnostic("duplicate-resource", message, each.place, hint="give one of them another name")
 
 
+def with_inventory(files: Files, hashes: Mapping[str, str] | None = None) -> dict[str, bytes]:
+    """The files of a tree and their inventory; *hashes* are those of files that are not as they were written."""
+    known = hashes or {}
+    found = {path: known[path] if path in known else inventory.digest_of(content) for path, content in files.items()}
+    return {**files, inventory.NAME: as_rendered(inventory.text_of(found))}
+
+
 def complete(tree: Tree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[str, bytes]:
     """The whole tree: the objects' files, those that are *kept* as they are, the kustomizations and the inventory."""
     moved = set(_moved(kept, tree))
@@ -92,10 +99,9 @@ def complete(tree: Tree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[st
     stay = {path: content for path, content in kept.items() if path not in moved and not _is_kustomization_in(changed, path)}
     files = stay | {path: each.content for path, each in tree.placed.items()}
     folders = _by_folder(files)
-    written = {f"{folder}/{KUSTOMIZATION}": _kustomization(names) for folder, names in folders.items() if KUSTOMIZATION not in names}
-    files |= {**written, KUSTOMIZATION: _kustomization(folders)}
-    hashes = {path: kept_hashes[path] if content is stay.get(path) else inventory.digest_of(content) for path, content in files.items()}
-    return {**files, inventory.NAME: _bytes(inventory.text_of(hashes))}
+    written = {f"{folder}/{KUSTOMIZATION}": kustomization(names) for folder, names in folders.items() if KUSTOMIZATION not in names}
+    files |= {**written, KUSTOMIZATION: kustomization(folders)}
+    return with_inventory(files, {path: kept_hashes[path] for path, content in files.items() if content is stay.get(path)})
 
 
 def _moved(kept: Files, tree: Tree) -> Iterator[str]:
@@ -153,10 +159,12 @@ def _ended(line: str) -> str:
     return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def _kustomization(resources: Iterable[str]) -> bytes:
+def kustomization(resources: Iterable[str]) -> bytes:
+    """The content of a `kustomization.yaml` with these resources."""
     data = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": sorted(resources)}
-    return _bytes(write([data]))
+    return as_rendered(write([data]))
 
 
-def _bytes(text: str) -> bytes:
+def as_rendered(text: str) -> bytes:
+    """The content of a file that says in its first line that it is rendered."""
     return f"{HEADER}\n{text}".encode()
