@@ -13,6 +13,7 @@ from jobspec.commands.project_files import ProjectFiles
 from jobspec.commands.rendered_tree import before
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.text import decode
+from jobspec.gitops.engine_tree import EngineTree, engine_tree
 from jobspec.gitops.project import Project
 from jobspec.gitops.rendering import RenderedVariant, render_variant
 from jobspec.gitops.sources import Sources, Unreadable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from jobspec.commands.inputs import Setting
+    from jobspec.gitops.engines.declared import Engines
     from jobspec.gitops.tree import Files
     from jobspec.gitops.variants import Variant
 
@@ -36,7 +38,7 @@ _WORTH_SPREADING = 48  # variants; starting processes costs about as much as ren
 class RenderedProject:
     """What a project renders to, and everything that is wrong with it."""
 
-    __slots__ = ("earlier", "output", "read", "releases", "results", "tree")
+    __slots__ = ("earlier", "engine_files", "engine_output", "output", "read", "releases", "results", "tree")
 
     def __init__(
         self,
@@ -47,6 +49,8 @@ class RenderedProject:
         output: str = "",
         tree: Tree | None = None,
         earlier: Files | None = None,
+        engine_output: str = "",
+        engine_files: Files | None = None,
     ) -> None:
         self.results = results
         self.read = read
@@ -58,6 +62,9 @@ class RenderedProject:
         """The files of the variants' objects; none where there is an error."""
         self.earlier: Files = earlier or {}
         """The files of the earlier runs that stay in the tree."""
+        self.engine_output = engine_output
+        """The path of the folder of the engines' objects; empty where the project has no engines, or only some variants are rendered."""
+        self.engine_files: Files = engine_files or {}
 
     @property
     def valid(self) -> bool:
@@ -82,7 +89,7 @@ def read_project(path: str) -> Project | FileResult:
 class Plan:
     """The variants of a project before they are rendered, and the cluster that they meet."""
 
-    __slots__ = ("cluster", "output", "read", "remarks", "results", "variants")
+    __slots__ = ("cluster", "engines", "output", "read", "remarks", "results", "variants")
 
     def __init__(
         self,
@@ -93,6 +100,7 @@ class Plan:
         output: str = "",
         remarks: Sequence[FileResult] = (),
         variants: Sequence[Variant] = (),
+        engines: PlannedEngines | None = None,
     ) -> None:
         self.results = results
         """What is wrong with the project, its bases and overlays; with an error, there is nothing to render."""
@@ -103,6 +111,19 @@ class Plan:
         """The path of the folder that it renders to."""
         self.remarks = remarks
         self.variants = variants
+        self.engines = engines
+        """The engines whose objects are written; None where there are none."""
+
+
+class PlannedEngines:
+    """The engines of a project, the folder of their objects, and where the rendered tree is in the repository."""
+
+    __slots__ = ("declared", "folder", "path")
+
+    def __init__(self, declared: Engines, folder: str, path: str) -> None:
+        self.declared = declared
+        self.folder = folder
+        self.path = path
 
 
 def plan(inputs: Inputs, path: str) -> Plan:
@@ -112,14 +133,30 @@ def plan(inputs: Inputs, path: str) -> Plan:
     project = read_project(path)
     if isinstance(project, FileResult):
         return Plan([project], read, Cluster())
-    problems = [*project.wrong_releases(), *_wrong_output(project, files)]
+    problems = [*project.wrong_releases(), *_wrong_outputs(project, files), *(project.engines.mistakes() if project.engines else ())]
     if problems:
         return Plan([FileResult(path, (), problems)], read, Cluster())
     setting = _setting(project, inputs)
     found = variants_of(project, Sources(files.read, setting.cluster))
     results = setting.wrong or [FileResult(path, (), found.diagnostics)]
     output = files.output(project.output)
-    return Plan(results, [*read, *files.found], setting.cluster, output=output, remarks=setting.remarks, variants=found.variants)
+    return Plan(
+        results,
+        [*read, *files.found],
+        setting.cluster,
+        output=output,
+        remarks=setting.remarks,
+        variants=found.variants,
+        engines=_engines(project, files, output),
+    )
+
+
+def _engines(project: Project, files: ProjectFiles, output: str) -> PlannedEngines | None:
+    """The engines of a project that has any."""
+    engines = project.engines
+    if not engines or not (engines.argocd or engines.flux):
+        return None
+    return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output))
 
 
 def _setting(project: Project, inputs: Inputs) -> Setting:
@@ -147,11 +184,19 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> 
     rendered = _rendered(variants, planned.cluster)
     chosen = [each for each in rendered if not only or each.name in only]
     tree = tree_of(each for each in rendered if each.checked.result.valid)
+    engines = None if only else planned.engines
     said = [problem for each in planned.results for problem in each.diagnostics]
-    result = _result(path, chosen, [*said, *tree.diagnostics])
-    earlier = {path: found[path] for each in chosen for path in each.earlier}
+    made = engine_tree(engines.declared, rendered, engines.path) if engines else EngineTree({})
+    result = _result(path, chosen, [*said, *tree.diagnostics, *made.diagnostics])
     return RenderedProject(
-        [*planned.remarks, result], read=planned.read, releases=releases, output=planned.output, tree=tree, earlier=earlier
+        [*planned.remarks, result],
+        read=planned.read,
+        releases=releases,
+        output=planned.output,
+        tree=tree,
+        earlier={path: found[path] for each in chosen for path in each.earlier},
+        engine_output=engines.folder if engines else "",
+        engine_files=made.files,
     )
 
 
@@ -171,12 +216,19 @@ def mistakes_in(path: str, inputs: Inputs, others: Collection[str]) -> list[Diag
     return [each for each in found if each.mark.file == path or each.mark.file not in others]
 
 
-def _wrong_output(project: Project, files: ProjectFiles) -> Iterator[Diagnostic]:
+def _wrong_outputs(project: Project, files: ProjectFiles) -> Iterator[Diagnostic]:
+    output = ""
     try:
-        files.output(project.output)
+        output = files.output(project.output)
     except Unreadable as error:
         message = f"cannot render to `{project.output}`: {error}"
         yield Diagnostic("invalid-project", message, project.output_place, hint="name a folder of its own, such as `rendered`")
+    if engines := project.engines:
+        try:
+            files.output(engines.output, output)
+        except Unreadable as error:
+            message = f"cannot write the engines' objects to `{engines.output}`: {error}"
+            yield Diagnostic("invalid-project", message, engines.output_place, hint="name a folder of its own, such as `engines`")
 
 
 def _require(names: Collection[str], variants: Sequence[Variant]) -> None:

@@ -65,8 +65,8 @@ class ProjectFiles:
         self.found.append(found)
         return Source(place, content)
 
-    def output(self, path: str) -> str:
-        """The folder that a project renders to. Raises Unreadable for one that must not be replaced."""
+    def output(self, path: str, other: str = "") -> str:
+        """A folder that a project renders to. Raises Unreadable for one that must not be replaced, or that overlaps the *other* one."""
         place = os.path.normpath(os.path.join(self._folder, path))
         real, here = os.path.realpath(place), os.path.realpath(self._folder or os.curdir)
         if _is_inside(here, real):
@@ -75,7 +75,14 @@ class ProjectFiles:
             raise Unreadable("it is outside of the repository")
         if ".git" in os.path.relpath(real, self._root).split(os.sep):
             raise Unreadable("it is inside of .git")
+        beside = os.path.realpath(other) if other else ""
+        if other and (_is_inside(real, beside) or _is_inside(beside, real)):
+            raise Unreadable(f"it overlaps `{other}`, which holds the rendered tree")
         return place
+
+    def in_repository(self, place: str) -> str:
+        """The path of a folder from the root of the repository, as engines write it."""
+        return os.path.relpath(os.path.realpath(place), self._root).replace(os.sep, "/")
 
 
 def _repository(folder: str) -> str:

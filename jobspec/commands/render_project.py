@@ -1,4 +1,4 @@
-"""`jobspec render` of a project: its tree is written as a whole, or compared with the one that is there."""
+"""`jobspec render` of a project: its trees are written as a whole, or compared with those that are there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jobspec.commands.owned_trees import OwnedTree
 from jobspec.commands.project import render_project
 from jobspec.diagnostics import JobspecError
 from jobspec.gitops import inventory
-from jobspec.gitops.tree import complete
+from jobspec.gitops.tree import complete, with_inventory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _write(inputs: Inputs, rendered: RenderedProject, only: Collection[str]) -> 
 
 
 def _trees(rendered: RenderedProject, only: Collection[str]) -> list[OwnedTree]:
-    """The folders that are written: that of the variants."""
+    """The tree of variants, and that of engines where all variants are rendered: it depends on all of them."""
 
     def variants(found: Files, hashes: dict[str, str]) -> Files:
         """The rendered variants with the earlier runs that stay; with *only* some, the files of the others as they are."""
@@ -60,4 +60,7 @@ def _trees(rendered: RenderedProject, only: Collection[str]) -> list[OwnedTree]:
         known = hashes | {path: inventory.digest_of(content) for path, content in rendered.earlier.items()}
         return complete(rendered.tree.only(only) if only else rendered.tree, kept, known)
 
-    return [OwnedTree(rendered.output, variants)]
+    owned = [OwnedTree(rendered.output, variants)]
+    if rendered.engine_output:
+        owned.append(OwnedTree(rendered.engine_output, lambda *_: with_inventory(rendered.engine_files)))
+    return owned

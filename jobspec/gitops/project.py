@@ -1,8 +1,9 @@
-"""The project as its file declares it: releases, output folder, defaults and variants."""
+"""The project as its file declares it: releases, output folder, defaults, variants and engines."""
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
+from jobspec.gitops.engines.declared import Engines
 from jobspec.gitops.spelling import Spelling
 from jobspec.overlays.marked_tree import items, with_marks
 from jobspec.targets import OPERATORS, RELEASES
@@ -22,7 +23,7 @@ _OUTPUT = "rendered"
 class Project:
     """A project whose document has passed its schema."""
 
-    __slots__ = ("defaults", "entries", "output", "output_place", "spec", "spelled")
+    __slots__ = ("defaults", "engines", "entries", "output", "output_place", "spec", "spelled")
 
     def __init__(self, document: Document, text: str) -> None:
         """*text* is what the document was read from."""
@@ -37,6 +38,9 @@ class Project:
         self.defaults = field(spec, "defaults")
         self.entries = items(spec.get("variants"))
         """The variants as they are declared, each with its matrix."""
+        engines = field(spec, "engines")
+        self.engines = Engines(engines) if engines else None
+        """What syncs the rendered tree, None where the project says nothing of it."""
 
     @property
     def wishes(self) -> dict[str, str]:

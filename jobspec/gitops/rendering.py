@@ -5,10 +5,14 @@ from __future__ import annotations
 from jobspec import pipeline, rendering
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
+from jobspec.gitops.engines.notes import notes_of
+from jobspec.gitops.engines.synced import SyncedObject
 from jobspec.gitops.history import ANNOTATION
+from jobspec.gitops.matrix import in_layer
 from jobspec.gitops.naming import hashed, room_of
 from jobspec.kinds import is_cluster_scoped
 from jobspec.overlays.apply import apply
+from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.pipeline import Checked, Manifests
 from jobspec.results import FileResult
 from jobspec.runtimes.runtime import runtime_of
@@ -21,7 +25,6 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster
     from jobspec.gitops.variants import Variant
-    from jobspec.overlays.marked_tree import MarkedTree
 
     #: What an object is to a server: its group, kind, namespace and name.
     Identity = tuple[str, str, str, str]
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 class RenderedObject:
     """An object that a variant renders to."""
 
-    __slots__ = ("file", "identity", "is_job", "place", "text")
+    __slots__ = ("file", "identity", "is_job", "place", "synced", "text")
 
     def __init__(self, file: str, document: Document, text: str) -> None:
         self.file = file
@@ -39,6 +42,8 @@ class RenderedObject:
         self.identity = identity_of(document)
         self.place = document.marks.nearest(("metadata", "name")).place()
         """Where its name is written."""
+        self.synced = SyncedObject(document)
+        """The object as an engine sees it."""
         self.text = text
 
 
@@ -88,7 +93,8 @@ def _objects(variant: Variant, cluster: Cluster) -> tuple[list[Document], list[D
     if _errors(problems):
         return [], problems
     documents = [in_namespace(each, variant.namespace) for each in applied.documents]
-    return [_named(each, documents, variant, cluster, problems) if is_workload(each) else each for each in documents], problems
+    named = [_named(each, documents, variant, cluster, problems) if is_workload(each) else each for each in documents]
+    return [_annotated(each, variant) for each in named], problems
 
 
 def _errors(problems: Sequence[Diagnostic]) -> bool:
@@ -119,6 +125,15 @@ def _named(job: Document, documents: Sequence[Document], variant: Variant, clust
     if returned := variant.history.returned(named):
         problems.append(returned)
     return _with_fields(named, ("metadata", "annotations"), {ANNOTATION: variant.history.number_of(named)})
+
+
+def _annotated(document: Document, variant: Variant) -> Document:
+    """An object with the annotations that the project's engines need; what it says itself stays."""
+    metadata = document.data.get("metadata")
+    notes = notes_of(document, variant.engines) if variant.engines and isinstance(metadata, dict) else {}
+    own = (metadata or {}).get("annotations") or {}
+    missing = {name: MarkedTree(value, in_layer(mark, variant.name)) for name, (value, mark) in notes.items() if name not in own}
+    return _with_fields(document, ("metadata", "annotations"), missing) if missing and isinstance(own, dict) else document
 
 
 def _with_metadata(document: Document, changes: Mapping[str, MarkedTree]) -> Document:

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobspec.gitops.engines.declared import Engines
     from jobspec.gitops.matrix import Values
     from jobspec.gitops.project import Project
     from jobspec.gitops.sources import Base, Sources
@@ -29,7 +30,7 @@ _LONGEST = 200  # characters of a folder's name
 class Variant:
     """One job to render: its base, and the overlays to apply, its own layer last."""
 
-    __slots__ = ("base", "hashed", "history", "job_name", "name", "namespace", "overlays")
+    __slots__ = ("base", "engines", "hashed", "history", "job_name", "name", "namespace", "overlays")
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class Variant:
         namespace: MarkedTree | None,
         hashed: bool,
         history: History | None = None,
+        engines: Engines | None = None,
     ) -> None:
         self.name = name
         """Its name, which is that of its folder, too."""
@@ -54,6 +56,8 @@ class Variant:
         """Whether the job's name ends in a hash of its spec."""
         self.history = history
         """The earlier runs that stay; None where none do, and runs are not counted."""
+        self.engines = engines
+        """The engines whose annotations its objects carry."""
 
     def with_history(self, history: History) -> Variant:
         """The same variant with another history."""
@@ -65,6 +69,7 @@ class Variant:
             namespace=self.namespace,
             hashed=self.hashed,
             history=history,
+            engines=self.engines,
         )
 
 
@@ -160,6 +165,7 @@ def _variant(entry: MarkedTree, values: Values, project: Project, sources: Sourc
         namespace=filled_text(said_namespace, values, name) if said_namespace else None,
         hashed=_is_hashed(entry),
         history=History(MarkedTree(history.value, in_layer(history.mark, name), history.key)) if history and history.value else None,
+        engines=project.engines,
     )
 
 

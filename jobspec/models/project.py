@@ -6,6 +6,7 @@ from annotated_types import Ge, MinLen
 from pydantic import Field
 
 from jobspec.models.base import Int32, Model, Resource
+from jobspec.models.engines import Engines
 from jobspec.models.meta import ObjectMeta
 
 Text = Annotated[str, MinLen(1)]
@@ -48,6 +49,7 @@ class ProjectSpec(Model):
     output: Text | None = Field(None, description="folder of the rendered tree, from the project file's folder; `rendered` by default")
     defaults: Defaults | None = Field(None, description="what all variants have, unless they say otherwise")
     variants: Annotated[list[Variant], MinLen(1)] = Field(description="the variants; their order does not matter")
+    engines: Engines | None = Field(None, description="what syncs the rendered tree: its objects are written beside it")
 
 
 class Project(Model):

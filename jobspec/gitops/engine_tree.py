@@ -1,0 +1,80 @@
+"""The folder of the engines' objects. It stands beside the rendered tree, which an engine that synced its own objects could lock up."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.writer import write
+from jobspec.gitops.engines import argocd, flux
+from jobspec.gitops.engines.synced import Synced
+from jobspec.gitops.health.argocd import customizations
+from jobspec.gitops.health.flux import HEALTH_CHECK_EXPRS
+from jobspec.gitops.tree import KUSTOMIZATION, as_rendered, kustomization
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+    from typing import Any
+
+    from jobspec.gitops.engines.declared import ArgoCD, Engines, Flux
+    from jobspec.gitops.rendering import RenderedVariant
+    from jobspec.gitops.tree import Files
+
+#: The patch of Argo CD's own ConfigMap, which no kustomization applies: it would take the whole ConfigMap over.
+_HEALTH = "argocd-cm-health.yaml"
+_HOW = "# The health of training jobs: kubectl patch configmap argocd-cm -n {} --patch-file {}\n"
+
+
+class EngineTree:
+    """The files of the engines' folder by path, and what the engines cannot do."""
+
+    __slots__ = ("diagnostics", "files")
+
+    def __init__(self, files: Files, diagnostics: Sequence[Diagnostic] = ()) -> None:
+        self.files = files
+        self.diagnostics = diagnostics
+
+
+def engine_tree(engines: Engines, variants: Collection[RenderedVariant], path: str) -> EngineTree:
+    """The folder of the engines that sync *variants*, which are at *path* in the repository, and what the engines cannot do with them."""
+    synced = Synced(each.synced for variant in variants for each in variant.objects)
+    problems = list(_mistakes(engines, synced, [each.name for each in variants]))
+    return EngineTree({} if problems else _files(engines, synced, path), problems)
+
+
+def _files(engines: Engines, synced: Synced, path: str) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    if engines.argocd:
+        said = engines.argocd
+        files |= _folder("argocd", _argocd_objects(said, synced, said.path or path))
+        patch = write([argocd.health_patch(said, customizations())])
+        files[f"argocd/{_HEALTH}"] = as_rendered(_HOW.format(said.namespace, _HEALTH) + patch)
+    if engines.flux:
+        files |= _folder("flux", _flux_objects(engines.flux, synced, engines.flux.path or path))
+    return files
+
+
+def _mistakes(engines: Engines, synced: Synced, variants: Collection[str]) -> Iterator[Diagnostic]:
+    homeless = [each for each in synced.objects if each.is_namespaced and not each.namespace]
+    if homeless:
+        first = homeless[0]
+        more = f", and neither have {len(homeless) - 1} more" if len(homeless) > 1 else ""
+        message = f"{first.group_kind[1]} `{first.name}` has no namespace{more}: no engine knows where to make it"
+        yield Diagnostic("invalid-project", message, first.place, hint="write `namespace` into the variant or into the defaults")
+    if engines.argocd:
+        yield from argocd.mistakes(engines.argocd, synced, variants)
+
+
+def _argocd_objects(said: ArgoCD, synced: Synced, path: str) -> list[dict[str, Any]]:
+    project = argocd.app_project(said, synced)
+    make = argocd.application_set if said.flag("applicationSet") else argocd.application
+    return [*([project] if project else []), make(said, synced, path)]
+
+
+def _flux_objects(said: Flux, synced: Synced, path: str) -> list[dict[str, Any]]:
+    return [flux.source(said), *flux.kustomizations(said, synced, path, HEALTH_CHECK_EXPRS)]
+
+
+def _folder(name: str, objects: Sequence[dict[str, Any]]) -> dict[str, bytes]:
+    """The files of an engine's folder, with a kustomization that applies them."""
+    files = {f"{each['kind'].lower()}-{each['metadata']['name']}.yaml": as_rendered(write([each])) for each in objects}
+    return {f"{name}/{file}": content for file, content in {**files, KUSTOMIZATION: kustomization(files)}.items()}

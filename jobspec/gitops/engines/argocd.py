@@ -1,0 +1,120 @@
+"""The objects of Argo CD: an `AppProject`, and an `Application` or an `ApplicationSet`, as of argoproj.io/v1alpha1 in Argo CD 3.2 to 3.5.
+
+Two options are left out on purpose. `PruneLast=true` makes a sync wait until the new run is over, and keeps the GPUs of the old one that
+it waits for. `Replace=true` with `Force=true` replaces a job twice (argoproj/argo-cd issue 24005).
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic
+from jobspec.gitops.engines.ignored import argocd_ignores
+from jobspec.gitops.engines.waves import NAMESPACE
+from jobspec.kinds import JOBSET, PYTORCHJOB, TRAINJOB
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.gitops.engines.declared import ArgoCD
+    from jobspec.gitops.engines.synced import Synced
+    from jobspec.kinds import GroupKind
+
+_API_VERSION = "argoproj.io/v1alpha1"
+#: Argo CD's own project, which allows everything, to everybody.
+_DEFAULT = "default"
+#: Where the server itself says what an apply would change: its defaults and what others manage are no difference then.
+_COMPARE = {"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
+_OPTIONS = ("ServerSideApply=true", "RespectIgnoreDifferences=true", "ApplyOutOfSyncOnly=true")
+_POD: GroupKind = ("", "Pod")
+_JOB: GroupKind = ("batch", "Job")
+#: What operators make of a job, down to its pods. Argo CD shows, with its logs, only what its project allows; and who may
+#: make the job may make its pods.
+_MADE: Mapping[GroupKind, Sequence[GroupKind]] = {PYTORCHJOB: (_POD,), TRAINJOB: (_POD, _JOB, JOBSET)}
+
+
+def app_project(argocd: ArgoCD, synced: Synced) -> dict[str, Any] | None:
+    """The project, which allows what is rendered and nothing else; None where Argo CD's own is used."""
+    if argocd.project == _DEFAULT:
+        return None
+    made = {kind for job in synced.job_kinds for kind in _MADE.get(job, ())}
+    cluster_kinds = {*synced.cluster_kinds, *([NAMESPACE] if _makes_namespace(argocd, synced) else [])}
+    spec = {
+        "description": "Limited to what jobspec renders",
+        "sourceRepos": [argocd.url],
+        "destinations": [{"server": argocd.server, "namespace": each} for each in synced.namespaces],
+        "clusterResourceWhitelist": _listed(cluster_kinds),
+        "namespaceResourceWhitelist": _listed({*synced.kinds, *made}),
+    }
+    return _object("AppProject", argocd.project, argocd, spec)
+
+
+def application(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
+    """The application of the whole tree at *path*."""
+    return _object("Application", argocd.name, argocd, _synced_from(argocd, synced, path), _COMPARE)
+
+
+def application_set(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
+    """An application for each folder below *path*."""
+    folders = {"repoURL": argocd.url, "revision": argocd.revision, "directories": [{"path": f"{path}/*"}]}
+    template = {
+        "metadata": {"name": f"{argocd.name}-{{{{.path.basenameNormalized}}}}", "annotations": _COMPARE},
+        "spec": _synced_from(argocd, synced, "{{.path.path}}"),
+    }
+    spec = {"goTemplate": True, "goTemplateOptions": ["missingkey=error"], "generators": [{"git": folders}], "template": template}
+    return _object("ApplicationSet", argocd.name, argocd, spec)
+
+
+def mistakes(argocd: ArgoCD, synced: Synced, variants: Iterable[str]) -> Iterator[Diagnostic]:
+    """What Argo CD cannot do with what is rendered."""
+    if argocd.flag("createNamespace") and len(synced.namespaces) > 1:
+        message = f"Argo CD makes one namespace of an application, and the objects are in {' and '.join(synced.namespaces)}"
+        hint = "render the namespaces as companions, or leave this out"
+        yield Diagnostic("invalid-project", message, argocd.place("createNamespace"), hint=hint)
+    if argocd.flag("applicationSet"):
+        yield from _same_names(argocd, variants)
+
+
+def health_patch(argocd: ArgoCD, customizations: Mapping[str, str]) -> dict[str, Any]:
+    """A patch of Argo CD's own ConfigMap that brings *customizations*: the health of kinds that it does not know."""
+    metadata = {"name": "argocd-cm", "namespace": argocd.namespace, "labels": {"app.kubernetes.io/part-of": "argocd"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(sorted(customizations.items()))}
+
+
+def _same_names(argocd: ArgoCD, variants: Iterable[str]) -> Iterator[Diagnostic]:
+    """An error for variants whose applications would have one name, by the rule of `SanitizeName`, argo-cd applicationset/utils."""
+    seen: dict[str, str] = {}
+    for variant in sorted(variants):
+        name = "".join(each if each.isalnum() or each in "-." else "-" for each in variant.lower()).strip("-.")
+        first = seen.setdefault(name, variant)
+        if first != variant:
+            message = f"the variants `{first}` and `{variant}` would both be the Application `{argocd.name}-{name}`"
+            yield Diagnostic("invalid-project", message, argocd.place("applicationSet"), hint="give one of them another name")
+
+
+def _makes_namespace(argocd: ArgoCD, synced: Synced) -> bool:
+    """Whether Argo CD makes the namespace of the objects: it makes only one, and one that is rendered is made anyway."""
+    is_wanted = argocd.flag("createNamespace") is not False
+    return is_wanted and len(synced.namespaces) == 1 and NAMESPACE not in synced.cluster_kinds
+
+
+def _synced_from(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
+    """The spec of an application. Its namespace is only where Argo CD may put what says none: every object says its own."""
+    options = [*_OPTIONS, *(["CreateNamespace=true"] if _makes_namespace(argocd, synced) else [])]
+    automated = {"automated": {"prune": True, "selfHeal": bool(argocd.flag("selfHeal"))}} if argocd.flag("autosync") else {}
+    return {
+        "project": argocd.project,
+        "source": {"repoURL": argocd.url, "targetRevision": argocd.revision, "path": path},
+        "destination": {"server": argocd.server, "namespace": synced.namespaces[0]},
+        "syncPolicy": {**automated, "syncOptions": options},
+        "ignoreDifferences": argocd_ignores(synced),
+    }
+
+
+def _object(kind: str, name: str, argocd: ArgoCD, spec: dict[str, Any], annotations: dict[str, str] | None = None) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": argocd.namespace, **({"annotations": annotations} if annotations else {})}
+    return {"apiVersion": _API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _listed(kinds: Collection[GroupKind]) -> list[dict[str, str]]:
+    return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]

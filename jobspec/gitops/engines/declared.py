@@ -1,0 +1,162 @@
+"""The engines that a project declares, with what it leaves out filled in, and what is wrong with them."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic, Mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from jobspec.overlays.marked_tree import MarkedTree
+
+_OUTPUT = "engines"
+_IN_CLUSTER = "https://kubernetes.default.svc"
+_OCI = "oci://"
+_SCHEMES = ("https://", "ssh://", "http://", _OCI)
+_LONGEST = 63  # characters of a name, so that names which are made of it have room
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+#: What can be said of each kind of repository; a commit may stand beside its branch.
+_GIT = ("branch", "tag", "semver", "name", "commit")
+_ARTIFACTS = ("tag", "semver", "digest")
+
+
+class Engine:
+    """What a project says of one engine."""
+
+    __slots__ = ("_tree", "mark", "name", "namespace", "path", "url")
+
+    def __init__(self, tree: MarkedTree, url: str, namespace: str) -> None:
+        self._tree = tree
+        self.mark: Mark = tree.place()
+        """Where the project names the engine."""
+        place = tree.get(url)
+        assert place
+        self.url: str = place.value
+        """The URL of the repository that holds the rendered tree."""
+        self.path = self.text("path")
+        """The path of the rendered tree in it; empty where the project's own repository is meant."""
+        self.name = self.text("name") or _repository_of(self.url)
+        self.namespace = self.text("namespace", namespace)
+        """The namespace of the engine's objects."""
+
+    def text(self, field: str, default: str = "") -> str:
+        """The text of a field, or what is meant where it is left out."""
+        said = self._tree.get(field)
+        return said.value if said and said.value is not None else default
+
+    def flag(self, field: str) -> bool | None:
+        """The boolean of a field, None where it is left out."""
+        said = self._tree.get(field)
+        return said.value if said else None
+
+    def place(self, *path: str) -> Mark:
+        """Where to point for a field: at itself, or at the engine where it is left out."""
+        said = self._tree.get(*path)
+        return said.place() if said else self.mark
+
+    def mapping(self, field: str) -> Mapping[str, str]:
+        """The texts of a mapping, none where it is left out."""
+        return {name: value.value for name, value in self._tree.entries(field) if value.value is not None}
+
+
+class ArgoCD(Engine):
+    """What a project says of Argo CD."""
+
+    __slots__ = ("project", "revision", "server")
+
+    def __init__(self, tree: MarkedTree) -> None:
+        super().__init__(tree, "repoURL", "argocd")
+        self.project = self.text("project", self.name)
+        self.revision = self.text("revision", "HEAD")
+        self.server = self.text("server", _IN_CLUSTER)
+
+
+class Flux(Engine):
+    """What a project says of Flux."""
+
+    __slots__ = ("is_git", "reference")
+
+    def __init__(self, tree: MarkedTree) -> None:
+        super().__init__(tree, "url", "flux-system")
+        self.is_git = not self.url.startswith(_OCI)
+        """Whether the tree is in a Git repository, and not in an OCI artifact."""
+        self.reference = self.mapping("ref") or ({"branch": "main"} if self.is_git else {"tag": "latest"})
+
+
+class Engines:
+    """The engines of a project."""
+
+    __slots__ = ("argocd", "flux", "output", "output_place")
+
+    def __init__(self, tree: MarkedTree) -> None:
+        argocd, flux, output = (_given(tree, name) for name in ("argocd", "flux", "output"))
+        self.argocd = ArgoCD(argocd) if argocd else None
+        self.flux = Flux(flux) if flux else None
+        self.output: str = output.value if output else _OUTPUT
+        """Path of the folder of their objects, from the folder of the project's file."""
+        self.output_place = (output or tree).place()
+
+    def mistakes(self) -> Iterator[Diagnostic]:
+        """What is wrong with what the project says of them."""
+        for engine in (self.argocd, self.flux):
+            if engine:
+                yield from _wrong_names(engine)
+                yield from _wrong_path(engine)
+        if self.argocd:
+            yield from _wrong_argocd(self.argocd)
+        if self.flux:
+            yield from _wrong_flux(self.flux)
+
+
+def _given(tree: MarkedTree, name: str) -> MarkedTree | None:
+    child = tree.get(name)
+    return child if child and child.value is not None else None
+
+
+def _repository_of(url: str) -> str:
+    """The name of a repository as a name of objects: `https://git.example/ml/Jobs.git` gives `jobs`."""
+    last = url.rstrip("/").removesuffix(".git").replace(":", "/").rpartition("/")[2].lower()
+    return "".join(each if each in _LETTERS else "-" for each in last).strip("-")[:_LONGEST].rstrip("-") or "jobs"
+
+
+def _wrong_names(engine: Engine) -> Iterator[Diagnostic]:
+    for field in ("name", "namespace", "project"):
+        name = engine.text(field)
+        if name and (len(name) > _LONGEST or not {name[0], name[-1]} <= _LETTERS or set(name) - _LETTERS - {"-"}):
+            message = f"`{name}` cannot be the name of an object"
+            hint = f"write lower-case letters, digits and `-`, the first and last a letter or digit, {_LONGEST} at most"
+            yield Diagnostic("invalid-project", message, engine.place(field), hint=hint)
+
+
+def _wrong_path(engine: Engine) -> Iterator[Diagnostic]:
+    if engine.path.startswith("/") or ".." in engine.path.split("/"):
+        message = f"`{engine.path}` is no path inside of the repository"
+        yield Diagnostic("invalid-project", message, engine.place("path"), hint="write it from the repository's root, such as `rendered`")
+
+
+def _wrong_argocd(argocd: ArgoCD) -> Iterator[Diagnostic]:
+    if argocd.url.startswith(_OCI) or " " in argocd.url:
+        message = f"`{argocd.url}` is no URL of a Git repository"
+        yield Diagnostic("invalid-project", message, argocd.place("repoURL"), hint="write one as `git clone` takes it")
+    if argocd.flag("selfHeal") and not argocd.flag("autosync"):
+        message = "without `autosync`, Argo CD heals nothing"
+        yield Diagnostic("invalid-project", message, argocd.place("selfHeal"), hint="add `autosync: true`")
+
+
+def _wrong_flux(flux: Flux) -> Iterator[Diagnostic]:
+    if not flux.url.startswith(_SCHEMES):
+        message = f"Flux takes no `{flux.url}` as URL of a repository"
+        user, colon, path = flux.url.partition(":")
+        is_scp = colon and "/" not in user and not path.startswith("//")
+        hint = f"write `ssh://{user}/{path}`" if is_scp else f"it begins with {', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]}"
+        yield Diagnostic("invalid-project", message, flux.place("url"), hint=hint)
+    allowed = _GIT if flux.is_git else _ARTIFACTS
+    said = flux.mapping("ref")
+    for name in said:
+        if name not in allowed:
+            message = f"{'a Git repository' if flux.is_git else 'an OCI artifact'} has no `{name}`"
+            yield Diagnostic("invalid-project", message, flux.place("ref", name), hint=f"write one of {', '.join(allowed)}")
+    if len(said) > 1 and said.keys() != {"branch", "commit"} and said.keys() <= set(allowed):
+        message = f"{' and '.join(said)} each name what is synced, and Flux takes only one of them"
+        yield Diagnostic("invalid-project", message, flux.place("ref"), hint="leave one; only a commit can stand beside its branch")

@@ -1,0 +1,62 @@
+"""What an engine has to know of the objects that it syncs: their kinds, their namespaces, and what others write into jobs."""
+
+from __future__ import annotations
+
+from jobspec.kinds import TRAINJOB, is_cluster_scoped
+from jobspec.workloads import is_workload, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from jobspec.diagnostics import Mark
+    from jobspec.documents.document import Document
+    from jobspec.kinds import GroupKind
+
+#: The label by which Kueue knows its jobs.
+QUEUE = "kueue.x-k8s.io/queue-name"
+_SUSPEND = {True: ("spec", "suspend"), False: ("spec", "runPolicy", "suspend")}
+
+
+class SyncedObject:
+    """One rendered object as an engine sees it."""
+
+    __slots__ = ("group_kind", "is_job", "is_namespaced", "is_queued", "name", "namespace", "place", "says_suspend")
+
+    def __init__(self, document: Document) -> None:
+        self.group_kind = document.group_kind
+        self.name = document.name
+        self.is_namespaced = not is_cluster_scoped(document.api_version, document.kind)
+        self.namespace = document.namespace if self.is_namespaced else ""
+        self.is_job = is_workload(document)
+        self.is_queued = self.is_job and QUEUE in _mapping(document.data, "metadata", "labels")
+        """Whether it is a job that Kueue suspends and resumes."""
+        self.says_suspend = self.is_job and value_at(document.data, suspend_of(self.group_kind)) is not None
+        """Whether it is a job whose manifest says if it is suspended."""
+        self.place: Mark = document.marks.nearest(("metadata", "name")).place()
+
+
+class Synced:
+    """All rendered objects as an engine sees them, in one order whatever that of the variants."""
+
+    __slots__ = ("cluster_kinds", "job_kinds", "kinds", "namespaces", "objects")
+
+    def __init__(self, objects: Iterable[SyncedObject]) -> None:
+        self.objects = sorted(objects, key=lambda each: (each.group_kind, each.namespace, each.name))
+        self.kinds = sorted({each.group_kind for each in self.objects if each.is_namespaced})
+        """The kinds of objects in namespaces."""
+        self.cluster_kinds = sorted({each.group_kind for each in self.objects if not each.is_namespaced})
+        """The kinds of objects in none."""
+        self.namespaces = sorted({each.namespace for each in self.objects if each.namespace})
+        self.job_kinds = sorted({each.group_kind for each in self.objects if each.is_job})
+
+
+def suspend_of(job: GroupKind) -> tuple[str, ...]:
+    """The path of the field by which a job of a kind is suspended."""
+    return _SUSPEND[job == TRAINJOB]
+
+
+def _mapping(data: Any, *path: str) -> dict[str, Any]:
+    found = value_at(data, path)
+    return found if isinstance(found, dict) else {}
