@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     Severity = Literal["error", "warning", "info"]
-    #: Who refuses: the server's decoder, its schemas and its own code, the operators' webhooks; or jobspec itself, where it renders.
-    Stage = Literal["decoding", "schema", "admission", "render"]
+    #: Who refuses: the server's decoder, its schemas and its own code, the operators' webhooks; jobspec itself, where it renders; or, of
+    #: what the server has accepted, its operator.
+    Stage = Literal["decoding", "schema", "admission", "render", "outcome"]
 
 #: A step of a path: the field of an object, the key of a map (`Key`), the index of a list.
 Path = tuple["str | int", ...]
@@ -191,9 +192,15 @@ _ADMISSION = {
     "server-warning": "The server takes the object, and warns.",
     "offline-webhooks": "The server has no webhooks of the operator, so jobspec applied their rules itself, for the target's release.",
 }
-RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION}
+_OUTCOME = {
+    "refused-by-operator": "The server accepts the job, and its operator makes nothing of it: at most an event says why.",
+    "operator-crash": "The server accepts the job, and its operator crashes on it; older releases then work for nobody any more.",
+    "nothing-made": "The operator makes nothing of the job as it stands, because the job says so: it is suspended, or others manage it.",
+}
+RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME}
 _STAGES: dict[str, Stage] = {
     **dict.fromkeys(_DECODING, "decoding"),
     **dict.fromkeys(_SCHEMA, "schema"),
     **dict.fromkeys(_RENDER, "render"),
+    **dict.fromkeys(_OUTCOME, "outcome"),
 }

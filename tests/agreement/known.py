@@ -1,4 +1,4 @@
-"""Where `validate` is known not to agree with servers, each with its cause: what `known.yaml` holds."""
+"""Where we are known not to agree with servers, each with its cause: what `known.yaml` holds."""
 
 import re
 from dataclasses import dataclass
@@ -41,6 +41,11 @@ def _entries() -> dict[str, list[dict[str, Any]]]:
 def records() -> dict[str, list[str]]:
     """The records that we disagree with, by name: the releases for which that is so, none for all."""
     return {entry["record"]: entry.get("releases", []) for entry in _entries()["records"]}
+
+
+def parts() -> list[str]:
+    """The records that hold only a part of what we expand."""
+    return [entry["record"] for entry in _entries()["parts"]]
 
 
 @cache

@@ -38,6 +38,7 @@ ORDER = [
     "jobspec.admission",
     "jobspec.catalogue",
     "jobspec.overlays",
+    "jobspec.operators",
     "jobspec.judge",
     "jobspec.pipeline",
     "jobspec.arrange",

@@ -1,0 +1,32 @@
+"""The defaults of a headless service on a cluster with IPv4 addresses.
+
+Follows `SetDefaults_Service`, k8s.io/kubernetes pkg/apis/core/v1, and `Alloc.initIPFamilyFields`, pkg/registry/core/service/storage,
+1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.api_defaults.filling import changed, each_item, with_missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics import Mark
+    from jobspec.overlays.marked_tree import MarkedTree
+
+
+def service_defaults(service: MarkedTree, server: Mark) -> MarkedTree:
+    """A service as the server stores it."""
+    return changed(service, "spec", lambda spec: _spec(spec, server))
+
+
+def _spec(spec: MarkedTree, server: Mark) -> MarkedTree:
+    spec = each_item(spec, "ports", lambda port: with_missing(port, {"protocol": "TCP", "targetPort": port.value["port"]}, server))
+    own = {
+        "clusterIPs": [spec.value["clusterIP"]],
+        "internalTrafficPolicy": "Cluster",
+        "ipFamilies": ["IPv4"],
+        "ipFamilyPolicy": "SingleStack",
+        "sessionAffinity": "None",
+        "type": "ClusterIP",
+    }
+    return with_missing(spec, own, server)

@@ -1,0 +1,25 @@
+"""Expand a job: the objects that its operator will create, whose every value has the place that caused it."""
+
+from __future__ import annotations
+
+from jobspec import kinds
+from jobspec.operators.objects import Expansion
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.documents.document import Document
+    from jobspec.targets import Target
+
+
+def expand(job: Document, beside: Sequence[Document], target: Target) -> Expansion:  # noqa: ARG001 (for a TrainJob's runtime)
+    """What the operator of a job that a server accepts makes of it; nothing for other kinds.
+
+    *beside*: the documents that the job may refer to, such as runtimes.
+    """
+    if job.group_kind == kinds.PYTORCHJOB:
+        from jobspec.operators.training_operator.pytorchjob import expand_pytorchjob
+
+        return expand_pytorchjob(job, target)
+    return Expansion()

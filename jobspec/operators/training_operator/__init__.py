@@ -1,0 +1,1 @@
+"""What training-operator makes of a PyTorchJob: pods, services, and an autoscaler where it is elastic by metrics."""

@@ -1,0 +1,84 @@
+"""What keeps the operator from making anything of a job that the server has accepted: it refuses the job, or crashes.
+
+Follows `ValidateV1PyTorchJob`, github.com/kubeflow/training-operator pkg/apis/kubeflow.org/v1, 1.7.0, in which the operator itself
+makes the checks of the later webhook; and, for crashes, `SetDefaults_PyTorchJob` and `setPodEnv`, 1.7.0 to 1.9.4.
+"""
+
+from __future__ import annotations
+
+from jobspec.admission import pytorchjob as webhook
+from jobspec.admission.names import job_name
+from jobspec.admission.rule import Finding
+from jobspec.diagnostics import Key
+from jobspec.workloads import Workload, roles
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.diagnostics import Diagnostic, Path
+    from jobspec.documents.document import Document
+    from jobspec.operators.training_operator.job import TrainingJob
+    from jobspec.targets import Target
+
+_REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
+_ELASTIC: Path = ("spec", "elasticPolicy")
+_CHECKED_LATE = (
+    job_name,
+    webhook.replica_specs,
+    webhook.training_container,
+    webhook.container_image,
+    webhook.processes_twice,
+)
+
+
+def failures(job: TrainingJob, document: Document, target: Target) -> Iterator[Diagnostic]:
+    """The reasons for which the operator makes no pods."""
+    refused = list(_refused(document, target)) if not job.since("1.8.0") else []
+    for finding in refused:
+        yield document.problem("refused-by-operator", finding.message, finding.path, hint=finding.hint)
+    for finding in [] if refused else _unmade(job):
+        yield document.problem("refused-by-operator", finding.message, finding.path, hint=finding.hint)
+    for finding in _crashes(job):
+        yield document.problem("operator-crash", finding.message, finding.path, hint=finding.hint)
+
+
+def _refused(document: Document, target: Target) -> Iterator[Finding]:
+    workload = Workload(document)
+    for check in _CHECKED_LATE:
+        yield from check(workload, target)
+    for role in roles(workload):
+        if role.name not in ("Master", "Worker") and role.name.lower() not in ("master", "worker"):
+            yield Finding(role.path, f"a PyTorchJob has no replica type `{role.name}`", "the types are `Master` and `Worker`")
+        if role.name == "Master" and role.data.get("replicas") not in (None, 1):
+            yield Finding((*role.path, "replicas"), f"the Master has `replicas: {role.data['replicas']}`; it has to be 1")
+
+
+def _unmade(job: TrainingJob) -> Iterator[Finding]:
+    """What the operator cannot find in the job, and tries again for ever."""
+    for name, replicas in job.replicas.items():
+        if replicas.ports() is None:
+            path = (*_REPLICAS, Key(name), "template", "spec", "containers")
+            yield Finding(path, f"none of `{name}`'s containers is named `pytorch`, so the operator finds no port", "name one `pytorch`")
+
+
+def _crashes(job: TrainingJob) -> Iterator[Finding]:
+    for name, replicas in job.replicas.items():
+        containers = replicas.template.get("spec", "containers")
+        if containers is None or not containers.value:
+            path = (*_REPLICAS, Key(name), "template", "spec", "containers")
+            yield Finding(path, f"`{name}` has no container, and the operator looks for one", "it needs one named `pytorch`")
+    policy = job.elastic
+    if policy is None:
+        if job.processes is None:
+            yield Finding(("spec", "nprocPerNode"), "the operator needs a number of processes")
+        return
+    settings = policy.get("rdzvConf")
+    if settings and not settings.value:
+        yield Finding((*_ELASTIC, "rdzvConf"), "the operator crashes on an empty list of settings", "remove `rdzvConf`")
+    limited = policy.get("minReplicas") and policy.get("maxReplicas")
+    if "Worker" not in job.replicas and not (limited and policy.get("rdzvPort")):
+        yield Finding(_ELASTIC, "the operator looks for the Workers of an elastic job, and there are none", "add a `Worker`")
+    if job.processes is None and "Master" in job.replicas and not job.since("1.8.0"):
+        message = "with a Master, this release reads `spec.nprocPerNode` alone, and crashes where only `nProcPerNode` is there"
+        yield Finding((*_ELASTIC, "nProcPerNode"), message, "write `nprocPerNode` in `spec` instead")

@@ -1,0 +1,48 @@
+"""The pods of a PyTorchJob: its templates, with what the operator sets in each.
+
+Follows `JobController.createNewPod`, github.com/kubeflow/training-operator pkg/controller.v1/common, `SetRestartPolicy`, pkg/core, and
+`GetPodFromTemplate`, pkg/controller.v1/control, 1.7.0 to 1.9.4.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.marks import set_by
+from jobspec.operators.training_operator.environment import variables, with_variables
+from jobspec.operators.training_operator.init_container import with_init_container
+from jobspec.operators.training_operator.names import labels, metadata, object_name, role_label
+from jobspec.overlays.marked_tree import MarkedTree, items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.operators.training_operator.job import Replicas, TrainingJob
+
+
+def pods(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
+    """The pods of a replica type, in order."""
+    spec = replicas.template.get("spec")
+    if spec is None:
+        return
+    policy = replicas.restart_policy
+    restart = MarkedTree("Never", policy.mark, policy.key) if policy.value == "ExitCode" else policy
+    common = with_init_container(spec.with_value({**spec.value, "restartPolicy": restart}), job, replicas)
+    for index in range(replicas.made):
+        yield _pod(job, replicas, common, index)
+
+
+def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -> MarkedTree:
+    added = variables(job, replicas, index)
+    containers = [with_variables(each, added, job) for each in items(common.get("containers"))]
+    spec = common.replace_at(("containers",), lambda before: before.with_value(containers))
+    template = replicas.template.get("metadata")
+    own = template.get("labels") if template else None
+    ours = set_by(job.operator, {**labels(job, replicas, index), **role_label(job, replicas, index)})
+    about = metadata(
+        job,
+        object_name(job, replicas, index),
+        labels=own.with_value({**own.value, **ours.value}) if own else ours,
+        annotations=template.get("annotations") if template else None,
+        finalizers=template.get("finalizers") if template else None,
+    )
+    return set_by(job.operator, {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec})

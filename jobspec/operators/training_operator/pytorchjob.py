@@ -1,0 +1,45 @@
+"""All that the operator makes of a PyTorchJob, in the order of one pass: the autoscaler, then each replica type's pods and services.
+
+Follows `PyTorchJobReconciler.Reconcile`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, and
+`JobController.ReconcileJobs`, pkg/controller.v1/common, 1.7.0 to 1.9.4. The operator walks the replica types in no fixed order; here
+the Master comes first. It stops at the first object that a server refuses, and tries again with the types in another order; so what
+is here is the most that can come.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.objects import Expansion
+from jobspec.operators.training_operator.autoscaler import autoscalers
+from jobspec.operators.training_operator.failures import failures
+from jobspec.operators.training_operator.job import TrainingJob
+from jobspec.operators.training_operator.pods import pods
+from jobspec.operators.training_operator.services import services
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.documents.document import Document
+    from jobspec.targets import Target
+
+_POLICY = ("spec", "runPolicy")
+_OWN_NAME = "kubeflow.org/training-operator"
+
+
+def expand_pytorchjob(document: Document, target: Target) -> Expansion:
+    """The objects of an accepted PyTorchJob."""
+    job = TrainingJob(document, target)
+    manager = job.tree.get(*_POLICY, "managedBy")
+    if manager and manager.value != _OWN_NAME:
+        message = f"`{manager.value}` manages the job, so the operator makes nothing of it here"
+        return Expansion((), [document.problem("nothing-made", message, (*_POLICY, "managedBy"), severity="info")])
+    suspended = job.tree.get(*_POLICY, "suspend")
+    found = list(failures(job, document, target))
+    if suspended and suspended.value and not found:
+        message = "the job is suspended: the operator makes nothing until `suspend` is false"
+        return Expansion((), [document.problem("nothing-made", message, (*_POLICY, "suspend"), severity="info")])
+    if found:
+        return Expansion((), found)
+    objects = list(autoscalers(job, target))
+    for replicas in job.replicas.values():
+        objects += pods(job, replicas)
+        objects += services(job, replicas)
+    return Expansion(objects)

@@ -1,0 +1,122 @@
+"""What real operators made of accepted jobs, and how our expansion compares with it, object by object and field by field.
+
+The last section of the records' README says what was taken out of them; the same is taken out of ours here.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jobspec.documents.document import Document
+from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.api_defaults.service_account import TOKEN_VOLUME
+from jobspec.operators.expansion import expand
+from jobspec.operators.stored import RANDOM
+from tests.agreement.records import records, target_of
+from tests.support.checking import documents
+
+Object = dict[str, Any]
+Name = tuple[str, str]
+
+#: Kinds that are no built-in ones: records keep their `apiVersion`.
+_CUSTOM = ("JobSet",)
+_WATCHED = ("Pod", "Service", "ConfigMap", "Secret", "JobSet", "Job", "HorizontalPodAutoscaler", "NetworkPolicy")
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of one accepted job: the recorded objects, and ours."""
+
+    record: str
+    job: Document
+    stored: Object
+    theirs: dict[Name, Object]
+    ours: dict[Name, Object]
+    told: list[str]
+    """The rules of our diagnostics."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every replica that was asked for has its pod and its service; where the operator makes nothing, that is all."""
+        if self.told:
+            return True
+        name = self.stored["metadata"]["name"]
+        replicas = self.stored["spec"].get("pytorchReplicaSpecs", {})
+        made = [f"{name}-{role.lower()}-{n}" for role, each in replicas.items() for n in range(each.get("replicas", 1))]
+        return all((kind, each) in self.theirs for each in made for kind in ("Pod", "Service"))
+
+    def differences(self) -> Iterator[str]:
+        """Where ours are others than theirs; in a part of what was to come, everything that is there has to be among ours."""
+        for name in self.theirs.keys() | (self.ours.keys() if self.is_whole else set()):
+            yield from differing(self.theirs.get(name), self.ours.get(name), "/".join(name))
+
+
+def differing(theirs: Any, ours: Any, path: str) -> Iterator[str]:
+    """The places in which two values differ."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for name in sorted(theirs.keys() | ours.keys()):
+            yield from differing(theirs.get(name), ours.get(name), f"{path}.{name}")
+    elif isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
+        for index, (their, our) in enumerate(zip(theirs, ours, strict=True)):
+            yield from differing(their, our, f"{path}[{index}]")
+    elif theirs != ours or type(theirs) is not type(ours):
+        yield f"{path}: {json.dumps(theirs)} was made, {json.dumps(ours)} is ours"
+
+
+@cache
+def made(golden: Path, release: str) -> list[Made]:
+    """What came of all accepted PyTorchJobs of a release's records."""
+    return [each for record in records(golden, release) for each in _made(record.name, record.manifest, golden, release, record.replies)]
+
+
+def _made(name: str, manifest: Path, golden: Path, release: str, replies: list[Object]) -> Iterator[Made]:
+    accepted = {reply["index"]: reply["stored"] for reply in replies if reply.get("stored")}
+    if not any(each["kind"] == "PyTorchJob" for each in accepted.values()):
+        return
+    target = target_of(release)
+    created = json.loads((golden / release / f"{name}.json").read_text())["created"]
+    beside = [each for each in documents(manifest, target) if each.index in accepted]
+    for job in beside:
+        stored = accepted[job.index]
+        if job.kind == "PyTorchJob" and stored["kind"] == "PyTorchJob":
+            expansion = expand(job, beside, target)
+            ours = [_as_recorded(each.data(), stored) for each in completed(expansion.objects, beside, target)]
+            owned = [each for each in created if _is_owned(each, stored)]
+            told = [each.rule for each in expansion.diagnostics]
+            yield Made(name, job, stored, _by_name(owned), _by_name(ours), told)
+
+
+def _is_owned(made: Object, job: Object) -> bool:
+    owner = {"kind": job["kind"], "name": job["metadata"]["name"]}
+    return owner in made["metadata"].get("ownerReferences", ())
+
+
+def _by_name(objects: list[Object]) -> dict[Name, Object]:
+    return {(each["kind"], each["metadata"]["name"]): each for each in objects if each["kind"] in _WATCHED}
+
+
+def _as_recorded(made: Object, job: Object) -> Object:
+    """One of our objects with what the records lack taken out, and the name that the server has made."""
+    text = json.dumps(made)
+    prefix = job["metadata"].get("generateName")
+    if prefix:
+        text = text.replace(f"{prefix}{RANDOM}", job["metadata"]["name"])
+    found: Object = json.loads(text)
+    if found["kind"] not in _CUSTOM:
+        del found["apiVersion"]
+    found["metadata"]["namespace"] = "default"
+    owners = found["metadata"]["ownerReferences"]
+    found["metadata"]["ownerReferences"] = [{"kind": each["kind"], "name": each["name"]} for each in owners]
+    if found["kind"] == "Pod":
+        _take_out_token(found["spec"])
+    return found
+
+
+def _take_out_token(spec: Object) -> None:
+    for field, mounts in (("volumes", [spec]), ("volumeMounts", spec["containers"] + spec.get("initContainers", []))):
+        for each in mounts:
+            if field in each:
+                each[field] = [item for item in each[field] if item["name"] != TOKEN_VOLUME]

@@ -1,0 +1,44 @@
+"""`expand` makes what real operators, of four releases, made of every recorded job, with all that the API server filled in."""
+
+import pytest
+
+from jobspec.targets import RELEASES
+from tests.agreement import known
+from tests.agreement.created import made
+from tests.support.reference import folder
+
+RECORDED = [f"training-operator-{release}" for release in RELEASES["training-operator"]]
+
+
+@pytest.mark.parametrize("release", RECORDED)
+def test_every_job_of_a_release(release: str) -> None:
+    folder("golden", release)
+    found = made(folder("golden"), release)
+    assert len(found) > 150
+    assert {each.record: list(each.differences()) for each in found if any(each.differences())} == {}
+
+
+@pytest.mark.parametrize("release", RECORDED)
+def test_records_that_hold_only_a_part_are_known(release: str) -> None:
+    folder("golden", release)
+    found = made(folder("golden"), release)
+    assert sorted(each.record for each in found if not each.is_whole) == sorted(known.parts())
+    assert all(len(each.theirs) < len(each.ours) for each in found if not each.is_whole)
+
+
+def test_what_the_operator_does_not_make_is_told() -> None:
+    refused = ["blank-image", "chief-type", "elastic-nproc-both", "master-two", "master-zero", "name-digit-first", "name-dots"]
+    refused += ["no-image", "no-pytorch-container", "unknown-type"]
+    always = {"elastic-conf-empty": ["operator-crash"], "suspended": ["nothing-made"]}
+    assert _told("training-operator-1.7.0") == {
+        **{name: ["refused-by-operator"] for name in refused},
+        "no-containers": ["refused-by-operator", "operator-crash"],
+        **always,
+    }
+    assert _told("training-operator-1.9.4") == {**always, "managed-by-kueue": ["nothing-made"]}
+
+
+def _told(release: str) -> dict[str, list[str]]:
+    """The rules that we tell about probes of which we expand nothing."""
+    found = made(folder("golden"), release)
+    return {each.record.rpartition("/")[2]: each.told for each in found if each.record.startswith("probes/") and each.told}

@@ -1,0 +1,41 @@
+"""Values as operators written in Go send them."""
+
+import pytest
+
+from jobspec.operators.go_types import canonical_quantity
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("0", "0"),
+        ("0Gi", "0"),
+        ("1", "1"),
+        ("1.0", "1"),
+        ("1000m", "1"),
+        ("1500m", "1500m"),
+        ("0.5", "500m"),
+        ("1.5Gi", "1536Mi"),
+        ("0.5Gi", "512Mi"),
+        ("1024Mi", "1Gi"),
+        ("1023", "1023"),
+        ("1000", "1k"),
+        ("10000", "10k"),
+        ("1500", "1500"),
+        ("1000Ki", "1000Ki"),
+        ("512", "512"),
+        ("0.1Ki", "102400m"),
+        ("1e3", "1e3"),
+        ("12E2", "1200"),
+        ("5E", "5E"),
+        ("100000000000000000000", "100E"),
+        ("1n", "1n"),
+        ("0.1n", "1n"),
+        ("+2", "2"),
+        (".5", "500m"),
+        ("-1500m", "-1500m"),
+        ("Gi", "0"),
+    ],
+)
+def test_quantities(written: str, sent: str) -> None:
+    assert canonical_quantity(written) == sent
