@@ -109,6 +109,12 @@ def _render(options: Options) -> int:
     return render.run(_inputs(options), to=options.to, only=options.only, check=options.check)
 
 
+def _expand(options: Options) -> int:
+    from jobspec.commands import expand
+
+    return expand.run(_inputs(options), form=options.form, defaults=options.defaults, origin=options.origin)
+
+
 def _dry_run(options: Options) -> int:
     try:
         from jobspec.commands import dry_run
@@ -152,8 +158,8 @@ def _inputs(options: Options) -> Inputs:
         overlays=options.overlay,
         sets=options.set,
         targets=options.target,
-        output=options.output,
-        output_file=options.output_file,
+        output=getattr(options, "output", "text"),
+        output_file=getattr(options, "output_file", None),
         skip_unknown=options.skip_unknown,
         admission=options.admission,
         closed_world=options.closed_world,
@@ -169,6 +175,8 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
         return _validate, options
     if command == "render" and (options := read(arguments[1:], _render_options())):
         return _render, options
+    if command == "expand" and (options := read(arguments[1:], _expand_options())):
+        return _expand, options
     if command in _COMMANDS:
         what, add_arguments, run = _COMMANDS[command]
         parser = add_arguments(_parser(f"jobspec {command}", what))
@@ -222,6 +230,15 @@ def _input_options() -> list[Option]:
     from jobspec.reports.formats import FORMATS
 
     return [
+        *_journey_options(),
+        Option("--output", "-o", choices=FORMATS, what="the format of the report"),
+        Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
+    ]
+
+
+def _journey_options() -> list[Option]:
+    """The options that say how files become documents and are judged."""
+    return [
         Option("--overlay", metavar="NAME", repeatable=True, what="apply this overlay to every job: a shipped name, or a path; repeatable"),
         Option("--set", metavar="OVERLAY.NAME=VALUE", repeatable=True, what="give a parameter of an overlay a value; repeatable"),
         _target("judge by this release, not by the newest; repeatable"),
@@ -231,8 +248,6 @@ def _input_options() -> list[Option]:
             "--closed-world",
             what="report an error, not a warning, for a runtime that is in none of the files and not shipped with the trainer",
         ),
-        Option("--output", "-o", choices=FORMATS, what="the format of the report"),
-        Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
     ]
 
 
@@ -275,6 +290,16 @@ def _render_options() -> list[Option]:
     return [*_input_options(), *_kind_options(), to, only, check]
 
 
+def _expand_options() -> list[Option]:
+    forms = ("auto", "table", "yaml", "json")
+    return [
+        *_journey_options(),
+        Option("--output", "-o", dest="form", choices=forms, what="a table on a terminal and YAML elsewhere (auto), or one of these"),
+        Option("--defaults", what="add what the API server fills in, as `kubectl get` will show it"),
+        Option("--origin", what="write behind each line of YAML where it comes from"),
+    ]
+
+
 def _target(what: str) -> Option:
     return Option("--target", metavar="OPERATOR=RELEASE", repeatable=True, what=what)
 
@@ -293,6 +318,11 @@ def _dry_run_arguments(parser: ArgumentParser) -> ArgumentParser:
     server.add_argument("--kubernetes", default="", metavar="RELEASE", help="the Kubernetes of the kind cluster, 1.34.0 for example")
     server.add_argument("--recreate", action="store_true", help="create the kind cluster again")
     server.add_argument("--delete", action="store_true", help="delete the kind cluster at the end; without a PATH, at once")
+    return parser
+
+
+def _expand_arguments(parser: ArgumentParser) -> ArgumentParser:
+    declare(_with_paths(parser), _expand_options())
     return parser
 
 
@@ -332,6 +362,7 @@ _COMMANDS = {
     "validate": ("predict an API server's verdict on manifests", _validate_arguments, _validate),
     "render": ("apply overlays to jobs, check the result and write it", _render_arguments, _render),
     "dry-run": ("ask a real API server for its verdict on manifests", _dry_run_arguments, _dry_run),
+    "expand": ("print the pods and other objects that operators will make of jobs", _expand_arguments, _expand),
     "explain": ("explain a rule, or a field of a kind", _explain_arguments, _explain),
     "schema": ("print CRDs, write schemas for editors and kustomize, check them", _schema_arguments, _schema),
 }

@@ -24,9 +24,10 @@ CONTRACT = ROOT / "schemas" / "trainer.json"  # follows from the trainer, not fr
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--help"], ["validate", "render", "explain", "schema", "exit codes:"]),
+        (["--help"], ["validate", "render", "expand", "explain", "schema", "exit codes:"]),
         (["validate", "--help"], ["--overlay", "--set", "--target", "--skip-unknown", "--output"]),
         (["render", "--help"], ["--overlay", "--set", "--target", "--to DIR"]),
+        (["expand", "--help"], ["--overlay", "--defaults", "--origin", "{auto,table,yaml,json}"]),
         (["explain", "--help"], ["RULE"]),
         (["schema", "--help"], ["check", "export"]),
     ],

@@ -27,7 +27,7 @@ def with_progress(
     items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]], *, done_to_each: tuple[str, str] = ("checked", "file")
 ) -> list[R]:
     """`run(items, work)`; on a terminal, with the number of done items shown meanwhile. *done_to_each*: a verb, and what an item is."""
-    if sys.stderr and _is_terminal(sys.stderr):
+    if sys.stderr and is_terminal(sys.stderr):
         from jobspec.commands.progress import shown
 
         return shown(items, work, run, sys.stderr, done_to_each=done_to_each)
@@ -44,24 +44,25 @@ def deliver(files: Sequence[FileResult], releases: Mapping[str, str], inputs: In
     if inputs.output_file is not None:
         write_whole(inputs.output_file, report(files, releases, inputs.output, read=read))
     elif inputs.output == "text":
-        stream.write(report(files, releases, read=read, colour=_takes_colour(stream), width=_width(stream)))
+        stream.write(report(files, releases, read=read, colour=takes_colour(stream), width=width_of(stream)))
     else:
         stream.write(report(files, releases, inputs.output))
 
 
-def _takes_colour(stream: TextIO) -> bool:
+def takes_colour(stream: TextIO) -> bool:
     """Whether to write colours: NO_COLOR and FORCE_COLOR decide (https://no-color.org, https://force-color.org), else the terminal."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or _is_terminal(stream)
+    return bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream)
 
 
-def _is_terminal(stream: TextIO) -> bool:
+def is_terminal(stream: TextIO) -> bool:
     """Whether a stream is a terminal that can show colours and erase a line."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _width(stream: TextIO) -> int:
+def width_of(stream: TextIO) -> int:
+    """The columns of a stream's terminal, or as many as a text without one is written for."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or _WIDTH
     except (OSError, ValueError):  # no terminal; no file at all

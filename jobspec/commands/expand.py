@@ -1,0 +1,100 @@
+"""`jobspec expand`: print the objects that operators will make of jobs."""
+
+from __future__ import annotations
+
+import sys
+
+from jobspec import pipeline
+from jobspec.commands.files import find, reader, source_of
+from jobspec.commands.inputs import load, require_workload
+from jobspec.commands.output import deliver, is_terminal, one_by_one, takes_colour, width_of, with_progress
+from jobspec.diagnostics import JobspecError
+from jobspec.workloads import KINDS, is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.commands.files import Found
+    from jobspec.commands.inputs import Inputs
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.pipeline import Checked
+    from jobspec.reports.expansion.expanded import Expanded
+    from jobspec.targets import Target
+
+#: Group of a job's kind -> its operator.
+_OPERATORS = {"kubeflow.org": "training-operator", "trainer.kubeflow.org": "trainer"}
+
+
+def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool) -> int:
+    """Print what becomes of all jobs in files that a server accepts; 1 where an error was found."""
+    if form == "auto":
+        form = "table" if is_terminal(sys.stdout) and not origin else "yaml"
+    if origin and form != "yaml":
+        raise JobspecError("--origin is for YAML: leave out `-o`, or write `-o yaml`")
+    setting = load(inputs)
+    found = find(inputs.paths)
+
+    def check_one(each: Found) -> Checked:
+        return pipeline.checked(source_of(each, skip_unknown=inputs.skip_unknown), setting.overlays, setting.cluster)
+
+    checked = [] if setting.wrong else pipeline.resolve(with_progress(found, check_one, one_by_one), setting.cluster)
+    results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or [each.result for each in checked])]
+    accepted = checked if all(each.valid for each in results) else []
+    if accepted and not any(is_workload(document) for each in accepted for document in each.documents):
+        raise JobspecError(f"nothing to expand: the files hold no {' and no '.join(kind for _, kind in KINDS)}")
+    expanded, told = _expanded(accepted, setting.cluster.target, defaults=defaults)
+    _write(expanded, form, setting.cluster.target, origin=origin)
+    results = [each.with_diagnostics(told.get(each.path, ())) for each in results]
+    if any(each.diagnostics for each in results):
+        deliver(results, setting.cluster.releases, inputs, sys.stderr, read=reader(found))
+    return 0 if all(each.valid for each in results) else 1
+
+
+def _expanded(files: Sequence[Checked], target: Target, *, defaults: bool) -> tuple[list[Expanded], dict[str, list[Diagnostic]]]:
+    """All jobs with their objects, and by file what is to be said of them."""
+    from jobspec.operators.api_defaults.objects import completed
+    from jobspec.operators.expansion import expand
+    from jobspec.reports.expansion.expanded import Expanded
+
+    found = []
+    told: dict[str, list[Diagnostic]] = {}
+    for file in files:
+        beside = _beside(file, files)
+        for job in filter(is_workload, file.documents):
+            expansion = expand(job, beside, target)
+            objects = completed(expansion.objects, beside, target) if defaults else expansion.objects
+            operator = _OPERATORS[job.group_kind[0]]
+            found.append(Expanded(job, objects, f"{operator} {target[operator]}"))
+            told.setdefault(file.result.path, []).extend(expansion.diagnostics)
+    return found, told
+
+
+def _beside(file: Checked, files: Sequence[Checked]) -> list[Document]:
+    """What a file's jobs may refer to: all in their own file, and the runtimes and classes of others."""
+    return [*file.documents, *(each for other in files if other is not file for each in other.objects)]
+
+
+def _write(expanded: Sequence[Expanded], form: str, target: Target, *, origin: bool) -> None:
+    if form == "table":
+        from jobspec.reports.expansion.table import table
+
+        sys.stdout.write(table(expanded, width=width_of(sys.stdout), colour=takes_colour(sys.stdout)))
+        return
+    from jobspec.reports.expansion.ordered import ordered
+
+    objects = [ordered(each, target) for job in expanded for each in job.objects]
+    if form == "json":
+        import json
+
+        whole = {"apiVersion": "v1", "kind": "List", "items": [each.data() for each in objects]}
+        sys.stdout.write(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
+    elif origin:
+        from jobspec.reports.expansion.origin import with_origin
+
+        sys.stdout.write("---\n".join(map(with_origin, objects)))
+    else:
+        from jobspec.documents.writer import write
+
+        sys.stdout.write(write(each.data() for each in objects) if objects else "")

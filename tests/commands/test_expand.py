@@ -1,0 +1,234 @@
+"""`jobspec expand`, as people and programs use it."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobspec.documents.writer import write
+from jobspec.operators.marks import operator_mark, set_by
+from jobspec.reports.expansion.origin import with_origin
+from tests.support.manifests import CONFIG, JOB
+from tests.support.processes import environment, run, run_here
+
+TWO = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata:
+  name: train
+spec:
+  pytorchReplicaSpecs:
+    Master: &pods
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: example.com/train:v1
+            command: [python, train.py]
+            args: [--addr=$(MASTER_ADDR), --rank=$(RANK), "--note=a b"]
+            volumeMounts: [{name: data, mountPath: /data, readOnly: true}]
+          volumes: [{name: data, persistentVolumeClaim: {claimName: images}}]
+    Worker:
+      <<: *pods
+      replicas: 2
+"""
+NAMES = ["train-master-0", "train-master-0", "train-worker-0", "train-worker-1", "train-worker-0", "train-worker-1"]
+TABLE = """\
+PyTorchJob train, made by training-operator 1.9.4 (job.yaml)
+
+  RANK  POD             HOST NAME       CONTAINERS
+  0     train-master-0  train-master-0  pytorch
+  1     train-worker-0  train-worker-0  init-pytorch, pytorch
+  2     train-worker-1  train-worker-1  init-pytorch, pytorch
+
+  train-master-0: container pytorch
+    image       example.com/train:v1
+    command     python train.py --addr=train-master-0 --rank=0 '--note=a b'
+    env added   PYTHONUNBUFFERED=1 MASTER_PORT=23456 PET_MASTER_PORT=23456
+                MASTER_ADDR=train-master-0 PET_MASTER_ADDR=train-master-0
+                WORLD_SIZE=3 RANK=0 PET_NODE_RANK=0 PET_NPROC_PER_NODE=auto
+                PET_NNODES=3
+    ports       23456(pytorchjob-port)
+    volumes     /data from data (persistentVolumeClaim images) read-only
+
+  train-worker-0 to train-worker-1: init container init-pytorch
+    image       alpine:3.10
+    command     sh -c 'err=1;for i in $(seq 100); do if nslookup train-master-0;
+                then err=0 && break; fi;echo waiting for master; sleep 2; done;
+                exit $err'
+    limits      cpu=100m memory=20Mi
+    requests    cpu=50m memory=10Mi
+  train-worker-0 to train-worker-1: container pytorch
+    image       example.com/train:v1
+    command     python train.py --addr=train-master-0 '--rank=$(RANK)' '--note=a
+                b'
+    env added   PYTHONUNBUFFERED=1 MASTER_PORT=23456 PET_MASTER_PORT=23456
+                MASTER_ADDR=train-master-0 PET_MASTER_ADDR=train-master-0
+                WORLD_SIZE=3 RANK=1..2 PET_NODE_RANK=1..2
+                PET_NPROC_PER_NODE=auto PET_NNODES=3
+    ports       23456(pytorchjob-port)
+    volumes     /data from data (persistentVolumeClaim images) read-only
+
+  Service     train-master-0:23456 train-worker-0:23456 train-worker-1:23456
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "job.yaml").write_text(TWO)
+    return tmp_path
+
+
+def _names(objects: list[dict[str, Any]]) -> list[str]:
+    return [each["metadata"]["name"] for each in objects]
+
+
+def test_yaml_for_a_pipe_and_a_list_for_programs(folder: Path) -> None:
+    done = run("expand", "job.yaml", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    objects = list(yaml.safe_load_all(done.stdout))
+    assert [each["kind"] for each in objects] == ["Pod", "Service", "Pod", "Pod", "Service", "Service"]
+    assert _names(objects) == NAMES
+    listed = run("expand", "job.yaml", "-o", "json", cwd=folder)
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert json.loads(listed.stdout) == {"apiVersion": "v1", "kind": "List", "items": objects}
+
+
+def test_defaults_are_what_the_server_adds(folder: Path) -> None:
+    plain, whole = (
+        next(yaml.safe_load_all(run_here("expand", "job.yaml", *more, cwd=folder).stdout))["spec"] for more in ((), ("--defaults",))
+    )
+    assert "dnsPolicy" not in plain
+    assert whole["dnsPolicy"] == "ClusterFirst"
+    assert [each["name"] for each in whole["volumes"]] == ["data", "kube-api-access-<random>"]
+    assert whole["containers"][0]["imagePullPolicy"] == "IfNotPresent"
+
+
+def test_origins_stand_behind_each_line(folder: Path) -> None:
+    plain = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", cwd=folder).stdout
+    told = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", "--origin", cwd=folder)
+    assert told.stderr == ""
+    assert list(yaml.safe_load_all(told.stdout)) == list(yaml.safe_load_all(plain))
+    lines = [line.split("  # ") for line in told.stdout.splitlines()]
+    assert [line.rstrip() for line, *_ in lines] == plain.splitlines()
+    by_text = {line.strip(): place for line, *rest in lines for place in rest}
+    assert by_text["image: example.com/train:v1"] == "job.yaml:13:20"
+    assert by_text["image: alpine:3.10"] == "training-operator 1.9.4"
+    assert by_text["dnsPolicy: ClusterFirst"] == "kube-apiserver 1.36"
+    assert by_text['nvidia.com/gpu: "1"'].startswith("overlay gpu-nccl:")
+    assert [line for line, *rest in lines if not rest] == ["---"] * (len(NAMES) - 1)
+
+
+_SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=12) | st.sampled_from(["a\nb\n", "a: b", "#", "x\ny", "\n", "- a"])
+
+
+_KEYS = st.text(min_size=1, max_size=4) | st.just("a" * 200)
+_VALUES = st.recursive(_SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3), max_leaves=12)
+
+
+@given(st.dictionaries(_KEYS, _VALUES, min_size=1, max_size=4))
+def test_origins_change_nothing_in_what_the_text_means(data: dict[str, Any]) -> None:
+    text = with_origin(set_by(operator_mark("an operator", "1.0"), data))
+    assert yaml.safe_load(text) == data
+    assert "  # an operator 1.0" in text
+    assert re.sub("  # an operator 1.0$", "", text, flags=re.MULTILINE).split() == write([data]).split()
+
+
+def test_a_table_for_people(folder: Path) -> None:
+    assert _on_a_terminal(80, "expand", "job.yaml", cwd=folder) == TABLE
+    wide = _on_a_terminal(200, "expand", "job.yaml", cwd=folder)
+    assert "    command     python train.py --addr=train-master-0 '--rank=$(RANK)' '--note=a b'\n" in wide
+    assert wide.split() == TABLE.split()
+    narrow = _on_a_terminal(35, "expand", "job.yaml", cwd=folder)
+    assert "  0     train-master-0\n" in narrow
+    assert "host name train-worker-0 to train-worker-1" in " ".join(narrow.split())
+
+
+def _on_a_terminal(columns: int, *arguments: str, cwd: Path) -> str:
+    """What a terminal of that width shows, without colours."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(cwd)
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        os.execve(sys.executable, [sys.executable, "-m", "jobspec", *arguments], environment(NO_COLOR="1", TERM="xterm"))
+    shown = b""
+    try:
+        while part := os.read(terminal, 1 << 16):
+            shown += part
+    except OSError:  # the end of the program, on Linux
+        pass
+    assert os.waitpid(process, 0)[1] == 0
+    os.close(terminal)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_what_the_server_refuses_is_told_and_not_expanded(folder: Path) -> None:
+    (folder / "bad.yaml").write_text(JOB.replace("replicas", "replica"))
+    for form, printed in (("yaml", ""), ("json", '{\n  "apiVersion": "v1",\n  "kind": "List",\n  "items": []\n}\n')):
+        done = run_here("expand", "job.yaml", "bad.yaml", "-o", form, cwd=folder)
+        assert (done.returncode, done.stdout) == (1, printed)
+        assert "bad.yaml:8:7: error: `Master` has no field `replica` [unknown-field]" in done.stderr
+
+
+def test_what_the_operator_fails_on_is_an_error_and_the_rest_is_expanded(folder: Path) -> None:
+    (folder / "crash.yaml").write_text(
+        TWO.replace("name: train", "name: other").replace("spec:\n", "spec:\n  elasticPolicy: {rdzvConf: []}\n", 1)
+    )
+    done = run_here("expand", "crash.yaml", "job.yaml", "-o", "json", cwd=folder)
+    assert done.returncode == 1
+    assert _names(json.loads(done.stdout)["items"]) == NAMES
+    assert "crash.yaml:6:19: error: " in done.stderr
+    assert "[operator-crash]" in done.stderr
+
+
+def test_a_suspended_job_is_nothing_for_now(folder: Path) -> None:
+    (folder / "later.yaml").write_text(TWO.replace("spec:\n", "spec:\n  runPolicy: {suspend: true}\n", 1))
+    done = run_here("expand", "later.yaml", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "later.yaml:6:24: info: the job is suspended" in done.stderr
+
+
+def test_release_overlays_and_priority_classes_of_other_files_count(folder: Path) -> None:
+    (folder / "class.yaml").write_text("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7\n")
+    text = TWO.replace("          volumes", "          priorityClassName: high\n          volumes", 1)
+    (folder / "job.yaml").write_text(text)
+    arguments = ("expand", ".", "--defaults", "-o", "json", "--overlay", "gpu-nccl", "--set", "gpu-nccl.gpus=3")
+    done = run_here(*arguments, "--target", "training-operator=1.7", cwd=folder)
+    assert done.returncode == 0
+    pod = json.loads(done.stdout)["items"][0]["spec"]
+    assert pod["priority"] == 7
+    assert pod["containers"][0]["resources"]["limits"] == {"nvidia.com/gpu": "3"}
+    names = [each["name"] for each in pod["containers"][0]["env"]]
+    assert names.index("PET_NPROC_PER_NODE") < names.index("PET_NODE_RANK")
+
+
+def test_a_generated_name_reads_random(folder: Path) -> None:
+    (folder / "job.yaml").write_text(JOB.replace("name: train", "generateName: train-"))
+    pod, _ = yaml.safe_load_all(run_here("expand", "job.yaml", "--no-admission", cwd=folder).stdout)
+    assert pod["metadata"]["name"] == "train-<random>-master-0"
+
+
+def test_what_cannot_be_done(folder: Path) -> None:
+    (folder / "settings.yaml").write_text(CONFIG)
+    trainjob = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\n"
+    (folder / "trainjob.yaml").write_text(f"{trainjob}spec: {{runtimeRef: {{name: torch-distributed}}}}\n")
+    for arguments, words in (
+        (("settings.yaml",), "jobspec: nothing to expand: the files hold no PyTorchJob and no TrainJob\n"),
+        (("trainjob.yaml",), "jobspec: trainjob.yaml: jobspec cannot expand a TrainJob yet, only a PyTorchJob\n"),
+        (("job.yaml", "--origin", "-o", "json"), "jobspec: --origin is for YAML: leave out `-o`, or write `-o yaml`\n"),
+        (("nowhere.yaml",), "jobspec: nowhere.yaml: no such file or folder\n"),
+    ):
+        done = run_here("expand", *arguments, cwd=folder)
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", words)
