@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import JobspecError
+from jobspec.operators.objects import Expansion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobspec.documents.document import Document
-    from jobspec.operators.objects import Expansion
     from jobspec.targets import Target
 
 
-def expand(job: Document, beside: Sequence[Document], target: Target) -> Expansion:  # noqa: ARG001 (for a TrainJob's runtime)
-    """What the operator of a job that a server accepts makes of it.
+def expand(job: Document, beside: Sequence[Document], target: Target) -> Expansion:
+    """What the operator of a job that a server accepts makes of it; nothing for other kinds.
 
-    *beside*: the documents that the job may refer to, such as runtimes. Raises JobspecError for a kind that is not expanded.
+    *beside*: the documents that the job may refer to, such as runtimes.
     """
     if job.group_kind == kinds.PYTORCHJOB:
         from jobspec.operators.training_operator.pytorchjob import expand_pytorchjob
 
         return expand_pytorchjob(job, target)
-    raise JobspecError(f"{job.file}: jobspec cannot expand a {job.kind} yet, only a PyTorchJob")
+    if job.group_kind == kinds.TRAINJOB:
+        from jobspec.operators.trainjob import expand_trainjob
+        from jobspec.runtimes.runtime import runtime_of
+
+        return expand_trainjob(job, runtime_of(job, beside, target), target, beside=beside)
+    return Expansion()

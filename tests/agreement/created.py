@@ -83,10 +83,10 @@ def _made(name: str, manifest: Path, golden: Path, release: str, replies: list[O
         stored = accepted[job.index]
         if job.kind == "PyTorchJob" and stored["kind"] == "PyTorchJob":
             expansion = expand(job, beside, target)
-            ours = [_as_recorded(each.data(), stored) for each in completed(expansion.objects, beside, target)]
+            ours = [as_recorded(each.data(), stored) for each in completed(expansion.objects, beside, target)]
             owned = [each for each in created if _is_owned(each, stored)]
             told = [each.rule for each in expansion.diagnostics]
-            yield Made(name, job, stored, _by_name(owned), _by_name(ours), told)
+            yield Made(name, job, stored, by_name(owned), by_name(ours), told)
 
 
 def _is_owned(made: Object, job: Object) -> bool:
@@ -94,11 +94,11 @@ def _is_owned(made: Object, job: Object) -> bool:
     return owner in made["metadata"].get("ownerReferences", ())
 
 
-def _by_name(objects: list[Object]) -> dict[Name, Object]:
+def by_name(objects: list[Object]) -> dict[Name, Object]:
     return {(each["kind"], each["metadata"]["name"]): each for each in objects if each["kind"] in _WATCHED}
 
 
-def _as_recorded(made: Object, job: Object) -> Object:
+def as_recorded(made: Object, job: Object) -> Object:
     """One of our objects with what the records lack taken out, and the name that the server has made."""
     text = json.dumps(made)
     prefix = job["metadata"].get("generateName")

@@ -48,6 +48,11 @@ def parts() -> list[str]:
     return [entry["record"] for entry in _entries()["parts"]]
 
 
+def trainjob_parts() -> list[str]:
+    """The records of TrainJobs that hold only a part of what we expand, in some release."""
+    return [entry["record"] for entry in _entries()["trainjob-parts"]]
+
+
 @cache
 def refusals(server: str) -> list[Refusal]:
     """What we refuse and a live server takes."""

@@ -222,11 +222,8 @@ def test_a_generated_name_reads_random(folder: Path) -> None:
 
 def test_what_cannot_be_done(folder: Path) -> None:
     (folder / "settings.yaml").write_text(CONFIG)
-    trainjob = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\n"
-    (folder / "trainjob.yaml").write_text(f"{trainjob}spec: {{runtimeRef: {{name: torch-distributed}}}}\n")
     for arguments, words in (
         (("settings.yaml",), "jobspec: nothing to expand: the files hold no PyTorchJob and no TrainJob\n"),
-        (("trainjob.yaml",), "jobspec: trainjob.yaml: jobspec cannot expand a TrainJob yet, only a PyTorchJob\n"),
         (("job.yaml", "--origin", "-o", "json"), "jobspec: --origin is for YAML: leave out `-o`, or write `-o yaml`\n"),
         (("nowhere.yaml",), "jobspec: nowhere.yaml: no such file or folder\n"),
     ):

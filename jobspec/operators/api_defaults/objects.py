@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 def completed(objects: Sequence[MarkedTree], beside: Sequence[Document], target: Target) -> list[MarkedTree]:
     """The objects with all that the server fills in. *beside*: documents that they may refer to, such as priority classes."""
     from jobspec.operators.api_defaults.autoscaler import autoscaler_defaults
+    from jobspec.operators.api_defaults.job import whole_job
     from jobspec.operators.api_defaults.pod import pod_defaults
     from jobspec.operators.api_defaults.service import service_defaults
+    from jobspec.operators.jobset.stored import stored_jobset
 
     server = api_server(target)
     fillers: dict[str, Callable[[MarkedTree, Mark], MarkedTree]] = {
         "HorizontalPodAutoscaler": autoscaler_defaults,
+        "Job": whole_job,
+        "JobSet": lambda jobset, _: stored_jobset(jobset, target),
         "Pod": lambda pod, server: pod_defaults(pod, server, beside),
         "Service": service_defaults,
     }

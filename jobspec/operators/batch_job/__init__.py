@@ -1,0 +1,1 @@
+"""What Kubernetes makes of a batch Job: its pods."""

@@ -1,0 +1,88 @@
+"""The pods of a batch Job, as the Job's controller sends them.
+
+Follows `manageJob`, `addCompletionIndexEnvVariables` and `podGenerateNameWithIndex`, k8s.io/kubernetes pkg/controller/job, and
+`GetPodFromTemplate`, pkg/controller, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.batch_job.job import UID, completions_of, is_indexed
+from jobspec.operators.edits import each_item, is_true, text, with_fields
+from jobspec.operators.marks import operator_mark, set_by
+from jobspec.operators.stored import RANDOM
+from jobspec.overlays.marked_tree import MarkedTree, items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.diagnostics import Mark
+    from jobspec.targets import Target
+
+_INDEX = "batch.kubernetes.io/job-completion-index"
+_VARIABLE = "JOB_COMPLETION_INDEX"
+_LONGEST_PREFIX = 63 - 5
+
+
+def pods_of(job: MarkedTree, target: Target) -> list[MarkedTree]:
+    """The pods of a stored Job; none while it is suspended."""
+    if is_true(job, "spec", "suspend"):
+        return []
+    mark = operator_mark("kube-controller-manager", target["kubernetes"])
+    return list(_pods(job, mark))
+
+
+def _pods(job: MarkedTree, mark: Mark) -> Iterator[MarkedTree]:
+    template = job.value["spec"].value["template"]
+    indexed = is_indexed(job)
+    spec = _with_variable(template.value["spec"], mark) if indexed else template.value["spec"]
+    metadata = _metadata(job, template, mark)
+    version, kind = set_by(mark, "v1"), set_by(mark, "Pod")
+    for index in range(completions_of(job)):
+        own = _numbered(metadata, job, index, mark) if indexed else _named(metadata, job, f"{text(job, 'metadata', 'name')}-")
+        hostname = job.value["metadata"].value["name"].with_value(f"{text(job, 'metadata', 'name')}-{index}")
+        body = with_fields(spec, {"hostname": hostname}) if indexed else spec
+        yield MarkedTree({"apiVersion": version, "kind": kind, "metadata": own, "spec": body}, mark)
+
+
+def _metadata(job: MarkedTree, template: MarkedTree, mark: Mark) -> MarkedTree:
+    """What all pods of a Job have in their metadata."""
+    name = job.value["metadata"].value["name"]
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": UID, "controller": True, "blockOwnerDeletion": True}
+    own = template.get("metadata") or MarkedTree({}, mark)
+    kept = {field: each for field in ("labels", "annotations", "finalizers") if (each := own.get(field))}
+    finalizers = [*items(kept.get("finalizers")), set_by(mark, "batch.kubernetes.io/job-tracking")]
+    fields = {
+        **kept,
+        "namespace": job.value["metadata"].value["namespace"],
+        "ownerReferences": set_by(mark, [owner]),
+        "finalizers": MarkedTree(finalizers, mark),
+    }
+    return MarkedTree(fields, mark)
+
+
+def _numbered(metadata: MarkedTree, job: MarkedTree, index: int, mark: Mark) -> MarkedTree:
+    number = {_INDEX: set_by(mark, str(index))}
+    marked = {name: with_fields(metadata.value.get(name) or MarkedTree({}, mark), number) for name in ("labels", "annotations")}
+    prefix = f"{text(job, 'metadata', 'name')}-{index}-"
+    return _named(with_fields(metadata, marked), job, prefix)
+
+
+def _named(metadata: MarkedTree, job: MarkedTree, prefix: str) -> MarkedTree:
+    name = job.value["metadata"].value["name"]
+    names = {"generateName": name.with_value(prefix), "name": name.with_value(f"{prefix[:_LONGEST_PREFIX]}{RANDOM}")}
+    return with_fields(metadata, names)
+
+
+def _with_variable(spec: MarkedTree, mark: Mark) -> MarkedTree:
+    """A pod's spec whose containers know their pod's number, unless they set the variable themselves."""
+    source = {"fieldRef": {"fieldPath": f"metadata.labels['{_INDEX}']"}}
+    variable = set_by(mark, {"name": _VARIABLE, "valueFrom": source})
+
+    def container(tree: MarkedTree) -> MarkedTree:
+        env = tree.get("env")
+        if any(text(each, "name") == _VARIABLE for each in items(env)):
+            return tree
+        return with_fields(tree, {"env": (env or variable).with_value([*items(env), variable])})
+
+    return each_item(each_item(spec, "containers", container), "initContainers", container)

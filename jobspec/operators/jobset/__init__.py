@@ -1,0 +1,1 @@
+"""What JobSet makes of a JobSet: Jobs and the headless Service through which their pods find each other."""

@@ -1,0 +1,111 @@
+"""What JobSet writes on each Job and its pods, as labels and as annotations: of which JobSet it is, and which number it has in it.
+
+Follows `labelAndAnnotateObject`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.edits import number, text, with_fields
+from jobspec.operators.marks import set_by
+from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.targets import reached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics import Mark
+
+PREFIX = "jobset.sigs.k8s.io"
+EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
+"""The annotation by which a user says that nodes are labelled for each Job already."""
+UID = "<uid>"
+SHA1 = "<sha1>"
+"""What stands for a hash of the Job's name and namespace."""
+
+
+class Place:
+    """The place of a Job in its JobSet."""
+
+    __slots__ = ("index", "jobset", "mark", "release", "replicated")
+
+    def __init__(self, jobset: MarkedTree, replicated: MarkedTree, index: int, *, mark: Mark, release: str) -> None:
+        self.jobset = jobset
+        self.replicated = replicated
+        self.index = index
+        """The number of the Job among those of its replicated job."""
+        self.mark = mark
+        """The place of what JobSet sets itself."""
+        self.release = release
+        """Of JobSet."""
+
+    @property
+    def name(self) -> str:
+        """The name of the Job."""
+        return f"{text(self.jobset, 'metadata', 'name')}-{text(self.replicated, 'name')}-{self.index}"
+
+    @property
+    def subdomain(self) -> MarkedTree:
+        """The subdomain of its pods, which is the name of the headless Service."""
+        found = self.jobset.get("spec", "network", "subdomain")
+        return found if found and found.value else self.jobset.value["metadata"].value["name"]
+
+
+def labelled(metadata: MarkedTree, place: Place) -> MarkedTree:
+    """Metadata of a Job, or of its pod template, with JobSet's labels and annotations."""
+    own = {name: set_by(place.mark, value) for name, value in _labels(place).items()}
+    labels = metadata.get("labels") or MarkedTree({}, place.mark)
+    annotations = metadata.get("annotations") or MarkedTree({}, place.mark)
+    exclusive = _exclusive(place)
+    return with_fields(metadata, {"labels": with_fields(labels, own), "annotations": with_fields(annotations, {**own, **exclusive})})
+
+
+def _labels(place: Place) -> dict[str, MarkedTree | str]:
+    name = place.replicated.value["name"]
+    jobs = items(place.jobset.get("spec", "replicatedJobs"))
+    group = place.replicated.get("groupName")
+    found: dict[str, MarkedTree | str] = {
+        "jobset-name": place.jobset.value["metadata"].value["name"],
+        "replicatedjob-name": name,
+        "restart-attempt": "0",
+        "replicatedjob-replicas": str(_replicas(place.replicated)),
+        "global-replicas": str(sum(map(_replicas, jobs))),
+        "job-index": str(place.index),
+        "job-key": SHA1,
+        "job-global-index": str(_before(jobs, name.value) + place.index),
+    }
+    if reached(place.release, "0.10.1"):
+        grouped = [each for each in jobs if text(each, "groupName") == text(place.replicated, "groupName")]
+        found |= {
+            "jobset-uid": UID,
+            "group-name": group or "",
+            "group-replicas": str(sum(map(_replicas, grouped))),
+            "job-group-index": str(_before(grouped, name.value) + place.index),
+        }
+    coordinator = place.jobset.get("spec", "coordinator")
+    if coordinator:
+        found["coordinator"] = coordinator.with_value(_endpoint(coordinator, place))
+    return {f"{PREFIX}/{key}": value for key, value in found.items()}
+
+
+def _replicas(replicated: MarkedTree) -> int:
+    return number(replicated, "replicas", default=1)
+
+
+def _before(jobs: list[MarkedTree], name: str) -> int:
+    """The number of Jobs before the first of a replicated job."""
+    names = [text(each, "name") for each in jobs]
+    return sum(map(_replicas, jobs[: names.index(name)]))
+
+
+def _endpoint(coordinator: MarkedTree, place: Place) -> str:
+    pod = f"{number(coordinator, 'jobIndex', default=0)}-{number(coordinator, 'podIndex', default=0)}"
+    return f"{text(place.jobset, 'metadata', 'name')}-{text(coordinator, 'replicatedJob')}-{pod}.{place.subdomain.value}"
+
+
+def _exclusive(place: Place) -> dict[str, MarkedTree]:
+    """The annotations that give each Job a topology for itself, from the JobSet or, before that, the replicated job."""
+    found: dict[str, MarkedTree] = {}
+    for own in (place.jobset.get("metadata", "annotations"), place.replicated.get("template", "metadata", "annotations")):
+        if own and own.get(EXCLUSIVE):
+            found |= {name: each for name in (EXCLUSIVE, NODE_SELECTOR) if (each := own.get(name))}
+    return found

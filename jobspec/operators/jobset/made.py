@@ -1,0 +1,33 @@
+"""What JobSet makes of a stored JobSet: its Service, its claims, its Jobs.
+
+Follows `reconcile`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.edits import text
+from jobspec.operators.jobset.claims import made_claims
+from jobspec.operators.jobset.jobs import jobs_of, owned_by
+from jobspec.operators.jobset.service import services
+from jobspec.operators.marks import operator_mark
+from jobspec.overlays.marked_tree import items
+from jobspec.runtimes.runtime import TEMPLATE
+from jobspec.targets import reached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.targets import Target
+
+_CONTAINERS = (*map(str, TEMPLATE), "spec", "containers")
+CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
+
+
+def made_by_jobset(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
+    """The objects in the order in which they come; none where somebody else manages the JobSet, or where it has pods without containers."""
+    jobs = items(jobset.get("spec", "replicatedJobs"))
+    if text(jobset, "spec", "managedBy") not in ("", CONTROLLER) or not all(each.get(*_CONTAINERS) for each in jobs):
+        return []
+    owners = owned_by(jobset, operator_mark("jobset", target["jobset"]))
+    claims = made_claims(jobset, target, owners) if reached(target["jobset"], "0.11.1") else []
+    return [*services(jobset, target, owners), *claims, *jobs_of(jobset, target)]

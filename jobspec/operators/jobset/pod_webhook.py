@@ -1,0 +1,68 @@
+"""What JobSet's webhook changes in the pods of its Jobs: a label for their priority, and what keeps them in a topology of their own.
+
+Follows `podWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to 0.12.0. A pod that follows the first one of its Job waits until
+that is on a node, and goes where that is; which topology that will be, nobody knows before.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.edits import changed, text, with_fields
+from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR, PREFIX
+from jobspec.operators.marks import operator_mark, set_by
+from jobspec.operators.stored import RANDOM
+from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.targets import reached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.diagnostics import Mark
+    from jobspec.targets import Target
+
+_PRIORITY = f"{PREFIX}/priority"
+_JOB = f"{PREFIX}/job-key"
+
+
+def admitted(pod: MarkedTree, target: Target, priority: MarkedTree | None) -> MarkedTree:
+    """A pod after the webhook. *priority*: that of its class, None where the class is not at hand."""
+    mark = operator_mark("jobset", target["jobset"])
+    annotations = pod.get("metadata", "annotations")
+    own = annotations.value if annotations else {}
+    exclusive = EXCLUSIVE in own
+    if NODE_SELECTOR in own or not (exclusive or reached(target["jobset"], "0.11.1")):
+        return pod
+    if priority is not None:
+        label = {_PRIORITY: priority.with_value(str(priority.value))}
+        pod = changed(pod, ("metadata", "labels"), lambda labels: with_fields(labels, label))
+    return _apart(pod, own[EXCLUSIVE], mark) if exclusive else pod
+
+
+def _apart(pod: MarkedTree, topology: MarkedTree, mark: Mark) -> MarkedTree:
+    if text(pod, "metadata", "annotations", "batch.kubernetes.io/job-completion-index") != "0":
+        place = {topology.value: set_by(mark, RANDOM)}
+        return changed(pod, ("spec", "nodeSelector"), lambda each: with_fields(each, place))
+    job = text(pod, "metadata", "labels", _JOB)
+    together: list[dict[str, Any]] = [{"key": _JOB, "operator": "In", "values": [job]}]
+    priority = text(pod, "metadata", "labels", _PRIORITY)
+    alone: list[dict[str, Any]] = [
+        {"key": _JOB, "operator": "Exists"},
+        {"key": _JOB, "operator": "NotIn", "values": [job]},
+        {"key": _PRIORITY, "operator": "In", "values": [priority]},
+    ]
+    pod = _with_term(pod, "podAffinity", _term(together, topology), mark)
+    return _with_term(pod, "podAntiAffinity", _term(alone, topology), mark)
+
+
+def _term(expressions: list[dict[str, Any]], topology: MarkedTree) -> dict[str, Any]:
+    return {"labelSelector": {"matchExpressions": expressions}, "topologyKey": topology, "namespaceSelector": {}}
+
+
+def _with_term(pod: MarkedTree, kind: str, term: dict[str, Any], mark: Mark) -> MarkedTree:
+    name = "requiredDuringSchedulingIgnoredDuringExecution"
+
+    def affinity(tree: MarkedTree) -> MarkedTree:
+        terms = tree.get(name)
+        return with_fields(tree, {name: MarkedTree([*items(terms), set_by(mark, term)], terms.mark if terms else mark)})
+
+    return changed(pod, ("spec", "affinity", kind), affinity)

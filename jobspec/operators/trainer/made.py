@@ -1,0 +1,65 @@
+"""What the trainer makes of a TrainJob whose runtime is known.
+
+Follows `NewObjects`, github.com/kubeflow/trainer pkg/runtime/core, and `reconcileObjects` in pkg/controller, 2.0.0 to 2.3.0.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.edits import with_fields
+from jobspec.operators.marks import set_by
+from jobspec.operators.objects import Expansion
+from jobspec.operators.trainer import mpi
+from jobspec.operators.trainer.failures import failures
+from jobspec.operators.trainer.jobset import jobset
+from jobspec.operators.trainer.overrides import overridden
+from jobspec.operators.trainer.pod_groups import pod_groups
+from jobspec.operators.trainer.pod_sets import PodSet, pod_sets
+from jobspec.operators.trainer.policies import enforced
+from jobspec.operators.trainer.resources import with_resources
+from jobspec.operators.trainer.snapshot import snapshot
+from jobspec.overlays.marked_tree import MarkedTree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.documents.document import Document
+    from jobspec.operators.trainer.train_job import TrainJob
+    from jobspec.targets import Target
+
+
+def made_by_trainer(job: TrainJob, runtime: Document, target: Target) -> Expansion:
+    """The objects that the trainer sends, the JobSet last; all belong to the job. *runtime*: the document, for problems in it."""
+    template = job.runtime.get("spec", "template", "spec")
+    spec = overridden(template or MarkedTree({}, job.mark), job, target)
+    before = pod_sets(spec, job)
+    kept = [snapshot(job, target)] if job.reached("2.3.0") else []
+    found = list(failures(job, before, runtime))
+    if found:
+        return Expansion([_sent(each, job) for each in kept], found)
+    sets = enforced(with_resources(before, job) if job.reached("2.3.0") else before, job)
+    final = jobset(job, _with_late_resources(sets, job), spec)
+    beside = [mpi.secret(job), mpi.host_file(job, sets, spec)] if job.policy("mpi") is not None else []
+    groups = pod_groups(job, with_resources(sets, job), final["metadata"].get("annotations"))
+    return Expansion([_sent(each, job) for each in (*kept, *beside, *groups, final)])
+
+
+def _with_late_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+    """Before 2.3 the job's resources replace those of the runtime only after the plugins have counted these."""
+    return sets if job.reached("2.3.0") else with_resources(sets, job)
+
+
+def _sent(made: dict[str, Any], job: TrainJob) -> MarkedTree:
+    """An object in the job's namespace that goes when the job goes."""
+    tree = set_by(job.mark, made)
+    owner = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "name": job.name,
+        "uid": "<uid>",
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    metadata = with_fields(tree.value["metadata"], {"namespace": job.tree.get("metadata", "namespace")})
+    owned = with_fields(metadata, {"ownerReferences": set_by(job.mark, [owner])})
+    return with_fields(tree, {"metadata": owned})

@@ -1,0 +1,101 @@
+"""A runtime's JobSet with the changes of a TrainJob: `podSpecOverrides` (2.0), `podTemplateOverrides` (2.1), `runtimePatches` (2.2 on).
+
+Follows `mergePodSpecOverrides`, `mergePodTemplateOverrides` and `mergeRuntimePatches`, github.com/kubeflow/trainer pkg/runtime/core.
+"""
+
+from __future__ import annotations
+
+from jobspec import shapes
+from jobspec.operators.edits import changed, each_item, text
+from jobspec.operators.go_types import as_go_writes
+from jobspec.operators.trainer.strategic_merge import merged
+from jobspec.operators.trainer.typed import as_typed
+from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.runtimes.runtime import API_VERSION, TEMPLATE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.operators.trainer.train_job import TrainJob
+    from jobspec.shapes import Shape
+    from jobspec.targets import Target
+
+_TEMPLATE = tuple(map(str, TEMPLATE))
+
+
+def overridden(spec: MarkedTree, job: TrainJob, target: Target) -> MarkedTree:
+    """The spec of the runtime's JobSet with the job's changes."""
+    shape = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
+    inside = shape.at(("spec",)) if shape else None
+    own = shapes.load(API_VERSION, "TrainJob", target)
+    assert inside and own
+    before = as_typed(spec, inside)
+    if job.reached("2.3.0"):
+        return as_typed(_patched_whole(before, job, inside, own), inside)
+    if job.reached("2.2.0"):
+        return as_typed(_patched_jobs(before, job, inside, own), inside)
+    return as_typed(_overridden_pods(before, job, inside, own), inside)
+
+
+def _entries(job: TrainJob, field: str, own: Shape) -> list[MarkedTree]:
+    """The changes as the trainer writes them again before it merges them."""
+    shape = own.at(("spec", field, 0))
+    return [as_go_writes(entry, shape) for entry in items(job.tree.get("spec", field))]
+
+
+def _patched_whole(spec: MarkedTree, job: TrainJob, shape: Shape, own: Shape) -> MarkedTree:
+    """From 2.3 on patches are merged with the whole spec; an unknown replicated job comes first, all others keep their order."""
+    order = {text(each, "name"): place for place, each in enumerate(items(spec.get("replicatedJobs")))}
+    for entry in _entries(job, "runtimePatches", own):
+        patch = entry.get("trainingRuntimeSpec", "template", "spec")
+        if patch:
+            spec = merged(spec, patch, shape)
+    jobs = spec.get("replicatedJobs")
+    if jobs is None:
+        return spec
+    ordered = sorted(items(jobs), key=lambda each: order.get(text(each, "name"), 0))
+    return spec.with_value({**spec.value, "replicatedJobs": jobs.with_value(ordered)})
+
+
+def _patched_jobs(spec: MarkedTree, job: TrainJob, shape: Shape, own: Shape) -> MarkedTree:
+    """In 2.2 patches are merged with each replicated job that they name, one after the other."""
+    template = shape.at(("replicatedJobs", 0, "template"))
+    for entry in _entries(job, "runtimePatches", own):
+        for patch in items(entry.get("trainingRuntimeSpec", "template", "spec", "replicatedJobs")):
+            change = patch.get("template")
+            if change:
+                spec = _with_job(spec, {text(patch, "name")}, ("template",), change, template)
+    return spec
+
+
+def _overridden_pods(spec: MarkedTree, job: TrainJob, shape: Shape, own: Shape) -> MarkedTree:
+    """Until 2.1 overrides are merged with the pods of each replicated job that they name."""
+    template = shape.at(("replicatedJobs", 0, *_TEMPLATE))
+    for entry in _entries(job, "podSpecOverrides", own) if not job.reached("2.1.0") else ():
+        change = entry.with_value({"spec": entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"})})
+        spec = _with_job(spec, _targets(entry), _TEMPLATE, change, template)
+    for entry in _entries(job, "podTemplateOverrides", own) if job.reached("2.1.0") else ():
+        spec = _with_job(spec, _targets(entry), _TEMPLATE, entry.with_value(_template_of(entry)), template)
+    return spec
+
+
+def _targets(entry: MarkedTree) -> set[str]:
+    return {text(each, "name") for each in items(entry.get("targetJobs"))}
+
+
+def _template_of(entry: MarkedTree) -> dict[str, MarkedTree]:
+    """What an override says of a pod template: of the metadata only labels and annotations count."""
+    metadata = entry.get("metadata")
+    kept = {name: each for name, each in metadata.value.items() if name in ("labels", "annotations")} if metadata else {}
+    spec = entry.get("spec")
+    return {**({"metadata": metadata.with_value(kept)} if metadata and kept else {}), **({"spec": spec} if spec else {})}
+
+
+def _with_job(spec: MarkedTree, names: set[str], path: tuple[str, ...], change: MarkedTree, shape: Shape | None) -> MarkedTree:
+    """The spec with a change merged at a path of the replicated jobs of some names."""
+
+    def one(replicated: MarkedTree) -> MarkedTree:
+        if text(replicated, "name") not in names:
+            return replicated
+        return changed(replicated, path, lambda before: merged(before, change, shape))
+
+    return each_item(spec, "replicatedJobs", one)

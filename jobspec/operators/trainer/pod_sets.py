@@ -1,0 +1,143 @@
+"""The replicated jobs of a runtime as the trainer's plugins see them: by name, by what of the TrainJob runs in them, with a number of pods.
+
+Follows `newRuntimeInfo` and `WithPodSet`, github.com/kubeflow/trainer pkg/runtime, 2.0.0 to 2.3.0.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.edits import changed, each_item, number, text, with_fields, with_items
+from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.runtimes.runtime import ANCESTOR, TEMPLATE, TRAINER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from jobspec.operators.trainer.train_job import TrainJob
+
+    Change = Callable[[MarkedTree], MarkedTree]
+
+NODE = "node"
+"""The name of the container that trains, and of most replicated jobs that do."""
+LAUNCHER = "launcher"
+"""The replicated job in which `mpirun` runs."""
+POD = (*map(str, TEMPLATE), "spec")
+"""The path of the pod spec in a replicated job."""
+
+
+class PodSet:
+    """A replicated job, and how many pods each of its Jobs has."""
+
+    __slots__ = ("count", "job")
+
+    def __init__(self, job: MarkedTree, count: MarkedTree) -> None:
+        self.job = job
+        self.count = count
+
+    @property
+    def name(self) -> str:
+        """The name of the replicated job."""
+        return text(self.job, "name")
+
+    @property
+    def ancestor(self) -> str:
+        """The part of the TrainJob that runs in it, empty where it is none."""
+        return text(self.job, "template", "metadata", "labels", ANCESTOR)
+
+    @property
+    def trains(self) -> bool:
+        """Whether the TrainJob's `trainer` runs in it."""
+        return self.ancestor == TRAINER
+
+    def containers(self, name: str = "containers") -> list[MarkedTree]:
+        """The containers, or the `initContainers`, of its pods."""
+        return items(self.job.get(*POD, name))
+
+    def with_count(self, count: MarkedTree | None) -> PodSet:
+        """The same with another number of pods, where there is one."""
+        return PodSet(self.job, count) if count else self
+
+    def with_pod(self, change: Change) -> PodSet:
+        """The same with the spec of its pods changed."""
+        return PodSet(changed(self.job, POD, change), self.count)
+
+    def with_container(self, name: str, change: Change, *, among: str = "containers") -> PodSet:
+        """The same with the containers of a name changed."""
+        return self.with_pod(lambda pod: each_item(pod, among, lambda each: change(each) if text(each, "name") == name else each))
+
+
+def pod_sets(spec: MarkedTree, job: TrainJob) -> list[PodSet]:
+    """The replicated jobs of a JobSet's spec; those that train have as many pods as the policy says, all others as they say themselves."""
+    return [PodSet(each, _count(each, job)) for each in items(spec.get("replicatedJobs"))]
+
+
+def _count(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
+    one = MarkedTree(1, job.mark)
+    own = replicated.get("template", "spec", "parallelism") or one
+    by_policy = text(replicated, "template", "metadata", "labels", ANCESTOR) == TRAINER and job.policy() is not None
+    count = (job.policy("numNodes") or one) if by_policy else own
+    return count if count.value >= 1 else one
+
+
+def first(sets: Iterable[PodSet], condition: Callable[[PodSet], bool]) -> PodSet | None:
+    """The first that meets a condition."""
+    return next(filter(condition, sets), None)
+
+
+def with_nodes_of(job: TrainJob, sets: list[PodSet]) -> list[PodSet]:
+    """The first that trains with as many pods as the job says."""
+    training = first(sets, lambda each: each.trains)
+    return [each.with_count(job.trainer("numNodes")) if each is training else each for each in sets]
+
+
+def with_training_container(sets: list[PodSet], change: Change) -> list[PodSet]:
+    """The container that trains changed, in the first that trains."""
+    training = first(sets, lambda each: each.trains)
+    return [each.with_container(NODE, change) if each is training else each for each in sets]
+
+
+def with_variables(container: MarkedTree, variables: MarkedTree | None) -> MarkedTree:
+    """A container with a TrainJob's variables; one without a value has the empty text."""
+    return with_items(container, "env", map(variable, items(variables)))
+
+
+def variable(given: MarkedTree) -> MarkedTree:
+    """A variable of a TrainJob as the trainer writes it: its source hides its value."""
+    source = given.get("valueFrom")
+    if source:
+        return with_fields(given.with_value({"name": given.value["name"]}), {"valueFrom": source})
+    return with_fields(given.with_value({"name": given.value["name"]}), {"value": given.get("value") or given.with_value("")})
+
+
+def synced(pod_set: PodSet, job: TrainJob) -> MarkedTree:
+    """The replicated job as the trainer sends it: with its number of pods, and each list put over itself once more.
+
+    A list in which two items count as one, such as two ports without a name, then has the later of them twice.
+    """
+    count = {"parallelism": pod_set.count, "completions": pod_set.count}
+    replicated = changed(pod_set.job, ("template", "spec"), lambda spec: with_fields(spec, count))
+    among = ("containers", "initContainers") if job.reached("2.3.0") else ("containers",)
+
+    def with_own(tree: MarkedTree, *names: str) -> MarkedTree:
+        for name in names:
+            tree = with_items(tree, name, items(tree.get(name)))
+        return tree
+
+    def pod(spec: MarkedTree) -> MarkedTree:
+        spec = with_own(spec, "volumes")
+        for name in among:
+            spec = each_item(spec, name, lambda container: with_own(container, "env", "ports", "volumeMounts"))
+        return spec
+
+    return changed(replicated, POD, pod)
+
+
+def endpoints(pod_set: PodSet, job: TrainJob, spec: MarkedTree) -> list[str]:
+    """The host names of its pods; before 2.3 those of its first Job alone.
+
+    Follows `IdentifyPodNetwork` of the plugin jobset.
+    """
+    name = text(job.name)
+    subdomain = text(spec, "network", "subdomain") or name
+    replicas = number(pod_set.job, "replicas", default=1) if job.reached("2.3.0") else 1
+    return [f"{name}-{pod_set.name}-{replica}-{pod}.{subdomain}" for replica in range(replicas) for pod in range(pod_set.count.value)]

@@ -1,0 +1,36 @@
+"""Which of the trainer's plugins for training frameworks change a job's pods: those of the runtime's `mlPolicy`.
+
+Follows `NewRegistry` and `RunEnforceMLPolicyPlugins`, github.com/kubeflow/trainer pkg/runtime/framework, 2.0.0 to 2.3.0. The plugins run
+in no fixed order; a runtime has one policy, and what the plugin for plain jobs sets beside that of XGBoost is set anyway.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.trainer.frameworks import with_jax, with_plain, with_xgboost
+from jobspec.operators.trainer.mpi import with_mpi
+from jobspec.operators.trainer.torch import with_torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jobspec.operators.trainer.pod_sets import PodSet
+    from jobspec.operators.trainer.train_job import TrainJob
+
+    Plugin = Callable[[list[PodSet], TrainJob], list[PodSet]]
+
+#: The field of `mlPolicy` -> the first release with a plugin for it, the plugin, and whether that for plain jobs leaves such jobs alone.
+_PLUGINS: dict[str, tuple[str, Plugin, bool]] = {
+    "torch": ("2.0.0", with_torch, True),
+    "mpi": ("2.0.0", with_mpi, True),
+    "jax": ("2.2.0", with_jax, True),
+    "xgboost": ("2.2.0", with_xgboost, False),
+}
+
+
+def enforced(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+    """The pod sets with what the plugins of the runtime's policies make of them."""
+    active = [name for name, (since, _, _) in _PLUGINS.items() if job.policy(name) is not None and job.reached(since)]
+    for name in active:
+        sets = _PLUGINS[name][1](sets, job)
+    return sets if any(_PLUGINS[name][2] for name in active) else with_plain(sets, job)

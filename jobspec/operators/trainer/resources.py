@@ -1,0 +1,88 @@
+"""The resources of a node: what the runtime and the job ask for, and the GPUs and CPUs that the trainer counts in them.
+
+Follows `ExtractResourcePerNodeFromRuntime` and `GetNumGPUPerNode`, github.com/kubeflow/trainer pkg/runtime, `getNumCPUPerNode` of the
+plugin torch and `MergeResourceRequirements` in pkg/util/trainingruntime, 2.0.0 to 2.3.0.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.edits import is_true, text, with_fields
+from jobspec.operators.go_types import canonical_quantity
+from jobspec.operators.trainer.pod_sets import NODE
+from jobspec.operators.trainer.strategic_merge import merged
+from jobspec.overlays.marked_tree import MarkedTree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.operators.trainer.pod_sets import PodSet
+    from jobspec.operators.trainer.train_job import TrainJob
+
+AMOUNTS = ("limits", "requests")
+
+
+def resources_per_node(job: TrainJob, sets: list[PodSet]) -> MarkedTree:
+    """The resources that count for a node: the job's, if it has any, else those of the runtime's container."""
+    own = job.trainer("resourcesPerNode")
+    if own:
+        return own
+    nodes = [
+        container for each in sets if each.trains or each.name == NODE for container in each.containers() if text(container, "name") == NODE
+    ]
+    found = [resources for container in nodes if (resources := container.get("resources"))]
+    return found[0] if found else MarkedTree({}, job.mark)
+
+
+def gpus(resources: MarkedTree) -> MarkedTree | None:
+    """The amount of GPUs, of the requests before the limits; None where there are none."""
+    for name in ("requests", "limits"):
+        amounts = [amount for key, amount in resources.entries(name) if "gpu" in key.lower()]
+        if amounts and whole(amounts[0]):
+            return amounts[0]
+    return None
+
+
+def cpus(resources: MarkedTree) -> MarkedTree | None:
+    """The amount of CPUs: the requests where they are not zero, else the limits; None where there is none."""
+    found = [amount for name in ("requests", "limits") if (amount := resources.get(name, "cpu"))]
+    return next(filter(whole, found), None)
+
+
+def whole(amount: MarkedTree) -> int:
+    """A quantity as a whole number, rounded up."""
+    from decimal import ROUND_CEILING
+
+    from jobspec.validation.cel.quantities import number_of, quantity
+
+    return int(number_of(quantity(str(amount.value).strip())).to_integral_value(ROUND_CEILING))
+
+
+def with_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+    """The containers that train with the job's resources: merged with the runtime's from 2.3 on, in place of them before."""
+    own = job.trainer("resourcesPerNode")
+    counts = job.policy() is not None if job.reached("2.3.0") else own is not None and any(own.get(name) for name in AMOUNTS)
+    if own is None or not counts:
+        return sets
+    as_node = job.reached("2.1.0") and is_true(job.policy("mpi"), "runLauncherAsNode")
+    change = _merged if job.reached("2.3.0") else _replaced
+    return [
+        each.with_container(NODE, lambda container: change(container, own)) if each.trains or (as_node and each.name == NODE) else each
+        for each in sets
+    ]
+
+
+def _replaced(container: MarkedTree, own: MarkedTree) -> MarkedTree:
+    return with_fields(container, {"resources": _amounts(own)})
+
+
+def _merged(container: MarkedTree, own: MarkedTree) -> MarkedTree:
+    """The runtime's claims, which take no part in the merge, are lost as well."""
+    base = container.get("resources")
+    return with_fields(container, {"resources": merged(_amounts(base) if base else None, _amounts(own), None)})
+
+
+def _amounts(resources: MarkedTree) -> MarkedTree:
+    return resources.with_value({name: _canonical(amounts) for name in AMOUNTS if (amounts := resources.get(name))})
+
+
+def _canonical(amounts: MarkedTree) -> MarkedTree:
+    return amounts.with_value({name: each.with_value(canonical_quantity(str(each.value))) for name, each in amounts.value.items()})

@@ -1,0 +1,49 @@
+"""The runtime as it was when the job began, which the trainer keeps in a ConfigMap from 2.3 on.
+
+Follows `createRuntimeSnapshot`, github.com/kubeflow/trainer pkg/runtime/core, 2.3.0. What the cluster adds to the runtime's metadata (its
+uid, its times, who manages its fields) is left out.
+"""
+
+from __future__ import annotations
+
+from jobspec import shapes
+from jobspec.operators.edits import changed, text
+from jobspec.operators.go_types import as_go_writes
+from jobspec.operators.trainer.typed import as_typed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.operators.trainer.train_job import TrainJob
+    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.targets import Target
+
+
+def snapshot(job: TrainJob, target: Target) -> dict[str, Any]:
+    """The ConfigMap."""
+    from jobspec.documents.writer import write
+
+    runtime = _typed(job.runtime, target)
+    place = runtime.value["metadata"].value["name"]
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": f"{text(job.name)}-runtime-snapshot"},
+        "data": {"runtime": place.with_value(write([_sorted(runtime.data())]))},
+    }
+
+
+def _typed(runtime: MarkedTree, target: Target) -> MarkedTree:
+    shape = shapes.load(text(runtime, "apiVersion"), text(runtime, "kind"), target)
+    template = shape and shape.at(("spec", "template", "spec"))
+    assert template
+    runtime = as_go_writes(runtime, shape)
+    runtime = changed(runtime, ("spec", "template", "metadata"), lambda tree: tree)
+    return changed(runtime, ("spec", "template", "spec"), lambda tree: as_typed(tree, template))
+
+
+def _sorted(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {name: _sorted(data[name]) for name in sorted(data)}
+    return [_sorted(each) for each in data] if isinstance(data, list) else data

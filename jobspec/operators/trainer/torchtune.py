@@ -1,0 +1,107 @@
+"""The command of a TrainJob that fine-tunes with torchtune: the trainer adds the recipe, its configuration and the runtime's folders.
+
+Follows `EnforceMLPolicy`, `getRecipeAndConfig` and `extractOverridesFromRuntime` of the plugin torch, github.com/kubeflow/trainer
+pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.edits import text
+from jobspec.operators.marks import set_by
+from jobspec.operators.trainer.pod_sets import NODE, first
+from jobspec.operators.trainer.processes import processes_per_node
+from jobspec.operators.trainer.resources import gpus, resources_per_node, whole
+from jobspec.operators.trainer.train_job import PORT
+from jobspec.overlays.marked_tree import MarkedTree, items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.operators.trainer.pod_sets import PodSet
+    from jobspec.operators.trainer.train_job import TrainJob
+
+_ENTRYPOINT = ["tune", "run"]
+#: Settings that the runtime has in the command of its container, and hands over to the job's.
+_MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
+
+
+def is_torchtune(job: TrainJob) -> bool:
+    """Whether the job's command is that of torchtune, and nothing more."""
+    return [each.value for each in items(job.trainer("command"))] == _ENTRYPOINT
+
+
+def command_of(job: TrainJob, sets: list[PodSet]) -> MarkedTree | None:
+    """The command that a job sets, with what the trainer adds for torchtune; None where the runtime's stays."""
+    command = job.trainer("command")
+    training = first(sets, lambda each: each.trains)
+    if command is None or training is None or job.policy("torch") is None or not is_torchtune(job):
+        return command
+    if not any(text(each, "name") == NODE for each in training.containers()):
+        return command
+    amount = gpus(resources_per_node(job, sets))
+    how = _Processes(training.count.value, processes_per_node(job, sets).value, whole(amount) if amount else 0)
+    recipe, suffix = _recipe(job, how)
+    added = [f"--rdzv_endpoint={job.first_node}:{PORT}"] if _meets(job, how) else []
+    added += [recipe, "--config", f"{model_of(text(job.tree, 'spec', 'runtimeRef', 'name'))}{suffix}"]
+    return command.with_value([*items(command), *(set_by(job.mark, each) for each in added), *_folders(job, sets)])
+
+
+class _Processes:
+    """How many nodes there are, how many processes each has (a number or `auto`), and how many GPUs."""
+
+    __slots__ = ("each", "gpus", "nodes")
+
+    def __init__(self, nodes: int, each: int | str, gpus: int) -> None:
+        self.nodes = nodes
+        self.each = each
+        self.gpus = gpus
+
+
+def model_of(runtime: str) -> str:
+    """The model in a runtime's name: `llama3_2/1B` of `torchtune-llama3.2-1b`; empty for other names."""
+    parts = runtime.split("-")
+    return f"{parts[1].replace('.', '_')}/{parts[2].upper()}" if len(parts) == 3 else ""
+
+
+def _meets(job: TrainJob, how: _Processes) -> bool:
+    """Whether several processes have to find each other."""
+    if not job.reached("2.1.0"):
+        return how.nodes > 1 or how.each != 1
+    return how.nodes > 1 or (how.each > 1 if isinstance(how.each, int) else how.gpus > 1)
+
+
+def _recipe(job: TrainJob, how: _Processes) -> tuple[str, str]:
+    """The recipe, and the end of its configuration's name."""
+    if not job.reached("2.1.0"):
+        alone = how.nodes == 1 and how.each == 1
+        return ("full_finetune_single_device", "_full_single_device") if alone else _full(how.nodes)
+    kind = _kind(job)
+    if how.nodes == 1 and (how.each == 1 or how.gpus == 1):
+        return f"{'full' if kind == 'full' else 'lora'}_finetune_single_device", f"_{kind}_single_device"
+    return ("lora_finetune_distributed", f"_{kind}") if how.nodes == 1 and kind != "full" else _full(how.nodes)
+
+
+def _full(nodes: int) -> tuple[str, str]:
+    return "full_finetune_distributed", "_full_multinode" if nodes > 1 else "_full"
+
+
+def _kind(job: TrainJob) -> str:
+    """How the arguments ask for the model to be tuned: `qlora`, `lora` or `full`."""
+    arguments = [str(each.value) for each in items(job.trainer("args"))]
+    if _asks(job, arguments, "model.quantize_base") and not _asks(job, arguments, "model.use_dora"):
+        return "qlora"
+    return "lora" if any("model.lora_attn_modules" in each for each in arguments) else "full"
+
+
+def _asks(job: TrainJob, arguments: list[str], name: str) -> bool:
+    """Whether an argument turns a setting on: until 2.2 by naming it, from 2.3 on by the value `true` in any case."""
+    if not job.reached("2.3.0"):
+        return any(name in each for each in arguments)
+    parts = [each.partition("=") for each in arguments]
+    return any(equals and name in before and value.strip().lower() == "true" for before, equals, value in parts)
+
+
+def _folders(job: TrainJob, sets: list[PodSet]) -> list[MarkedTree]:
+    """The words of the runtime's own command that are settings of folders."""
+    managed = _MANAGED if job.reached("2.1.0") else _MANAGED[:-1]
+    nodes = [each for pods in sets if pods.trains for each in pods.containers() if text(each, "name") == NODE]
+    return [word for node in nodes for word in items(node.get("command")) if str(word.value).partition("=")[0] in managed]

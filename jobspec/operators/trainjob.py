@@ -1,0 +1,74 @@
+"""Expand a TrainJob: the trainer's objects, the Jobs and the Service that JobSet makes of the JobSet, and the pods of the Jobs."""
+
+from __future__ import annotations
+
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME
+from jobspec.operators.batch_job.pods import pods_of
+from jobspec.operators.edits import changed, text
+from jobspec.operators.jobset.made import made_by_jobset
+from jobspec.operators.jobset.pod_webhook import admitted
+from jobspec.operators.jobset.stored import stored_jobset
+from jobspec.operators.objects import Expansion
+from jobspec.operators.stored import api_server, stored
+from jobspec.operators.trainer.failures import managed_by_others
+from jobspec.operators.trainer.made import made_by_trainer
+from jobspec.operators.trainer.train_job import TrainJob
+from jobspec.runtimes.runtime import Reference
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.targets import Target
+
+
+def expand_trainjob(job: Document, runtime: Document | None, target: Target, *, beside: Sequence[Document] = ()) -> Expansion:
+    """What the trainer, JobSet and Kubernetes make of a TrainJob that a server accepts, in the order in which it comes.
+
+    *beside*: documents in which a priority class of the pods may be.
+    """
+    if runtime is None:
+        return Expansion((), [_no_runtime(job, target)])
+    train_job = TrainJob(stored(job, target), _stored_runtime(runtime, target), target["trainer"])
+    managed = managed_by_others(train_job, job)
+    if managed:
+        return Expansion((), [managed])
+    made = made_by_trainer(train_job, runtime, target)
+    sent = [each for each in made.objects if text(each, "kind") == "JobSet"]
+    further = [each for jobset in sent for each in expand_jobset(jobset, target, beside=beside)]
+    return Expansion([*made.objects, *further], made.diagnostics)
+
+
+def expand_jobset(sent: MarkedTree, target: Target, *, beside: Sequence[Document] = ()) -> list[MarkedTree]:
+    """What comes of a JobSet."""
+    objects = made_by_jobset(stored_jobset(sent, target), target)
+    return [*objects, *(pod for each in objects if text(each, "kind") == "Job" for pod in _pods(each, target, beside))]
+
+
+def _pods(job: MarkedTree, target: Target, beside: Sequence[Document]) -> list[MarkedTree]:
+    from jobspec.operators.api_defaults.priority import with_priority
+    from jobspec.operators.batch_job.job import job_defaults
+
+    server = api_server(target)
+    stored_job = job_defaults(job, server)
+    template = stored_job.value["spec"].value["template"].value["spec"]
+    priority = with_priority(template, server, beside).get("priority")
+    return [admitted(pod, target, priority) for pod in pods_of(stored_job, target)]
+
+
+def _stored_runtime(runtime: Document, target: Target) -> MarkedTree:
+    """A runtime as the server stores it; one of the whole cluster has no namespace."""
+    tree = stored(runtime, target)
+    if runtime.group_kind != CLUSTER_TRAINING_RUNTIME:
+        return tree
+    return changed(tree, ("metadata",), lambda each: each.with_value({name: it for name, it in each.value.items() if name != "namespace"}))
+
+
+def _no_runtime(job: Document, target: Target) -> Diagnostic:
+    ref = Reference(job.data)
+    message = f"there is no {ref.kind} `{ref.name}` at hand, and none in trainer {target['trainer']}: nobody can say what comes of the job"
+    hint = "write the runtime into the job's file, or give its file, too"
+    return job.problem("unresolved-reference", message, ("spec", "runtimeRef", "name"), hint=hint)
