@@ -134,6 +134,12 @@ def _dry_run(options: Options) -> int:
     return dry_run.run(_inputs(options), place, diff=options.diff)
 
 
+def _run_job(options: Options) -> int:
+    from jobspec.commands import run
+
+    return run.run(_inputs(options), command=options.command, kills=options.kill)
+
+
 def _explain(options: Options) -> int:
     from jobspec.commands import explain
 
@@ -326,6 +332,13 @@ def _expand_arguments(parser: ArgumentParser) -> ArgumentParser:
     return parser
 
 
+def _run_arguments(parser: ArgumentParser) -> ArgumentParser:
+    command = Option("--command", metavar="COMMAND", what="what each pod runs in place of its container's `command`; the `args` stay")
+    kill = Option("--kill", metavar="POD@TIME", repeatable=True, what="kill the process of a pod once, such as worker-1@30s; repeatable")
+    declare(_with_paths(parser), [*_input_options(), command, kill])
+    return parser
+
+
 def _explain_arguments(parser: ArgumentParser) -> ArgumentParser:
     add = parser.add_argument
     add(
@@ -363,6 +376,7 @@ _COMMANDS = {
     "render": ("apply overlays to jobs, check the result and write it", _render_arguments, _render),
     "dry-run": ("ask a real API server for its verdict on manifests", _dry_run_arguments, _dry_run),
     "expand": ("print the pods and other objects that operators will make of jobs", _expand_arguments, _expand),
+    "run": ("run a job on this machine, one process for each pod", _run_arguments, _run_job),
     "explain": ("explain a rule, or a field of a kind", _explain_arguments, _explain),
     "schema": ("print CRDs, write schemas for editors and kustomize, check them", _schema_arguments, _schema),
 }

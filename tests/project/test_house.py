@@ -46,6 +46,7 @@ ORDER = [
     "jobspec.api",
     "jobspec.trees",
     "jobspec.gitops",
+    "jobspec.local",
     "jobspec.reports",
     "jobspec.server",
     "jobspec.commands",

@@ -1,0 +1,1 @@
+"""A job on this machine: each of its pods a process, with the environment that the operator gives it."""

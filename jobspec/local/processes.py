@@ -1,0 +1,167 @@
+"""Run pods as processes: their output line by line with the pod's name, restarts, and the end of all."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from collections.abc import Callable, Mapping, Sequence
+
+    from jobspec.local.life import Condition, Life
+
+    #: Takes the name of a pod and a line that it wrote, without its end.
+    Write = Callable[[str, str], None]
+    #: Takes an event of the job, in words.
+    Say = Callable[[str], None]
+
+_GRACE = 30.0  # seconds that a pod has to end after SIGTERM
+_LINE = 1 << 20  # bytes; a longer line is cut
+
+
+class LocalProcess:
+    """What a pod runs."""
+
+    __slots__ = ("command", "environment", "name", "role")
+
+    def __init__(self, name: str, role: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.name = name
+        self.role = role
+        self.command = command
+        self.environment = environment
+        """All of its variables."""
+
+
+class Run:
+    """One run of a job."""
+
+    def __init__(self, processes: Sequence[LocalProcess], life: Life, *, write: Write, say: Say) -> None:
+        self._processes = processes
+        self._life = life
+        self._write = write
+        self._say = say
+        self._running: dict[str, Process] = {}
+        self._ended: dict[tuple[str, str], int] = {}
+        self._failed: list[str] = []  # the names of pods, once for each end that was not for good
+        self._over: asyncio.Future[Condition] = asyncio.get_running_loop().create_future()
+
+    async def condition(self, kills: Sequence[tuple[str, float]]) -> Condition:
+        """Run to the end, or to an interrupt, and leave no process behind.
+
+        *kills*: names of pods, and the seconds after which each is killed once.
+        """
+        async with asyncio.TaskGroup() as tasks:
+            pods = [tasks.create_task(self._live(each)) for each in self._processes]
+            extras = [tasks.create_task(self._kill(name, seconds)) for name, seconds in kills]
+            if self._life.deadline is not None:
+                extras.append(tasks.create_task(self._expire(self._life.deadline)))
+            try:
+                condition = await self._over
+                await self._end_others(condition)
+            except asyncio.CancelledError:  # an interrupt: the second one does not wait
+                await self._end_others("Failed")
+                raise
+            finally:
+                for task in [*extras, *pods]:
+                    task.cancel()
+        return condition
+
+    async def _live(self, pod: LocalProcess) -> None:
+        """Start a pod's process, and again as its policy says."""
+        try:
+            while True:
+                code = await self._once(pod)
+                if self._over.done():
+                    return
+                if not self._life.starts_again(pod.role, code):
+                    self._end(pod, code)
+                    return
+                self._failed.append(pod.name)
+                if self._life.too_many(len(self._failed)):
+                    self._say(f"{pod.name} ended with {code}, and the job has had all its restarts")
+                    self._finish("Failed")
+                    return
+                self._say(f"{pod.name} ended with {code} and starts again (restart {len(self._failed)})")
+        finally:
+            process = self._running.pop(pod.name, None)
+            if process is not None:
+                _signal(process, signal.SIGKILL)
+                await process.wait()
+
+    async def _once(self, pod: LocalProcess) -> int:
+        """Run a pod's process once; its exit code, as the kubelet has it: 128 and the signal's number for one that was killed."""
+        process = await asyncio.create_subprocess_exec(
+            *pod.command,
+            env=dict(pod.environment),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            limit=_LINE,
+            start_new_session=True,
+        )
+        self._running[pod.name] = process
+        assert process.stdout
+        while line := await _line(process.stdout):
+            self._write(pod.name, line.decode(errors="replace").rstrip("\r\n"))
+        code = await process.wait()
+        del self._running[pod.name]
+        return code if code >= 0 else 128 - code
+
+    def _end(self, pod: LocalProcess, code: int) -> None:
+        self._say(f"{pod.name} ended with {code}")
+        self._ended[pod.role, pod.name] = code
+        condition = self._life.condition(self._ended, [(each.role, each.name) for each in self._processes])
+        if condition:
+            self._finish(condition)
+
+    def _finish(self, condition: Condition) -> None:
+        if not self._over.done():
+            self._over.set_result(condition)
+
+    async def _end_others(self, condition: Condition) -> None:
+        """Give what still runs time to end by itself after a success, then SIGTERM and time to heed it."""
+        if condition == "Succeeded" and await self._all_end(_GRACE):
+            return
+        if self._running:
+            self._say(f"ending {', '.join(sorted(self._running))}")
+        for process in self._running.values():
+            _signal(process, signal.SIGTERM)
+        await self._all_end(_GRACE)
+
+    async def _all_end(self, seconds: float) -> bool:
+        until = asyncio.get_running_loop().time() + seconds
+        while self._running and asyncio.get_running_loop().time() < until:
+            await asyncio.sleep(0.05)
+        return not self._running
+
+    async def _kill(self, name: str, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        process = self._running.get(name)
+        self._say(f"killing {name}" if process else f"{name} runs no more, and is not killed")
+        if process:
+            _signal(process, signal.SIGKILL)
+
+    async def _expire(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._say(f"the job has not ended after {seconds:g} s, its activeDeadlineSeconds")
+        self._finish("Failed")
+
+
+async def _line(stream: asyncio.StreamReader) -> bytes:
+    """The next line, or a part of one that is longer than the limit; empty at the end."""
+    try:
+        return await stream.readuntil(b"\n")
+    except asyncio.IncompleteReadError as end:
+        return end.partial
+    except asyncio.LimitOverrunError as error:
+        return await stream.readexactly(error.consumed)
+
+
+def _signal(process: Process, number: signal.Signals) -> None:
+    """Send a signal to a pod's process and all that it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
