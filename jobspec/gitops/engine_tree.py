@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.writer import write
 from jobspec.gitops.engines import argocd, flux
+from jobspec.gitops.engines.replacing import policy
 from jobspec.gitops.engines.synced import Synced
 from jobspec.gitops.health.argocd import customizations
 from jobspec.gitops.health.flux import HEALTH_CHECK_EXPRS
@@ -67,11 +68,16 @@ def _mistakes(engines: Engines, synced: Synced, variants: Collection[str]) -> It
 def _argocd_objects(said: ArgoCD, synced: Synced, path: str) -> list[dict[str, Any]]:
     project = argocd.app_project(said, synced)
     make = argocd.application_set if said.flag("applicationSet") else argocd.application
-    return [*([project] if project else []), make(said, synced, path)]
+    return [*([project] if project else []), make(said, synced, path), *_policy(synced)]
 
 
 def _flux_objects(said: Flux, synced: Synced, path: str) -> list[dict[str, Any]]:
-    return [flux.source(said), *flux.kustomizations(said, synced, path, HEALTH_CHECK_EXPRS)]
+    return [flux.source(said), *flux.kustomizations(said, synced, path, HEALTH_CHECK_EXPRS), *_policy(synced)]
+
+
+def _policy(synced: Synced) -> list[dict[str, Any]]:
+    """The policy without which a job under a fixed name is not replaced."""
+    return policy() if synced.has_fixed else []
 
 
 def _folder(name: str, objects: Sequence[dict[str, Any]]) -> dict[str, bytes]:

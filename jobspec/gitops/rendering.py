@@ -129,11 +129,12 @@ def _named(job: Document, documents: Sequence[Document], variant: Variant, clust
 
 def _annotated(document: Document, variant: Variant) -> Document:
     """An object with the annotations that the project's engines need; what it says itself stays."""
-    metadata = document.data.get("metadata")
-    notes = notes_of(document, variant.engines) if variant.engines and isinstance(metadata, dict) else {}
-    own = (metadata or {}).get("annotations") or {}
+    own = value_at(document.data, ("metadata", "annotations")) or {}
+    if not variant.engines or not isinstance(document.data.get("metadata"), dict) or not isinstance(own, dict):
+        return document
+    notes = notes_of(document, variant.engines, fixed=None if variant.hashed else variant.job_name.mark)
     missing = {name: MarkedTree(value, in_layer(mark, variant.name)) for name, (value, mark) in notes.items() if name not in own}
-    return _with_fields(document, ("metadata", "annotations"), missing) if missing and isinstance(own, dict) else document
+    return _with_fields(document, ("metadata", "annotations"), missing) if missing else document
 
 
 def _with_metadata(document: Document, changes: Mapping[str, MarkedTree]) -> Document:

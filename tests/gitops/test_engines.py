@@ -411,3 +411,58 @@ def test_variants_that_would_be_one_application_are_an_error(tmp_path: Path) -> 
     variants = "".join(f"  - {{name: {name}, base: base/job.yaml, namespace: {name.lower()[0]}}}\n" for name in ("a_b", "a-b"))
     said = _refused(tmp_path, variants.replace("namespace: a}", "namespace: z}", 1), ARGOCD.replace("autosync", "applicationSet"))
     assert "the variants `a-b` and `a_b` would both be the Application `jobs-a-b`" in said
+
+
+FIXED = "  - {name: one, base: base/job.yaml, namespace: ml, naming: fixed}\n  - {name: two, base: base/trainjob.yaml, namespace: ml}\n"
+
+
+def _annotations(folder: Path) -> dict[str, dict[str, str]]:
+    """The annotations of the rendered jobs by kind."""
+    found = [yaml.safe_load(path.read_text()) for path in (folder / "rendered").glob("*/*job-*.yaml")]
+    return {each["kind"]: each["metadata"].get("annotations", {}) for each in found}
+
+
+@pytest.mark.parametrize(
+    ("engines", "asked"),
+    [
+        (ARGOCD, {"argocd.argoproj.io/sync-options": "Force=true,ServerSideApply=false"}),
+        (FLUX, {"kustomize.toolkit.fluxcd.io/force": "enabled"}),
+    ],
+)
+def test_a_job_under_a_fixed_name_asks_to_be_replaced_where_its_spec_changes(tmp_path: Path, engines: str, asked: dict[str, str]) -> None:
+    _render(tmp_path, FIXED, engines)
+    before = _annotations(tmp_path)
+    assert before["TrainJob"] == {}
+    assert before["PyTorchJob"].keys() == {"jobspec.dev/spec-hash", *asked}
+    assert before["PyTorchJob"].items() >= asked.items()
+    _render(tmp_path, FIXED.replace("fixed}", "fixed, labels: {a: b}}"), engines)
+    assert _annotations(tmp_path) == before
+    _render(tmp_path, FIXED.replace("fixed}", "fixed, flags: {--lr: 1}}"), engines)
+    assert _annotations(tmp_path)["PyTorchJob"]["jobspec.dev/spec-hash"] != before["PyTorchJob"]["jobspec.dev/spec-hash"]
+
+
+def test_a_job_says_nothing_of_engines_where_there_are_none(tmp_path: Path) -> None:
+    _render(tmp_path, FIXED, "    output: engines\n")
+    assert _annotations(tmp_path) == {"PyTorchJob": {}, "TrainJob": {}}
+
+
+@pytest.mark.parametrize("engine", ["argocd", "flux"])
+def test_a_policy_lets_no_job_get_another_hash(tmp_path: Path, engine: str) -> None:
+    kinds = ("validatingadmissionpolicy", "validatingadmissionpolicybinding")
+    files = [f"{engine}/{kind}-jobspec-spec-hash.yaml" for kind in kinds]
+    assert not set(files) & _render(tmp_path).keys()
+    engines = _render(tmp_path, FIXED)
+    policy, binding = (engines[path] for path in files)
+    assert set(files) <= {f"{engine}/{each}" for each in engines[f"{engine}/kustomization.yaml"]["resources"]}
+    assert binding["spec"] == {"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]}
+    (rule,) = policy["spec"]["matchConstraints"]["resourceRules"]
+    assert (rule["operations"], rule["resources"]) == (["UPDATE"], ["pytorchjobs", "trainjobs"])
+    assert [each["reason"] for each in policy["spec"]["validations"]] == ["Invalid"]
+
+
+@pytest.mark.parametrize("more", ["", ", applicationSet: true"])
+def test_a_server_side_diff_would_end_at_a_change_that_the_server_refuses(tmp_path: Path, more: str) -> None:
+    said = ARGOCD.replace("autosync: true", f"autosync: true{more}")
+    engines = _render(tmp_path, FIXED, said)
+    assert "compare-options" not in json.dumps(engines)
+    assert "compare-options" in json.dumps(_render(tmp_path, FIXED.replace("fixed", "hash"), said))

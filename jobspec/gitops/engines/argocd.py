@@ -1,7 +1,7 @@
 """The objects of Argo CD: an `AppProject`, and an `Application` or an `ApplicationSet`, as of argoproj.io/v1alpha1 in Argo CD 3.2 to 3.5.
 
-Two options are left out on purpose. `PruneLast=true` makes a sync wait until the new run is over, and keeps the GPUs of the old one that
-it waits for. `Replace=true` with `Force=true` replaces a job twice (argoproj/argo-cd issue 24005).
+`PruneLast=true` is left out on purpose: a sync would wait until the new run is over, and keep the GPUs of the old one, for which the new
+one may be waiting.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _API_VERSION = "argoproj.io/v1alpha1"
 #: Argo CD's own project, which allows everything, to everybody.
 _DEFAULT = "default"
-#: Where the server itself says what an apply would change: its defaults and what others manage are no difference then.
+#: The server itself says what an apply would change: its defaults and what others manage are no difference then.
 _COMPARE = {"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
 _OPTIONS = ("ServerSideApply=true", "RespectIgnoreDifferences=true", "ApplyOutOfSyncOnly=true")
 _POD: GroupKind = ("", "Pod")
@@ -51,14 +51,15 @@ def app_project(argocd: ArgoCD, synced: Synced) -> dict[str, Any] | None:
 
 def application(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
     """The application of the whole tree at *path*."""
-    return _object("Application", argocd.name, argocd, _synced_from(argocd, synced, path), _COMPARE)
+    return _object("Application", argocd.name, argocd, _synced_from(argocd, synced, path), _compared(synced))
 
 
 def application_set(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
     """An application for each folder below *path*."""
     folders = {"repoURL": argocd.url, "revision": argocd.revision, "directories": [{"path": f"{path}/*"}]}
+    name = f"{argocd.name}-{{{{.path.basenameNormalized}}}}"
     template = {
-        "metadata": {"name": f"{argocd.name}-{{{{.path.basenameNormalized}}}}", "annotations": _COMPARE},
+        "metadata": {"name": name, **_annotated(_compared(synced))},
         "spec": _synced_from(argocd, synced, "{{.path.path}}"),
     }
     spec = {"goTemplate": True, "goTemplateOptions": ["missingkey=error"], "generators": [{"git": folders}], "template": template}
@@ -98,6 +99,11 @@ def _makes_namespace(argocd: ArgoCD, synced: Synced) -> bool:
     return is_wanted and len(synced.namespaces) == 1 and NAMESPACE not in synced.cluster_kinds
 
 
+def _compared(synced: Synced) -> dict[str, str]:
+    """How differences are found. A server that refuses a change says no difference either, and Argo CD, not knowing, does not sync it."""
+    return {} if synced.has_fixed else _COMPARE
+
+
 def _synced_from(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
     """The spec of an application. Its namespace is only where Argo CD may put what says none: every object says its own."""
     options = [*_OPTIONS, *(["CreateNamespace=true"] if _makes_namespace(argocd, synced) else [])]
@@ -111,9 +117,13 @@ def _synced_from(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
     }
 
 
-def _object(kind: str, name: str, argocd: ArgoCD, spec: dict[str, Any], annotations: dict[str, str] | None = None) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": argocd.namespace, **({"annotations": annotations} if annotations else {})}
+def _object(kind: str, name: str, argocd: ArgoCD, spec: dict[str, Any], annotations: Mapping[str, str] | None = None) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": argocd.namespace, **_annotated(annotations or {})}
     return {"apiVersion": _API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _annotated(annotations: Mapping[str, str]) -> dict[str, Any]:
+    return {"annotations": dict(annotations)} if annotations else {}
 
 
 def _listed(kinds: Collection[GroupKind]) -> list[dict[str, str]]:

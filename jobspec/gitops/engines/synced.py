@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.gitops.engines.replacing import SPEC_HASH
 from jobspec.kinds import TRAINJOB, is_cluster_scoped
 from jobspec.workloads import is_workload, value_at
 
@@ -22,7 +23,7 @@ _SUSPEND = {True: ("spec", "suspend"), False: ("spec", "runPolicy", "suspend")}
 class SyncedObject:
     """One rendered object as an engine sees it."""
 
-    __slots__ = ("group_kind", "is_job", "is_namespaced", "is_queued", "name", "namespace", "place", "says_suspend")
+    __slots__ = ("group_kind", "is_fixed", "is_job", "is_namespaced", "is_queued", "name", "namespace", "place", "says_suspend")
 
     def __init__(self, document: Document) -> None:
         self.group_kind = document.group_kind
@@ -30,6 +31,8 @@ class SyncedObject:
         self.is_namespaced = not is_cluster_scoped(document.api_version, document.kind)
         self.namespace = document.namespace if self.is_namespaced else ""
         self.is_job = is_workload(document)
+        self.is_fixed = self.is_job and SPEC_HASH in _mapping(document.data, "metadata", "annotations")
+        """Whether it is a job under a fixed name, which is replaced where its spec has changed."""
         self.is_queued = self.is_job and QUEUE in _mapping(document.data, "metadata", "labels")
         """Whether it is a job that Kueue suspends and resumes."""
         self.says_suspend = self.is_job and value_at(document.data, suspend_of(self.group_kind)) is not None
@@ -40,7 +43,7 @@ class SyncedObject:
 class Synced:
     """All rendered objects as an engine sees them, in one order whatever that of the variants."""
 
-    __slots__ = ("cluster_kinds", "job_kinds", "kinds", "namespaces", "objects")
+    __slots__ = ("cluster_kinds", "has_fixed", "job_kinds", "kinds", "namespaces", "objects")
 
     def __init__(self, objects: Iterable[SyncedObject]) -> None:
         self.objects = sorted(objects, key=lambda each: (each.group_kind, each.namespace, each.name))
@@ -49,6 +52,8 @@ class Synced:
         self.cluster_kinds = sorted({each.group_kind for each in self.objects if not each.is_namespaced})
         """The kinds of objects in none."""
         self.namespaces = sorted({each.namespace for each in self.objects if each.namespace})
+        self.has_fixed = any(each.is_fixed for each in self.objects)
+        """Whether a job is under a fixed name."""
         self.job_kinds = sorted({each.group_kind for each in self.objects if each.is_job})
 
 
