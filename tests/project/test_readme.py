@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,37 @@ def test_the_example_of_a_project_renders_as_the_chapter_says(tmp_path: Path) ->
     (job,) = (tmp_path / "rendered" / "mnist-0.10-1").glob("pytorchjob-*")
     assert re.fullmatch(r"pytorchjob-mnist-0-10-1-[0-9a-f]{8}\.yaml", job.name)
     assert "namespace: ml\n  labels:\n    team: vision\n" in job.read_text()
+
+
+def _rendered_with_engines(folder: Path, *, naming: str = "hash") -> set[str]:
+    """The paths of the engines' objects of the chapter's project."""
+    overlay = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: queue}\nspec: {job: {}}\n"
+    project = _block("yaml", "kind: Project") + _block("yaml", "  engines:").removeprefix("spec:\n")
+    project = project.replace("  defaults:", f"  defaults:\n    naming: {naming}")
+    write(folder, {"base/mnist.yaml": _before(), "overlays/queue.yaml": overlay, "jobspec.yaml": project})
+    assert run_here("render", cwd=folder).returncode == 0
+    return {path.relative_to(folder / "engines").as_posix() for path in (folder / "engines").glob("*/*.yaml")}
+
+
+def test_the_example_of_engines_writes_the_objects_of_its_table(tmp_path: Path) -> None:
+    chapter = README.partition("\n### Engines\n")[2].partition("\n## ")[0]
+    patterns = [pattern for row in re.findall(r"^\| (`[^|]*) \|", chapter, re.MULTILINE) for pattern in re.findall(r"`([^`]+)`", row)]
+    files = _rendered_with_engines(tmp_path, naming="fixed")
+    others = {"argocd/applicationset-*", "flux/ocirepository-*"}
+    assert [pattern for pattern in patterns if pattern not in others and not any(fnmatch(path, pattern) for path in files)] == []
+    assert [path for path in files if not any(fnmatch(path, pattern) for pattern in (*patterns, "*/kustomization.yaml"))] == []
+    policies = {path for path in files if "validatingadmissionpolicy" in path}
+    assert _rendered_with_engines(tmp_path) == files - policies
+    assert policies
+
+
+@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
+def test_the_folders_that_the_readme_applies_are_kustomizations(tmp_path: Path) -> None:
+    _rendered_with_engines(tmp_path)
+    folders = re.findall(r"kubectl apply --server-side -k (engines/\w+)", README)
+    assert folders == ["engines/argocd", "engines/flux"]
+    for folder in folders:
+        assert "kind: " in program("kubectl", "kustomize", tmp_path / folder, check=True).stdout
 
 
 def test_the_table_of_overlays_names_all_of_them_and_their_parameters() -> None:
