@@ -26,6 +26,7 @@ WARNINGS = frozenset(
         "offline-webhooks",
         "rule-not-evaluated",
         "run-returned",
+        "runs-again",
         "unresolved-reference",
         "volume-not-shared",
         "volume-replaced",

@@ -7,6 +7,7 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
 from jobspec.gitops.engines.notes import notes_of
 from jobspec.gitops.engines.synced import SyncedObject
+from jobspec.gitops.expiry import expiring
 from jobspec.gitops.history import ANNOTATION
 from jobspec.gitops.matrix import in_layer
 from jobspec.gitops.naming import hashed, room_of
@@ -77,7 +78,7 @@ def render_variant(variant: Variant, cluster: Cluster) -> RenderedVariant:
         return RenderedVariant(variant.name, Checked(FileResult(file, (), problems), ()))
     checked = pipeline.check(Manifests(file, documents, problems), cluster)
     rendered = rendering.rendered([checked], companions_once=True)
-    result = rendered.results[0].with_diagnostics(_unnamed(rendered.documents))
+    result = rendered.results[0].with_diagnostics([*_unnamed(rendered.documents), *expiring(rendered.documents, cluster.target)])
     checked = Checked(result, (), checked.objects, checked.pending)
     files = rendering.files_of(rendered.documents) if result.valid else {}
     objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target)) for name, each in files.items()]
