@@ -115,6 +115,14 @@ def _expand(options: Options) -> int:
     return expand.run(_inputs(options), form=options.form, defaults=options.defaults, origin=options.origin)
 
 
+def _blame(options: Options) -> int:
+    from jobspec.commands import blame
+    from jobspec.commands.inputs import Inputs
+
+    inputs = Inputs([options.path], output=options.output, crds=options.crd, schema_locations=options.schema_location)
+    return blame.run(inputs, options.field, project=options.project)
+
+
 def _dry_run(options: Options) -> int:
     try:
         from jobspec.commands import dry_run
@@ -310,6 +318,16 @@ def _target(what: str) -> Option:
     return Option("--target", metavar="OPERATOR=RELEASE", repeatable=True, what=what)
 
 
+def _blame_arguments(parser: ArgumentParser) -> ArgumentParser:
+    add = parser.add_argument
+    add("path", metavar="FILE", help="a file that a project renders, such as rendered/VARIANT/pytorchjob-NAME.yaml")
+    what = "a field as messages spell it, or one around it; an item also by its name, an argument by its flag: args[--lr]"
+    add("field", nargs="?", metavar="FIELD", help=f"{what}; without it, the whole file")
+    add("--project", metavar="PROJECT", help="the project's file; else the nearest jobspec.yaml above FILE that renders to its folder")
+    declare(parser, [*_kind_options(), Option("--output", "-o", choices=("text", "json"), what="the format of the answer")])
+    return parser
+
+
 def _dry_run_arguments(parser: ArgumentParser) -> ArgumentParser:
     declare(_with_paths(parser, number="*"), _input_options())
     parser.add_argument("--diff", action="store_true", help="print what an apply would change in the live objects")
@@ -374,6 +392,7 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
 _COMMANDS = {
     "validate": ("predict an API server's verdict on manifests", _validate_arguments, _validate),
     "render": ("apply overlays to jobs, check the result and write it", _render_arguments, _render),
+    "blame": ("tell where each value of a rendered file comes from", _blame_arguments, _blame),
     "dry-run": ("ask a real API server for its verdict on manifests", _dry_run_arguments, _dry_run),
     "expand": ("print the pods and other objects that operators will make of jobs", _expand_arguments, _expand),
     "run": ("run a job on this machine, one process for each pod", _run_arguments, _run_job),

@@ -36,7 +36,7 @@ def overlays_of(
         given = {key: Given(overlay.name, key, spelled(value), str(value.mark)) for key, value in parameters.items()}
         typed, wrong = parameter_values(overlay.name, overlay.spec.get("parameters"), given)
         problems += _at_places(wrong, parameters, place)
-        found[overlay.name] = Overlay(overlay.tree, typed)
+        found[overlay.name] = Overlay(overlay.tree, typed, {key: each.mark for key, each in parameters.items()})
     return list(found.values()), problems
 
 

@@ -72,18 +72,23 @@ def identity_of(document: Document) -> Identity:
 
 def render_variant(variant: Variant, cluster: Cluster) -> RenderedVariant:
     """Render a variant: apply its overlays, name its objects, check them, write them."""
+    checked, files = documents_of(variant, cluster)
+    objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target)) for name, each in files.items()]
+    earlier = [path for each in files.values() if variant.history and is_workload(each) for path in variant.history.earlier(each)]
+    return RenderedVariant(variant.name, checked, objects, earlier)
+
+
+def documents_of(variant: Variant, cluster: Cluster) -> tuple[Checked, Mapping[str, Document]]:
+    """What a cluster says to a variant, and its objects by the names of their files; none where there is an error."""
     file = variant.base.file
     documents, problems = _objects(variant, cluster)
     if _errors(problems):
-        return RenderedVariant(variant.name, Checked(FileResult(file, (), problems), ()))
+        return Checked(FileResult(file, (), problems), ()), {}
     checked = pipeline.check(Manifests(file, documents, problems), cluster)
     rendered = rendering.rendered([checked], companions_once=True)
     result = rendered.results[0].with_diagnostics([*_unnamed(rendered.documents), *expiring(rendered.documents, cluster.target)])
     checked = Checked(result, (), checked.objects, checked.pending)
-    files = rendering.files_of(rendered.documents) if result.valid else {}
-    objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target)) for name, each in files.items()]
-    earlier = [path for each in files.values() if variant.history and is_workload(each) for path in variant.history.earlier(each)]
-    return RenderedVariant(variant.name, checked, objects, earlier)
+    return checked, rendering.files_of(rendered.documents) if result.valid else {}
 
 
 def _objects(variant: Variant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:

@@ -30,7 +30,7 @@ _LONGEST = 200  # characters of a folder's name
 class Variant:
     """One job to render: its base, and the overlays to apply, its own layer last."""
 
-    __slots__ = ("base", "engines", "hashed", "history", "job_name", "name", "namespace", "overlays")
+    __slots__ = ("base", "engines", "entry", "hashed", "history", "job_name", "name", "namespace", "overlays", "values")
 
     def __init__(
         self,
@@ -41,6 +41,8 @@ class Variant:
         job_name: MarkedTree,
         namespace: MarkedTree | None,
         hashed: bool,
+        entry: MarkedTree,
+        values: Values,
         history: History | None = None,
         engines: Engines | None = None,
     ) -> None:
@@ -59,6 +61,11 @@ class Variant:
         self.engines = engines
         """The engines whose annotations its objects carry."""
 
+        self.entry = entry
+        """What the project says of it, the defaults included; `${name}` stands for a value of the matrix."""
+        self.values = values
+        """The matrix's values of its combination."""
+
     def with_history(self, history: History) -> Variant:
         """The same variant with another history."""
         return Variant(
@@ -68,6 +75,8 @@ class Variant:
             job_name=self.job_name,
             namespace=self.namespace,
             hashed=self.hashed,
+            entry=self.entry,
+            values=self.values,
             history=history,
             engines=self.engines,
         )
@@ -166,6 +175,8 @@ def _variant(entry: MarkedTree, values: Values, project: Project, sources: Sourc
         hashed=_is_hashed(entry),
         history=History(MarkedTree(history.value, in_layer(history.mark, name), history.key)) if history and history.value else None,
         engines=project.engines,
+        entry=entry,
+        values=values,
     )
 
 

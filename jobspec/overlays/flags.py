@@ -42,6 +42,21 @@ def text_after(value: MarkedTree) -> str | None:
     return "" if value.value is True else f" {value.value}"
 
 
+def flags_of(words: list[MarkedTree]) -> list[tuple[str, bool] | None]:
+    """Of each word, the flag that it belongs to and whether it holds the flag's value; None for a word that belongs to no flag."""
+    read = _read(words)
+    return [_flag_of(word, read[number - 1]) for number, word in enumerate(read)]
+
+
+def _flag_of(word: MarkedTree, before: MarkedTree) -> tuple[str, bool] | None:
+    if word.bound:
+        return str(before.value), True
+    if not isinstance(word.value, str) or not _is_flag(word.value):
+        return None
+    name, has_value, _ = word.value.partition("=")
+    return name, bool(has_value)
+
+
 def _read(words: list[MarkedTree]) -> list[MarkedTree]:
     """The words, each marked as the value of the flag before it or not.
 

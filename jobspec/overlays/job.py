@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jobspec.diagnostics import Diagnostic
+    from jobspec.overlays.conflicts import Setting
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.overlays.overlay import Overlay
     from jobspec.overlays.trainjob import TrainJobPods
@@ -23,10 +24,17 @@ if TYPE_CHECKING:
 class OverlaidJob:
     """A job with overlays applied."""
 
-    __slots__ = ("document", "pods", "problems", "result", "tree", "volumes")
+    __slots__ = ("document", "pods", "problems", "result", "settings", "tree", "volumes")
 
     def __init__(
-        self, document: Document, tree: MarkedTree, pods: TrainJobPods | None, volumes: Sequence[MarkedTree], problems: Sequence[Diagnostic]
+        self,
+        document: Document,
+        tree: MarkedTree,
+        pods: TrainJobPods | None,
+        problems: Sequence[Diagnostic],
+        *,
+        settings: Sequence[Setting],
+        volumes: Sequence[MarkedTree],
     ) -> None:
         self.document = document
         """The base."""
@@ -35,6 +43,8 @@ class OverlaidJob:
         """The job with the overlays."""
         self.pods = pods
         """Of a TrainJob: its pods; None for other kinds."""
+        self.settings = settings
+        """What the last of the overlays sets and removes."""
         self.volumes = volumes
         """Of a TrainJob: the volumes that overlays add for some roles only, and that every node has."""
         self.problems = problems
@@ -61,7 +71,8 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
         problems += [] if overlay.override else _conflicts(applications, application)
         applications.append(application)
     volumes = [volume for each in applications for volume in each.volumes]
-    return OverlaidJob(document, tree, pods, volumes, [*problems, *(pods.problems if pods else ())])
+    settings = applications[-1].settings if applications else ()
+    return OverlaidJob(document, tree, pods, [*problems, *(pods.problems if pods else ())], settings=settings, volumes=volumes)
 
 
 def _as_document(tree: MarkedTree, base: Document) -> Document:

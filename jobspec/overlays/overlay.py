@@ -7,15 +7,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from jobspec.diagnostics import Mark
     from jobspec.overlays.marked_tree import MarkedTree
 
 
 class Overlay:
     """A checked overlay, with values for its parameters."""
 
-    __slots__ = ("name", "override", "spec", "tree", "values")
+    __slots__ = ("given", "name", "override", "spec", "tree", "values")
 
-    def __init__(self, tree: MarkedTree, values: Mapping[str, Any]) -> None:
+    def __init__(self, tree: MarkedTree, values: Mapping[str, Any], given: Mapping[str, Mark] | None = None) -> None:
         self.tree = tree
         spec = tree.get("spec")
         assert spec
@@ -24,6 +25,8 @@ class Overlay:
         override = spec.get("override")
         self.override = bool(override and override.value)
         self.values = values
+        self.given: Mapping[str, Mark] = given or {}
+        """Where a file gives parameters their values."""
 
     def conflicts(self) -> list[MarkedTree]:
         """The names of overlays that cannot be applied together with this one."""

@@ -39,9 +39,9 @@ def lines_of(diagnostic: Diagnostic) -> list[str]:
 def _heading(diagnostic: Diagnostic, *, colour: bool) -> str:
     """`FILE:LINE:COLUMN: severity: message [rule]`, as compilers write it."""
     mark = diagnostic.mark
-    place = _paint(visible(f"{mark}:"), _BOLD, colour=colour)
-    severity = _paint(f"{diagnostic.severity}:", _COLOURS[diagnostic.severity], colour=colour)
-    return f"{place} {severity} {visible(diagnostic.message + layer_of(mark))} {_paint(f'[{diagnostic.rule}]', _DIM, colour=colour)}"
+    place = paint(visible(f"{mark}:"), _BOLD, colour=colour)
+    severity = paint(f"{diagnostic.severity}:", _COLOURS[diagnostic.severity], colour=colour)
+    return f"{place} {severity} {visible(diagnostic.message + layer_of(mark))} {paint(f'[{diagnostic.rule}]', _DIM, colour=colour)}"
 
 
 def _excerpt(diagnostic: Diagnostic, sources: Sources, *, colour: bool, width: int) -> Iterator[str]:
@@ -50,21 +50,22 @@ def _excerpt(diagnostic: Diagnostic, sources: Sources, *, colour: bool, width: i
     if line:
         number = f"{_INDENT}{mark.line} |"
         shown, carets = excerpt(line, mark, width=max(width - len(number) - 1, _LEAST_WIDTH))
-        yield f"{_paint(number, _DIM, colour=colour)} {shown}"
+        yield f"{paint(number, _DIM, colour=colour)} {shown}"
         below = f"{'|':>{len(number)}}"
-        yield f"{_paint(below, _DIM, colour=colour)} {_paint_carets(carets, _COLOURS[diagnostic.severity], colour=colour)}"
+        yield f"{paint(below, _DIM, colour=colour)} {_paint_carets(carets, _COLOURS[diagnostic.severity], colour=colour)}"
 
 
 def _paint_carets(carets: str, code: str, *, colour: bool) -> str:
     indent = carets[: len(carets) - len(carets.lstrip())]
-    return indent + _paint(carets.lstrip(), code, colour=colour)
+    return indent + paint(carets.lstrip(), code, colour=colour)
 
 
 def _details(diagnostic: Diagnostic, *, colour: bool) -> Iterator[str]:
     for name, text in (("field", diagnostic.field), ("hint", diagnostic.hint)):
         if text:
-            yield f"{_INDENT}{_paint(f'{name}:', _DIM, colour=colour)} {visible(text)}"
+            yield f"{_INDENT}{paint(f'{name}:', _DIM, colour=colour)} {visible(text)}"
 
 
-def _paint(text: str, code: str, *, colour: bool) -> str:
-    return f"\x1b[{code}m{text}\x1b[0m" if colour else text
+def paint(text: str, code: str, *, colour: bool) -> str:
+    """The text in a colour of the terminal, by its code; unchanged without *colour* or a code."""
+    return f"\x1b[{code}m{text}\x1b[0m" if colour and code and text else text

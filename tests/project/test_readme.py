@@ -87,10 +87,16 @@ def test_the_example_of_an_overlay_does_what_its_comments_say(tmp_path: Path) ->
     assert job["spec"]["runPolicy"] == {"backoffLimit": 2}
 
 
-def test_the_example_of_a_project_renders_as_the_chapter_says(tmp_path: Path) -> None:
+def _rendered_project(folder: Path) -> Path:
+    """The project of the README with its tree."""
     queue = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: queue}\nspec: {job: {}}\n"
-    write(tmp_path, {"base/mnist.yaml": _before(), "overlays/queue.yaml": queue, "jobspec.yaml": _block("yaml", "kind: Project")})
-    assert run_here("render", cwd=tmp_path).returncode == 0
+    write(folder, {"base/mnist.yaml": _before(), "overlays/queue.yaml": queue, "jobspec.yaml": _block("yaml", "kind: Project")})
+    assert run_here("render", cwd=folder).returncode == 0
+    return folder
+
+
+def test_the_example_of_a_project_renders_as_the_chapter_says(tmp_path: Path) -> None:
+    _rendered_project(tmp_path)
     folders = sorted(path.name for path in (tmp_path / "rendered").iterdir() if path.is_dir())
     assert folders == [*(f"mnist-{lr}-{seed}" for lr in ("0.10", "1e-3") for seed in (1, 2, 3)), "mnist-gpu"]
     (job,) = (tmp_path / "rendered" / "mnist-0.10-1").glob("pytorchjob-*")
@@ -127,6 +133,15 @@ def test_the_folders_that_the_readme_applies_are_kustomizations(tmp_path: Path) 
     assert folders == ["engines/argocd", "engines/flux"]
     for folder in folders:
         assert "kind: " in program("kubectl", "kustomize", tmp_path / folder, check=True).stdout
+
+
+def test_the_origin_of_a_value_is_told_as_the_chapter_says(tmp_path: Path) -> None:
+    _rendered_project(tmp_path)
+    shown = re.findall(r"\$ jobspec (.*)\n((?:[^$].*\n|    .*\n)+)", _block("console", "jobspec blame"))
+    assert len(shown) == 2
+    for command, told in shown:
+        done = run_here(*command.split(), cwd=tmp_path)
+        assert (done.returncode, done.stderr, done.stdout) == (0, "", told)
 
 
 def test_the_table_of_overlays_names_all_of_them_and_their_parameters() -> None:

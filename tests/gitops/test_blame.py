@@ -1,0 +1,454 @@
+"""`jobspec blame` on a project of all layers: places, what was overridden, removed, replaced, and what it cannot tell."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.manifests import JOB, RUNTIME, write
+from tests.support.processes import command, environment, program, run, run_here
+
+BASE = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata:
+  name: mnist
+  namespace: old
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          tolerations: [{key: a, operator: Exists}]
+          containers:
+          - name: pytorch
+            image: example.com/mnist:v1
+            args: [--epochs, "15", --lr=0.1, --debug]
+            env:
+            - {name: DEBUG, value: "1"}
+            - {name: LEVEL, value: info}
+            resources: {limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: 1, cpu: 2}}
+"""
+QUEUE = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Overlay
+metadata: {name: queue}
+spec:
+  override: true
+  parameters: {pool: {type: string, default: big}}
+  pods:
+  - template:
+      spec:
+        nodeSelector: {pool: "p-${pool}"}
+        tolerations: [{key: b, operator: Exists}]
+        containers:
+        - name: ${training}
+          env:
+          - {name: DEBUG, $remove: true}
+          - {name: LEVEL, value: debug}
+"""
+PROJECT = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Project
+spec:
+  defaults:
+    namespace: ml
+    labels: {team: vision, tier: free}
+    flags: {--epochs: 3}
+    overlays:
+    - gpu-nccl: {gpus: 2}
+    - overlays/queue.yaml
+  variants:
+  - name: one
+    base: base/mnist.yaml
+    naming: fixed
+    labels: {tier: paid}
+    flags: {--epochs: 4, --debug: null}
+  - name: many-${lr}
+    base: base/mnist.yaml
+    namespace: own
+    matrix: {lr: [1e-3, 0.10]}
+    flags: {--lr: "${lr}"}
+"""
+FILES = {"base/mnist.yaml": BASE, "overlays/queue.yaml": QUEUE, "jobspec.yaml": PROJECT}
+ONE = "rendered/one/pytorchjob-one.yaml"
+POD = "spec.pytorchReplicaSpecs[Master].template.spec"
+CONTAINER = f"{POD}.containers[0]"
+LASTING = f"{POD}.containers[pytorch]"
+WHOLE = """\
+                                  # Rendered by jobspec; changes made here are lost.
+base      base/mnist.yaml:1       apiVersion: kubeflow.org/v1
+base      base/mnist.yaml:2       kind: PyTorchJob
+                                  metadata:
+one       jobspec.yaml:12           name: one  # was "mnist" (base/mnist.yaml:4)
+one       jobspec.yaml:5            namespace: ml  # was "old" (base/mnist.yaml:5)
+                                    labels:
+one       jobspec.yaml:6              team: vision
+one       jobspec.yaml:15             tier: paid  # was "free" (jobspec.yaml:6)
+                                  spec:
+                                    pytorchReplicaSpecs:
+                                      Master:
+base      base/mnist.yaml:9             replicas: 1
+                                        template:
+                                          spec:
+                                            nodeSelector:
+queue     overlays/queue.yaml:10              pool: p-big
+                                            tolerations:
+queue     overlays/queue.yaml:11            - key: b  # was [{"key": "a", "operator": "Exists"}] (base/mnist.yaml:12)
+queue     overlays/queue.yaml:11              operator: Exists  # was [{"key": "a", "operator": "Exists"}] (base/mnist.yaml:12)
+                                            containers:
+base      base/mnist.yaml:14                - name: pytorch
+base      base/mnist.yaml:15                  image: example.com/mnist:v1
+                                              args:
+base      base/mnist.yaml:16                  - --epochs
+one       jobspec.yaml:16                     - "4"  # was "3" (jobspec.yaml:7), "15" (base/mnist.yaml:16)
+base      base/mnist.yaml:16                  - --lr=0.1
+gpu-nccl  overlay gpu-nccl:16                 - --backend
+gpu-nccl  overlay gpu-nccl:16                 - nccl
+                                              env:
+base      base/mnist.yaml:19                  - name: LEVEL
+queue     overlays/queue.yaml:16                value: debug  # was "info" (base/mnist.yaml:19)
+                                              resources:
+                                                limits:
+gpu-nccl  overlay gpu-nccl:25                     nvidia.com/gpu: 2  # was 1 (base/mnist.yaml:20)
+                                                requests:
+base      base/mnist.yaml:20                      cpu: 2
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A rendered project."""
+    write(tmp_path, FILES)
+    (tmp_path / ".git").mkdir()
+    assert run_here("render", cwd=tmp_path).returncode == 0
+    return tmp_path
+
+
+def _many(folder: Path, lr: str = "0.10") -> str:
+    (path,) = (folder / "rendered" / f"many-{lr}").glob("pytorchjob-*")
+    return str(path.relative_to(folder))
+
+
+def _told(folder: Path, path: str, field: str) -> str:
+    done = run_here("blame", path, field, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def _refused(folder: Path, *arguments: str, code: int = 2) -> str:
+    done = run_here("blame", *arguments, cwd=folder)
+    assert (done.returncode, done.stdout) == (code, "")
+    return done.stderr
+
+
+def test_a_whole_file_has_the_origin_of_each_value_beside_it(repository: Path) -> None:
+    done = run("blame", ONE, cwd=repository)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        (
+            "metadata.labels[tier]",
+            'is   "paid"  one  jobspec.yaml:15:20\nwas  "free"  one  jobspec.yaml:6:34',
+        ),
+        (
+            f"{CONTAINER}.resources.limits[nvidia.com/gpu]",
+            "is   2  gpu-nccl  overlay gpu-nccl:25:35\n        ${gpus} = 2  jobspec.yaml:9:24\nwas  1  base      base/mnist.yaml:20:50",
+        ),
+        (
+            f"{POD}.nodeSelector[pool]",
+            'is   "p-big"  queue  overlays/queue.yaml:10:30\n              ${pool} = "big"  overlays/queue.yaml:6:46',
+        ),
+        (f"{CONTAINER}.image", 'is   "example.com/mnist:v1"  base  base/mnist.yaml:15:20'),
+        (f"{CONTAINER}.env[LEVEL].name", 'is   "LEVEL"  base  base/mnist.yaml:19:22'),
+    ],
+)
+def test_a_field_is_told_with_what_it_overrode(repository: Path, field: str, told: str) -> None:
+    name, *lines = _told(repository, ONE, field).splitlines()
+    assert name == field.replace("[LEVEL]", "[0]")
+    assert [line[4:] for line in lines] == told.split("\n")
+
+
+def test_a_value_of_the_matrix_is_told_where_the_matrix_has_it(repository: Path) -> None:
+    assert _told(repository, _many(repository), f"{CONTAINER}.args[--lr]").splitlines()[1:] == [
+        '    is   "--lr=0.10"  many-0.10  jobspec.yaml:21:19',
+        '                      ${lr} = "0.10"  jobspec.yaml:20:25',
+        '    was  "--lr=0.1"   base       base/mnist.yaml:16:36',
+    ]
+
+
+def test_a_namespace_overrides_that_of_the_defaults_and_that_of_the_base(repository: Path) -> None:
+    lines = _told(repository, _many(repository), "metadata.namespace").splitlines()[1:]
+    assert [line.split()[1:] for line in lines] == [
+        ['"own"', "many-0.10", "jobspec.yaml:19:16"],
+        ['"ml"', "many-0.10", "jobspec.yaml:5:16"],
+        ['"old"', "base", "base/mnist.yaml:5:14"],
+    ]
+
+
+def test_a_name_is_told_with_the_matrix_and_the_hash_that_made_it(repository: Path) -> None:
+    lines = [line.split() for line in _told(repository, _many(repository), "metadata.name").splitlines()[1:]]
+    digest = _many(repository)[-13:-5]
+    assert lines == [
+        ["is", f'"many-0-10-{digest}"', "many-0.10", "jobspec.yaml:17:11"],
+        ["${lr}", "=", '"0.10"', "jobspec.yaml:20:25"],
+        ["hash", "of", "spec", "=", f'"{digest}"', "base/mnist.yaml:6:1"],
+        ["was", '"mnist"', "base", "base/mnist.yaml:4:9"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "removed", "value"),
+    [
+        (f"{LASTING}.resources.requests[nvidia.com/gpu]", "gpu-nccl overlay gpu-nccl:23:35", "1"),
+        (f"{LASTING}.env[DEBUG].value", "queue overlays/queue.yaml:15:13", '"1"'),
+        (f"{LASTING}.args[--debug]", "one jobspec.yaml:16:35", '"--debug"'),
+    ],
+)
+def test_a_field_that_is_gone_is_told_with_who_removed_it(repository: Path, field: str, removed: str, value: str) -> None:
+    name, gone, was = _told(repository, ONE, field).splitlines()
+    assert name == field
+    assert gone.split() == ["is", "(removed)", *removed.split()]
+    assert was.split()[1] == value
+
+
+def test_what_was_removed_and_came_again_is_told_in_order(repository: Path) -> None:
+    again = QUEUE.replace("name: queue", "name: again").replace("DEBUG, $remove: true", "DEBUG, value: '2'")
+    write(repository, {"overlays/again.yaml": again})
+    project = PROJECT.replace("naming: fixed", "naming: fixed\n    overlays: [overlays/again.yaml]")
+    write(repository, {"jobspec.yaml": project})
+    assert run_here("render", cwd=repository).returncode == 0
+    lines = _told(repository, ONE, f"{CONTAINER}.env[DEBUG].value").splitlines()[1:]
+    assert [line.split()[:3] for line in lines] == [["is", '"2"', "again"], ["was", "(removed)", "queue"], ["was", '"1"', "base"]]
+
+
+def test_a_field_with_others_inside_is_told_with_what_was_removed_there(repository: Path) -> None:
+    fields = [line for line in _told(repository, ONE, f"{CONTAINER}.resources").splitlines() if line[:1].strip()]
+    there = [f"{CONTAINER}.resources.{each}" for each in ("limits[nvidia.com/gpu]", "requests[cpu]")]
+    assert fields == [*there, f"{LASTING}.resources.requests[nvidia.com/gpu]"]
+
+
+def test_what_a_replaced_list_held_is_told_where_nothing_else_is_there(repository: Path) -> None:
+    base = BASE.replace("Exists}]", "Exists}, {key: c}]", 1)
+    write(repository, {"base/mnist.yaml": base})
+    assert run_here("render", cwd=repository).returncode == 0
+    name, gone, was = _told(repository, ONE, f"{POD}.tolerations[1].key").splitlines()
+    assert name == f"{POD}.tolerations[1].key"
+    assert gone.split() == ["is", "(removed)", "queue", "overlays/queue.yaml:11:9"]
+    assert was.split() == ["was", '"c"', "base", "base/mnist.yaml:12:59"]
+    assert len(_told(repository, ONE, f"{POD}.tolerations").split("\n\n")) == 2
+
+
+@pytest.mark.parametrize("field", [f"{CONTAINER}.image", f"{POD}.containers[pytorch].image", f".{POD}.containers.0.image"])
+def test_a_field_is_found_by_any_way_to_write_it(repository: Path, field: str) -> None:
+    assert _told(repository, ONE, field).startswith(f"{CONTAINER}.image\n")
+
+
+def test_programs_get_everything_as_json(repository: Path) -> None:
+    done = run_here("blame", ONE, f"{CONTAINER}.resources.limits", "-o", "json", cwd=repository)
+
+    def place(layer: str, file: str, line: int, column: int, end: int) -> dict[str, Any]:
+        return {"layer": layer, "file": file, "line": line, "column": column, "endLine": line, "endColumn": end}
+
+    field = f"{CONTAINER}.resources.limits[nvidia.com/gpu]"
+    assert json.loads(done.stdout) == {
+        "file": ONE,
+        "project": "jobspec.yaml",
+        "variant": "one",
+        "state": "same",
+        "fields": [
+            {
+                "field": field,
+                "removed": False,
+                "value": 2,
+                **place("gpu-nccl", "overlay gpu-nccl", 25, 35, 42),
+                "causes": [{"kind": "parameter", "name": "gpus", "value": 2, **place("", "jobspec.yaml", 9, 24, 25)}],
+                "renderedLine": 35,
+                "overrode": [{"field": field, "removed": False, "value": 1, **place("", "base/mnist.yaml", 20, 50, 51), "causes": []}],
+            }
+        ],
+    }
+
+
+def test_a_trainjob_tells_what_its_runtime_gave(repository: Path) -> None:
+    trainjob = (
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: train}\n"
+        "spec: {runtimeRef: {name: ours, kind: TrainingRuntime}}\n---\n"
+    )
+    runtime = RUNTIME.replace('v1"}]', 'v1", args: [--lr, "1", --x]}]')
+    variant = "  - {name: t, base: base/t.yaml, naming: fixed, flags: {--lr: 2}}\n"
+    head = PROJECT.partition("  defaults:")[0] + "  variants:\n"
+    write(repository, {"base/t.yaml": trainjob + runtime, "jobspec.yaml": head + variant})
+    assert run_here("render", cwd=repository).returncode == 0
+    places = re.findall(r"is   (\S+)\s+\S+\s+(\S+)$", _told(repository, "rendered/t/trainjob-t.yaml", "spec.trainer.args"), re.MULTILINE)
+    assert [(value, place.rpartition(":")[0]) for value, place in places] == [
+        ('"--lr"', "base/t.yaml:17"),
+        ('"2"', "jobspec.yaml:5"),
+        ('"--x"', "base/t.yaml:17"),
+    ]
+
+
+def test_a_companion_has_its_lines_too(repository: Path) -> None:
+    config = "[{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {lr: '${lr}'}}]"
+    project = PROJECT.replace("    matrix:", f"    resources: {config}\n    matrix:").replace("name: c}", "name: 'c-${lr}'}")
+    write(repository, {"jobspec.yaml": project})
+    assert run_here("render", cwd=repository).returncode == 0
+    told = _told(repository, "rendered/many-0.10/configmap-c-0.10.yaml", "data.lr").splitlines()
+    assert [line.split() for line in told[1:]] == [
+        ["is", '"0.10"', "many-0.10", "jobspec.yaml:20:91"],
+        ["${lr}", "=", '"0.10"', "jobspec.yaml:21:25"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((ONE, f"{CONTAINER}.imag"), f"no field `{CONTAINER}.imag`: did you mean `{CONTAINER}.image`?"),
+        ((ONE, "nothing.like.it"), "no field `nothing.like.it`: leave FIELD out to see all fields"),
+        (("rendered/one/pytorchjob-on.yaml",), "the variant `one` renders no such file: did you mean `pytorchjob-one.yaml`?"),
+        (("rendered/on/x.yaml",), "jobspec.yaml has no variant `on`: did you mean `one`?"),
+        (("rendered/zzzzzzzzz/x.yaml",), "jobspec.yaml has no variant `zzzzzzzzz`: it has 3 others"),
+        (("rendered/one/kustomization.yaml",), "jobspec writes this file itself: it lists what engines read"),
+        (("rendered/kustomization.yaml",), "jobspec writes this file itself: it lists what engines read"),
+        (("rendered/.jobspec-inventory",), "jobspec writes this file itself: it holds the hashes"),
+        (("rendered/one",), "no rendered file: name one, such as"),
+        (("base/mnist.yaml",), "no project renders it: jobspec.yaml renders to rendered; `--project FILE` names the project"),
+        ((ONE, "--project", "base/mnist.yaml"), "base/mnist.yaml: a project's file holds one document, the project"),
+    ],
+)
+def test_what_it_cannot_tell_is_said_with_a_way_out(repository: Path, arguments: tuple[str, ...], words: str) -> None:
+    assert words in _refused(repository, *arguments)
+
+
+def test_without_a_project_above_it_there_is_a_way_out(tmp_path: Path) -> None:
+    assert "there is no jobspec.yaml above it" in _refused(tmp_path, "x/y/z.yaml")
+
+
+def test_a_broken_project_is_reported_like_any_other(repository: Path) -> None:
+    write(repository, {"jobspec.yaml": PROJECT.replace("overlays/queue.yaml", "overlays/none.yaml")})
+    assert "jobspec.yaml:10:7: error: no overlay at `overlays/none.yaml`" in _refused(repository, ONE, code=1)
+    write(repository, {"jobspec.yaml": PROJECT.replace("  variants:", "  variant:")})
+    assert "[unknown-field]" in _refused(repository, ONE, code=1)
+    write(repository, {"jobspec.yaml": PROJECT.replace("tier: paid", "tier: '!'")})
+    assert "jobspec.yaml:15:20: error: " in _refused(repository, ONE, code=1)
+
+
+def _edit(folder: Path) -> str:
+    path = folder / ONE
+    path.write_text(path.read_text().replace("mnist:v1", "mnist:v9"))
+    return "was edited by hand"
+
+
+def _change(folder: Path) -> str:
+    write(folder, {"base/mnist.yaml": BASE.replace("mnist:v1", "mnist:v2")})
+    return "is stale"
+
+
+def _lose(folder: Path) -> str:
+    (folder / ONE).unlink()
+    return "is not there"
+
+
+@pytest.mark.parametrize("spoil", [_edit, _change, _lose])
+def test_a_file_that_is_not_as_rendered_is_told_beside_what_it_would_be(repository: Path, spoil: Any) -> None:
+    said = spoil(repository)
+    done = run_here("blame", ONE, f"{CONTAINER}.image", cwd=repository)
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"jobspec: {ONE} {said}")
+    assert "`jobspec render`" in done.stderr
+    assert "base/mnist.yaml:15:20" in done.stdout
+    assert "v9" not in done.stdout
+    state = json.loads(run_here("blame", ONE, "-o", "json", cwd=repository).stdout)["state"]
+    assert state == {"was edited by hand": "edited", "is stale": "stale", "is not there": "missing"}[said]
+
+
+def test_a_job_that_would_be_renamed_is_stale_under_its_old_name(repository: Path) -> None:
+    old = _many(repository)
+    _change(repository)
+    done = run_here("blame", old, "metadata.name", cwd=repository)
+    assert done.returncode == 0
+    assert f"{old} is stale" in done.stderr
+    assert old[-13:-5] not in done.stdout
+
+
+def test_the_project_is_found_from_anywhere(repository: Path) -> None:
+    below = run_here("blame", "pytorchjob-one.yaml", "kind", cwd=repository / "rendered" / "one")
+    assert below.stdout.splitlines()[1].split() == ["is", '"PyTorchJob"', "base", "../../base/mnist.yaml:2:7"]
+    assert "base/mnist.yaml:2:7" in run_here("blame", repository / ONE, "kind", cwd=repository.parent).stdout
+    (repository / "jobspec.yaml").rename(repository / "other.yaml")
+    assert "no jobspec.yaml above it" in _refused(repository, ONE)
+    done = run_here("blame", "--project", "other.yaml", ONE, "metadata.name", cwd=repository)
+    assert "other.yaml:12:11" in done.stdout
+
+
+def test_a_project_inside_of_another_is_the_one_that_renders_the_file(repository: Path) -> None:
+    write(repository, {f"rendered/one/{name}": text for name, text in FILES.items()})
+    assert "base/mnist.yaml:2:7" in run_here("blame", ONE, "kind", cwd=repository).stdout
+
+
+def test_kinds_of_ones_own_need_their_crds(repository: Path) -> None:
+    assert run_here("blame", ONE, "kind", "--crd", "base", cwd=repository).returncode == 2
+    assert run_here("blame", ONE, "kind", "--schema-location", ".", cwd=repository).returncode == 0
+
+
+def _on_terminal(folder: Path, columns: int, *arguments: str) -> str:
+    """What a terminal of this width shows."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    with subprocess.Popen(command("blame", *arguments), cwd=folder, stdout=theirs, env=environment(TERM="xterm")) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 1 << 16):
+                shown += part
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+    assert process.returncode == 0
+    return shown.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 200])
+def test_the_lines_fit_the_terminal(repository: Path, columns: int) -> None:
+    shown = _on_terminal(repository, columns, ONE)
+    assert "\x1b[36m" in shown
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in shown.splitlines()]
+    assert max(map(len, lines)) <= columns
+    assert [line.startswith("base      ") for line in lines].count(True) == (9 if columns > 80 else 0)
+    assert [line for line in lines if "nvidia.com/gpu: 2" in line] != [] or columns == 40
+    if columns == 200:
+        assert "\n".join(lines) + "\n" == WHOLE
+
+
+def test_a_terminal_shows_what_was_before_less_bright(repository: Path) -> None:
+    shown = _on_terminal(repository, 80, ONE, "metadata.labels[tier]")
+    assert '\x1b[2m"free"\x1b[0m' in shown
+    done = program(*command("blame", ONE), cwd=repository, env=environment(FORCE_COLOR="1"))
+    assert "\x1b[" in done.stdout
+    assert "\x1b[" not in program(*command("blame", ONE), cwd=repository, env=environment(NO_COLOR="1")).stdout
+
+
+def test_nothing_in_a_file_can_command_a_terminal(repository: Path) -> None:
+    write(repository, {"base/mnist.yaml": BASE.replace("value: info", 'value: "a\\x1b[2J\\u202eb"')})
+    assert run_here("render", cwd=repository).returncode == 0
+    for arguments in ((ONE,), (ONE, CONTAINER)):
+        shown = run_here("blame", *arguments, cwd=repository).stdout
+        assert [each for each in shown if not each.isprintable() and each != "\n"] == []
+
+
+def test_a_job_of_plain_manifests_is_not_rendered_by_a_project(tmp_path: Path) -> None:
+    write(tmp_path, {"rendered/one/pytorchjob-train.yaml": JOB})
+    assert "no project renders it" in _refused(tmp_path, "rendered/one/pytorchjob-train.yaml")
