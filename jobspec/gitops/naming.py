@@ -52,7 +52,8 @@ def _without(data: Any, path: tuple[str, ...]) -> Any:
     if not isinstance(data, dict) or path[0] not in data:
         return data
     rest = {name: value for name, value in data.items() if name != path[0]}
-    return rest if len(path) == 1 else {**rest, path[0]: _without(data[path[0]], path[1:])}
+    inner = _without(data[path[0]], path[1:]) if len(path) > 1 else {}
+    return {**rest, path[0]: inner} if inner else rest  # what held nothing else is as if it were not there
 
 
 def room_of(job: Document, runtime: Document | None) -> int:

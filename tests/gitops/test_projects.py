@@ -168,7 +168,7 @@ def test_a_hash_covers_the_spec_alone_and_not_whether_the_job_is_suspended(tmp_p
     assert re.fullmatch(r"a/pytorchjob-a-[0-9a-f]{8}\.yaml", plain)
     assert plain == labelled
     assert plain != flagged
-    assert paused == resumed
+    assert plain == paused == resumed
 
 
 @pytest.mark.parametrize(
