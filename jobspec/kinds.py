@@ -18,6 +18,7 @@ CLUSTER_TRAINING_RUNTIME: GroupKind = ("trainer.kubeflow.org", "ClusterTrainingR
 JOBSET: GroupKind = ("jobset.x-k8s.io", "JobSet")
 OVERLAY: GroupKind = ("jobspec.dev", "Overlay")
 PROJECT: GroupKind = ("jobspec.dev", "Project")
+PRICES: GroupKind = ("jobspec.dev", "Prices")
 PERSISTENT_VOLUME_CLAIM: GroupKind = ("", "PersistentVolumeClaim")
 CUSTOM_RESOURCE_DEFINITION: GroupKind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 PRIORITY_CLASS: GroupKind = ("scheduling.k8s.io", "PriorityClass")
@@ -47,6 +48,7 @@ core                          PersistentVolumeClaim             v1        Namesp
 apiextensions.k8s.io          CustomResourceDefinition          v1        Cluster     kubernetes         subdomain
 jobspec.dev                   Overlay                           v1alpha1  Namespaced  jobspec            subdomain
 jobspec.dev                   Project                           v1alpha1  Namespaced  jobspec            optional-subdomain
+jobspec.dev                   Prices                            v1alpha1  Namespaced  jobspec            optional-subdomain
 core                          Binding                           v1        Namespaced  -                  -
 core                          ComponentStatus                   v1        Cluster     -                  -
 core                          ConfigMap                         v1        Namespaced  -                  subdomain

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from jobspec.models.jobset import JobSet as JobSet
     from jobspec.models.overlay import Overlay as Overlay
     from jobspec.models.persistentvolumeclaim import PersistentVolumeClaim as PersistentVolumeClaim
+    from jobspec.models.prices import Prices as Prices
     from jobspec.models.project import Project as Project
     from jobspec.models.pytorchjob import PyTorchJob as PyTorchJob
     from jobspec.models.runtime import ClusterTrainingRuntime as ClusterTrainingRuntime
@@ -21,6 +22,7 @@ _MODULES = {
     "JobSet": "jobset",
     "Overlay": "overlay",
     "PersistentVolumeClaim": "persistentvolumeclaim",
+    "Prices": "prices",
     "Project": "project",
     "PyTorchJob": "pytorchjob",
     "TrainJob": "trainjob",
@@ -33,6 +35,7 @@ __all__ = [
     "JobSet",
     "Overlay",
     "PersistentVolumeClaim",
+    "Prices",
     "Project",
     "PyTorchJob",
     "TrainJob",
