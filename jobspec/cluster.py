@@ -78,8 +78,16 @@ class Cluster:
 
     def for_bases(self) -> Cluster:
         """The cluster that bases of overlays are checked in: they are never sent, so no webhook sees them, and they update nothing."""
-        wished = {**self.target, **self.later} if self.later else self.target
-        return Cluster(wished, custom_kinds=self.custom_kinds, objects=self.objects, webhooks=False, closed=self.closed)
+        return Cluster(self._wished, custom_kinds=self.custom_kinds, objects=self.objects, webhooks=False, closed=self.closed)
+
+    def updating(self, stored: StoredObjects) -> Cluster:
+        """The same cluster, where manifests are updates of these objects."""
+        kinds, objects = self.custom_kinds, self.objects
+        return Cluster(self._wished, custom_kinds=kinds, objects=objects, stored=stored, webhooks=self.webhooks, closed=self.closed)
+
+    @property
+    def _wished(self) -> Target:
+        return {**self.target, **self.later} if self.later else self.target
 
 
 def _documents(manifests: Sequence[Manifest], name: str) -> list[Document]:

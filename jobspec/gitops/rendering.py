@@ -81,7 +81,7 @@ def render_variant(variant: Variant, cluster: Cluster) -> RenderedVariant:
 def documents_of(variant: Variant, cluster: Cluster) -> tuple[Checked, Mapping[str, Document]]:
     """What a cluster says to a variant, and its objects by the names of their files; none where there is an error."""
     file = variant.base.file
-    documents, problems = _objects(variant, cluster)
+    documents, problems = objects_of(variant, cluster)
     if _errors(problems):
         return Checked(FileResult(file, (), problems), ()), {}
     checked = pipeline.check(Manifests(file, documents, problems), cluster)
@@ -91,7 +91,7 @@ def documents_of(variant: Variant, cluster: Cluster) -> tuple[Checked, Mapping[s
     return checked, rendering.files_of(rendered.documents) if result.valid else {}
 
 
-def _objects(variant: Variant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:
+def objects_of(variant: Variant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:
     """The objects of a variant under their names, and what is wrong with its overlays and names."""
     documents = [in_namespace(each, variant.namespace) for each in variant.base.documents]
     applied = apply(documents, variant.overlays, cluster.target)

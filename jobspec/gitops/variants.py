@@ -81,6 +81,10 @@ class Variant:
             engines=self.engines,
         )
 
+    def with_overlays(self, overlays: Sequence[Overlay]) -> Variant:
+        """The same variant with other overlays."""
+        return Variant(self.name, self.base, overlays, job_name=self.job_name, namespace=self.namespace, hashed=self.hashed)
+
 
 class Variants:
     """The variants of a project in the order of its file, and everything that is wrong with what it says."""

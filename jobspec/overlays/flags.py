@@ -57,6 +57,26 @@ def _flag_of(word: MarkedTree, before: MarkedTree) -> tuple[str, bool] | None:
     return name, bool(has_value)
 
 
+def read_flags(words: list[MarkedTree]) -> list[tuple[str, MarkedTree]]:
+    """The words of a program's arguments: each flag with its value, `True` for a bare one, and other words with an empty flag."""
+    found: list[tuple[str, MarkedTree]] = []
+    rest = _read(words)
+    while rest:
+        word, size = rest[0], 1
+        flag, joined, value = str(word.value).partition("=")
+        if not isinstance(word.value, str) or word.bound or not _is_flag(flag) or flag == "--":
+            found.append(("", word))
+        elif joined:
+            found.append((flag, word.with_value(value)))
+        elif len(rest) > 1 and rest[1].bound:
+            found.append((flag, rest[1]))
+            size = 2
+        else:
+            found.append((flag, word.with_value(True)))
+        rest = rest[size:]
+    return found
+
+
 def _read(words: list[MarkedTree]) -> list[MarkedTree]:
     """The words, each marked as the value of the flag before it or not.
 

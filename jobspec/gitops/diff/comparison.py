@@ -1,0 +1,220 @@
+"""Compare two states of a project: what each variant's change does."""
+
+from __future__ import annotations
+
+from jobspec.gitops.diff import meaning
+from jobspec.gitops.diff.capacity import Capacity, capacity_of
+from jobspec.gitops.diff.causes import Causes
+from jobspec.gitops.diff.changes import changes
+from jobspec.gitops.diff.fields import fields_of
+from jobspec.gitops.rendering import objects_of
+from jobspec.kinds import COMPONENTS
+from jobspec.workloads import is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Literal
+
+    from jobspec.cluster import Cluster
+    from jobspec.documents.document import Document
+    from jobspec.gitops.diff.changes import Change
+    from jobspec.gitops.diff.meaning import ObjectChange
+    from jobspec.gitops.rendering import RenderedVariant
+    from jobspec.gitops.variants import Variant
+
+    Identity = tuple[str, ...]
+    #: Whether a variant is on both sides.
+    Presence = Literal["changed", "new", "removed"]
+
+_SECRETS = ("data", "stringData")
+_JOBS = ("PyTorchJob", "TrainJob")
+_CONFIGURATION = ("ConfigMap", "Secret")
+_NO_NEW_RUN = "no new run begins: the hash in a job's name covers the job alone"
+
+
+class State:
+    """A project that is rendered without an error."""
+
+    __slots__ = ("_documents", "cluster", "output", "rendered", "target", "variants")
+
+    def __init__(
+        self, variants: Sequence[Variant], rendered: Sequence[RenderedVariant], cluster: Cluster, *, output: str, target: Mapping[str, str]
+    ) -> None:
+        self.variants = {each.name: each for each in variants}
+        self.rendered = {each.name: each for each in rendered}
+        self.cluster = cluster
+        self.output = output
+        """The folder of the tree, as the project says it."""
+        self.target = target
+        """The releases that the project asks for."""
+        self._documents: dict[str, list[Document]] = {}
+
+    def owners(self) -> dict[Identity, str]:
+        """The first variant by name that renders an object, for each object."""
+        found: dict[Identity, str] = {}
+        for name in sorted(self.rendered):
+            for each in self.rendered[name].objects:
+                found.setdefault(each.identity, name)
+        return found
+
+    def texts(self, name: str) -> dict[str, str] | None:
+        """The files of a variant; None where there is no such variant."""
+        rendered = self.rendered.get(name)
+        return {each.file: each.text for each in rendered.objects} if rendered else None
+
+    def documents(self, name: str) -> list[Document]:
+        """The objects of a variant with their marks, each once; none where there is no such variant."""
+        if name not in self._documents:
+            variant = self.variants.get(name)
+            found = objects_of(variant, self.cluster)[0] if variant else []
+            of_cluster = [each for each in found if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"]
+            self._documents[name] = list({identity_of(each): each for each in reversed(of_cluster)}.values())[::-1]
+        return self._documents[name]
+
+
+class VariantChange:
+    """A variant that differs."""
+
+    __slots__ = ("after", "before", "name", "objects", "presence")
+
+    def __init__(
+        self, name: str, presence: Presence, objects: Sequence[ObjectChange], before: Capacity | None, after: Capacity | None
+    ) -> None:
+        self.name = name
+        self.presence = presence
+        self.objects = objects
+        """The objects that differ, the job first; none where others render them as they were."""
+        self.before = before
+        """What its job asked for; None of a new variant."""
+        self.after = after
+        """What its job asks for; None of a removed variant."""
+
+    @property
+    def meaning(self) -> meaning.Meaning:
+        """The gravest of what happens to its objects."""
+        return meaning.gravest([each.meaning for each in self.objects])
+
+
+class Comparison:
+    """Two states of a project compared."""
+
+    __slots__ = ("moved", "notes", "unchanged", "variants")
+
+    def __init__(self, variants: Sequence[VariantChange], unchanged: int, notes: Sequence[str], *, moved: bool) -> None:
+        self.variants = variants
+        """The variants that differ, by name."""
+        self.unchanged = unchanged
+        """The number of variants that are the same."""
+        self.notes = notes
+        """What is true of the project as a whole, each as one sentence."""
+        self.moved = moved
+        """Whether the tree goes to another folder."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything would be another file or in another place."""
+        return bool(self.variants) or self.moved
+
+
+def identity_of(document: Document) -> Identity:
+    """What names an object in a cluster."""
+    return document.group_kind[0], document.kind, document.namespace, document.name
+
+
+def compare(before: State, after: State, *, replaces: bool = False) -> Comparison:
+    """What changes from *before* to *after*; *replaces*: whether the engine makes anew what the server refuses to change."""
+    names = sorted(before.rendered.keys() | after.rendered.keys())
+    differing = [name for name in names if before.texts(name) != after.texts(name)]
+    between = _Between(before, after, replaces=replaces)
+    found = [between.variant(name) for name in differing]
+    moved = bool(before.variants) and before.output != after.output
+    return Comparison(found, len(names) - len(differing), list(_notes(before, after, moved=moved)), moved=moved)
+
+
+def _notes(before: State, after: State, *, moved: bool) -> Iterator[str]:
+    if not before.variants:
+        yield "the project is new"
+    if moved:
+        yield f"the tree moves from `{before.output}` to `{after.output}`: an engine that syncs the old folder needs the new path"
+    if before.variants and before.target != after.target:
+        said = [", ".join(f"{name} {release}" for name, release in each.target.items()) or "the newest" for each in (before, after)]
+        yield f"the target changes from {said[0]} to {said[1]}: the cluster's operators have to follow"
+
+
+class _Between:
+    """Compares the variants of two states, whose objects can be those of other variants, too."""
+
+    def __init__(self, before: State, after: State, *, replaces: bool) -> None:
+        self._before = before
+        self._after = after
+        self._replaces = replaces
+        self._owners_before = before.owners()
+        self._owners_after = after.owners()
+
+    def variant(self, name: str) -> VariantChange:
+        """What happens to a variant's objects."""
+        old, new = self._before.documents(name), self._after.documents(name)
+        old_job, new_job = next(filter(is_workload, old), None), next(filter(is_workload, new), None)
+        objects = [*self._objects(name, old_job, new), *self._gone(old, new_job)]
+        return VariantChange(
+            name,
+            "changed" if old and new else "new" if new else "removed",
+            sorted(_with_note(objects), key=lambda each: (each.kind not in _JOBS, each.kind, each.name)),
+            capacity_of(old_job, old, self._before.cluster.target) if old_job else None,
+            capacity_of(new_job, new, self._after.cluster.target) if new_job else None,
+        )
+
+    def _objects(self, name: str, old_job: Document | None, new: Sequence[Document]) -> Iterator[ObjectChange]:
+        for document in new:
+            stored = self._stored(document, name)
+            if stored:
+                found = self._changes(stored, document, name)
+                if found:
+                    yield meaning.update(stored, document, found, new, self._after.cluster, replaces=self._replaces)
+            elif old_job and self._follows(document, old_job):
+                yield meaning.new_run(old_job, document, self._renamed(old_job, document, name))
+            else:
+                yield meaning.created(document)
+
+    def _stored(self, document: Document, name: str) -> Document | None:
+        """The object that a document is a new state of, whichever variant rendered it."""
+        owner = self._owners_before.get(identity_of(document))
+        names = [name, owner] if owner is not None else []
+        found = (each for variant in names for each in self._before.documents(variant) if identity_of(each) == identity_of(document))
+        return next(found, None)
+
+    def _gone(self, old: Sequence[Document], new_job: Document | None) -> Iterator[ObjectChange]:
+        for document in old:
+            is_followed = new_job is not None and self._follows(new_job, document)
+            if identity_of(document) not in self._owners_after and not is_followed:
+                yield meaning.removed(document)
+
+    def _follows(self, new: Document, old: Document) -> bool:
+        """Whether a job is the next run of another one: of its kind, under a name that is new, while the other's goes."""
+        is_next = is_workload(new) and new.group_kind == old.group_kind
+        return is_next and identity_of(old) not in self._owners_after and identity_of(new) not in self._owners_before
+
+    def _changes(self, old: Document, new: Document, name: str) -> list[Change]:
+        target = self._after.cluster.target
+        found = changes(fields_of(old, target), fields_of(new, target))
+        if new.kind == "Secret":
+            return [each.masked() if each.path[0] in _SECRETS else each for each in found]
+        before, after = self._before.variants.get(name), self._after.variants.get(name)
+        if before and after and is_workload(new):
+            return list(map(Causes(before, after, self._after.cluster), found))
+        return found
+
+    def _renamed(self, old: Document, new: Document, name: str) -> list[Change]:
+        """The changes of a job with a new name, without that of the hash in it."""
+        before, after = self._before.variants[name], self._after.variants[name]
+        only_hash = before.hashed and after.hashed and before.job_name.value == after.job_name.value
+        return [each for each in self._changes(old, new, name) if not (only_hash and each.path == ("metadata", "name"))]
+
+
+def _with_note(objects: Sequence[ObjectChange]) -> Iterator[ObjectChange]:
+    """The objects; a changed configuration says that no new run begins, where none does."""
+    begins = any(each.meaning in ("new-run", "replaced") for each in objects)
+    for each in objects:
+        is_quiet = each.kind in _CONFIGURATION and each.meaning == "in-place" and not begins
+        yield each.with_note(_NO_NEW_RUN) if is_quiet else each

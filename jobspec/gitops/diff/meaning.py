@@ -1,0 +1,101 @@
+"""What a change means in the cluster, for one object."""
+
+from __future__ import annotations
+
+from jobspec.gitops.diff.effects import effect_of
+from jobspec.gitops.diff.refusals import refusals
+from jobspec.workloads import is_workload, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Literal
+
+    from jobspec.cluster import Cluster
+    from jobspec.documents.document import Document
+    from jobspec.gitops.diff.changes import Change
+
+    #: `new-run`: a job starts, and that of the old name is pruned; `replaced`: deleted and made anew under its name; `refused`: the
+    #: server does not take the update; `ignored`: it takes it, and nothing happens; `created`, `removed`: an object that comes or goes.
+    Meaning = Literal["new-run", "replaced", "in-place", "refused", "ignored", "created", "removed"]
+
+#: From the most to the least that a reviewer wants to know of.
+MEANINGS: tuple[Meaning, ...] = ("refused", "ignored", "replaced", "new-run", "removed", "created", "in-place")
+
+_FLUX = ("metadata", "annotations", "kustomize.toolkit.fluxcd.io/force")
+_ARGO_CD = ("metadata", "annotations", "argocd.argoproj.io/sync-options")
+_CLAIM = "PersistentVolumeClaim"
+
+
+class ObjectChange:
+    """What happens to one object."""
+
+    __slots__ = ("document", "fields", "kind", "meaning", "name", "namespace", "notes", "replaces")
+
+    def __init__(
+        self,
+        document: Document,
+        meaning: Meaning,
+        fields: Sequence[tuple[Change, Meaning]] = (),
+        notes: Sequence[str] = (),
+        *,
+        replaces: str = "",
+    ) -> None:
+        self.document = document
+        """The object after the change; one that goes, before it."""
+        self.kind = document.kind
+        self.namespace = document.namespace
+        self.name = document.name
+        self.meaning = meaning
+        self.fields = fields
+        """The changed fields, each with what its change means."""
+        self.notes = notes
+        """What else there is to say, each as one sentence."""
+        self.replaces = replaces
+        """Of a new run: the name of the job before it, which is pruned; empty where there was none."""
+
+    def with_note(self, note: str) -> ObjectChange:
+        """The same with another note."""
+        return ObjectChange(self.document, self.meaning, self.fields, [*self.notes, note], replaces=self.replaces)
+
+
+def created(document: Document) -> ObjectChange:
+    """An object that was not there."""
+    return ObjectChange(document, "new-run" if is_workload(document) else "created")
+
+
+def removed(document: Document) -> ObjectChange:
+    """An object that is rendered no more, and pruned."""
+    notes = ["its volume goes with it, unless the volume's reclaim policy keeps it"] if document.kind == _CLAIM else []
+    return ObjectChange(document, "removed", notes=notes)
+
+
+def new_run(old: Document, new: Document, changes: Sequence[Change]) -> ObjectChange:
+    """A job under another name than before."""
+    return ObjectChange(new, "new-run", [(each, "new-run") for each in changes], replaces=old.name)
+
+
+def update(
+    old: Document, new: Document, changes: Sequence[Change], beside: Sequence[Document], cluster: Cluster, *, replaces: bool = False
+) -> ObjectChange:
+    """The update of an object; *replaces*: whether the engine deletes and makes anew what the server refuses to change."""
+    refused = refusals(old, new, changes, beside, cluster)
+    if refused:
+        meaning: Meaning = "replaced" if replaces or is_forced(new) else "refused"
+        return ObjectChange(new, meaning, [(each, meaning) for each in changes], refused)
+    effects = [effect_of(each, old, new) for each in changes]
+    meanings: list[Meaning] = ["in-place" if each.heeded else "ignored" for each in effects]
+    notes = list(dict.fromkeys(each.note for each in effects if each.note))
+    return ObjectChange(new, gravest(meanings), list(zip(changes, meanings, strict=True)), notes)
+
+
+def is_forced(document: Document) -> bool:
+    """Whether an object tells its engine to delete it and make it anew where it cannot be changed."""
+    by_flux = str(value_at(document.data, _FLUX) or "").lower() == "enabled"
+    options = str(value_at(document.data, _ARGO_CD) or "").replace(" ", "").split(",")
+    return by_flux or "Force=true" in options
+
+
+def gravest(meanings: Sequence[Meaning]) -> Meaning:
+    """The meaning of several changes together; `in-place` where there are none."""
+    return min(meanings, key=MEANINGS.index, default="in-place")
