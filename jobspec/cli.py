@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, HelpFormatter
     from collections.abc import Callable, Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     from jobspec.commands.inputs import Inputs
 
@@ -148,6 +148,12 @@ def _run_job(options: Options) -> int:
     return run.run(_inputs(options), command=options.command, kills=options.kill)
 
 
+def _diff(options: Options) -> int:
+    from jobspec.commands import diff
+
+    return diff.run(_inputs(options), options.ref, project=options.project, prices=options.prices, exit_code=options.exit_code)
+
+
 def _explain(options: Options) -> int:
     from jobspec.commands import explain
 
@@ -167,18 +173,21 @@ def _schema(options: Options) -> int:
 def _inputs(options: Options) -> Inputs:
     from jobspec.commands.inputs import Inputs
 
+    def said(name: str, default: object) -> Any:
+        return getattr(options, name, default)
+
     return Inputs(
-        options.paths,
-        overlays=options.overlay,
-        sets=options.set,
-        targets=options.target,
-        output=getattr(options, "output", "text"),
-        output_file=getattr(options, "output_file", None),
-        skip_unknown=options.skip_unknown,
-        admission=options.admission,
-        closed_world=options.closed_world,
-        crds=getattr(options, "crd", ()),
-        schema_locations=getattr(options, "schema_location", ()),
+        said("paths", ()),
+        overlays=said("overlay", ()),
+        sets=said("set", ()),
+        targets=said("target", ()),
+        output=said("output", "text"),
+        output_file=said("output_file", None),
+        skip_unknown=said("skip_unknown", False),
+        admission=said("admission", True),
+        closed_world=said("closed_world", False),
+        crds=said("crd", ()),
+        schema_locations=said("schema_location", ()),
     )
 
 
@@ -357,6 +366,23 @@ def _run_arguments(parser: ArgumentParser) -> ArgumentParser:
     return parser
 
 
+def _diff_arguments(parser: ArgumentParser) -> ArgumentParser:
+    from jobspec.reports.formats import DIFF_FORMATS
+
+    add = parser.add_argument
+    add("ref", nargs="?", default="HEAD", metavar="REF", help="the commit to compare with, such as `main`; HEAD by default")
+    add("--project", default="jobspec.yaml", metavar="FILE", help="the project, if it is not jobspec.yaml in the working folder")
+    add("--prices", metavar="FILE", help="a price list, by which to tell what jobs cost at most")
+    add("--exit-code", action="store_true", help="exit with 1 where the project renders to something else")
+    options = [
+        *_kind_options(),
+        Option("--output", "-o", choices=DIFF_FORMATS, what="the format of the report"),
+        Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
+    ]
+    declare(parser, options)
+    return parser
+
+
 def _explain_arguments(parser: ArgumentParser) -> ArgumentParser:
     add = parser.add_argument
     add(
@@ -393,6 +419,7 @@ _COMMANDS = {
     "validate": ("predict an API server's verdict on manifests", _validate_arguments, _validate),
     "render": ("apply overlays to jobs, check the result and write it", _render_arguments, _render),
     "blame": ("tell where each value of a rendered file comes from", _blame_arguments, _blame),
+    "diff": ("tell what a change of a project does to fields, in the cluster, and to pods and cost", _diff_arguments, _diff),
     "dry-run": ("ask a real API server for its verdict on manifests", _dry_run_arguments, _dry_run),
     "expand": ("print the pods and other objects that operators will make of jobs", _expand_arguments, _expand),
     "run": ("run a job on this machine, one process for each pod", _run_arguments, _run_job),

@@ -51,7 +51,7 @@ def run(inputs: Inputs, field: str | None, *, project: str | None) -> int:
     place = _place_of(path, project)
     if isinstance(place, FileResult):
         return _refuse([place], inputs, Cluster(), [])
-    planned = plan(inputs, place.project_path)
+    planned = plan(inputs, ProjectFiles(place.project_path))
     variant = next((each for each in planned.variants if each.name == place.folder), None)
     results = planned.results
     if all(each.valid for each in results):
@@ -78,7 +78,7 @@ def _place_of(path: str, project: str | None) -> _Place | FileResult:
     """The project whose output holds the file, or what is wrong with the nearest one. Raises JobspecError where there is none."""
     outputs = []
     for candidate in [project] if project is not None else _projects_above(path):
-        found = read_project(candidate)
+        found = read_project(Found(candidate, named=True))
         if not isinstance(found, Project):
             return found
         output = _output(candidate, found)

@@ -53,6 +53,10 @@ class Inputs:
         self.crds = crds
         self.schema_locations = schema_locations
 
+    def as_text(self) -> Inputs:
+        """The same, with a report for people on a stream."""
+        return Inputs(self.paths, targets=self.targets, crds=self.crds, schema_locations=self.schema_locations)
+
 
 class Setting:
     """What the files of a run are checked with: a cluster and overlays; or what is wrong with those."""

@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from jobspec.commands.inputs import Setting
+    from jobspec.commands.ref_files import FilesAtRef
     from jobspec.gitops.engines.declared import Engines
-    from jobspec.gitops.tree import Files
+    from jobspec.gitops.tree import Files as TreeFiles
     from jobspec.gitops.variants import Variant
+
+    Files = ProjectFiles | FilesAtRef
 
 _WORTH_SPREADING = 48  # variants; starting processes costs about as much as rendering these
 
@@ -48,9 +51,9 @@ class RenderedProject:
         releases: dict[str, str],
         output: str = "",
         tree: Tree | None = None,
-        earlier: Files | None = None,
+        earlier: TreeFiles | None = None,
         engine_output: str = "",
-        engine_files: Files | None = None,
+        engine_files: TreeFiles | None = None,
     ) -> None:
         self.results = results
         self.read = read
@@ -60,11 +63,11 @@ class RenderedProject:
         """The path of the folder that it renders to."""
         self.tree = tree or Tree({})
         """The files of the variants' objects; none where there is an error."""
-        self.earlier: Files = earlier or {}
+        self.earlier: TreeFiles = earlier or {}
         """The files of the earlier runs that stay in the tree."""
         self.engine_output = engine_output
         """The path of the folder of the engines' objects; empty where the project has no engines, or only some variants are rendered."""
-        self.engine_files: Files = engine_files or {}
+        self.engine_files: TreeFiles = engine_files or {}
 
     @property
     def valid(self) -> bool:
@@ -72,9 +75,9 @@ class RenderedProject:
         return all(each.valid for each in self.results)
 
 
-def read_project(path: str) -> Project | FileResult:
+def read_project(found: Found) -> Project | FileResult:
     """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
-    content = content_of(Found(path, named=True))
+    path, content = found.path, content_of(found)
     cluster = Cluster()
     checked = pipeline.checked(pipeline.Source(path, content), (), cluster)
     if not checked.result.valid:
@@ -89,7 +92,7 @@ def read_project(path: str) -> Project | FileResult:
 class Plan:
     """The variants of a project before they are rendered, and the cluster that they meet."""
 
-    __slots__ = ("cluster", "engines", "output", "read", "remarks", "results", "variants")
+    __slots__ = ("cluster", "engines", "output", "project", "read", "remarks", "results", "variants")
 
     def __init__(
         self,
@@ -97,6 +100,7 @@ class Plan:
         read: Sequence[Found],
         cluster: Cluster,
         *,
+        project: Project | None = None,
         output: str = "",
         remarks: Sequence[FileResult] = (),
         variants: Sequence[Variant] = (),
@@ -107,6 +111,8 @@ class Plan:
         self.read = read
         """The files that it was read from."""
         self.cluster = cluster
+        self.project = project
+        """The project; None where there is nothing to render."""
         self.output = output
         """The path of the folder that it renders to."""
         self.remarks = remarks
@@ -126,11 +132,10 @@ class PlannedEngines:
         self.path = path
 
 
-def plan(inputs: Inputs, path: str) -> Plan:
-    """Read the project in a file, with its bases and overlays. Raises JobspecError where the file holds anything else, too."""
-    files = ProjectFiles(path)
-    read = [Found(path, named=True)]
-    project = read_project(path)
+def plan(inputs: Inputs, files: Files) -> Plan:
+    """Read a project with its bases and overlays. Raises JobspecError where its file holds anything else, too."""
+    path, read = files.project.path, [files.project]
+    project = read_project(files.project)
     if isinstance(project, FileResult):
         return Plan([project], read, Cluster())
     problems = [*project.wrong_releases(), *_wrong_outputs(project, files), *(project.engines.mistakes() if project.engines else ())]
@@ -144,6 +149,7 @@ def plan(inputs: Inputs, path: str) -> Plan:
         results,
         [*read, *files.found],
         setting.cluster,
+        project=project,
         output=output,
         remarks=setting.remarks,
         variants=found.variants,
@@ -151,7 +157,7 @@ def plan(inputs: Inputs, path: str) -> Plan:
     )
 
 
-def _engines(project: Project, files: ProjectFiles, output: str) -> PlannedEngines | None:
+def _engines(project: Project, files: Files, output: str) -> PlannedEngines | None:
     """The engines of a project that has any."""
     engines = project.engines
     if not engines or not (engines.argocd or engines.flux):
@@ -175,19 +181,18 @@ def _setting(project: Project, inputs: Inputs) -> Setting:
 
 def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> RenderedProject:
     """Render the project in a file; *only* some variants of it, where any are named. Raises JobspecError for unknown ones."""
-    planned = plan(inputs, path)
+    planned = plan(inputs, ProjectFiles(path))
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results):
         return RenderedProject(planned.results, read=planned.read, releases=releases)
     _require(only, planned.variants)
     variants, found = _with_runs(planned.variants, planned.output)
-    rendered = _rendered(variants, planned.cluster)
+    rendered = rendered_variants(variants, planned.cluster)
     chosen = [each for each in rendered if not only or each.name in only]
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     engines = None if only else planned.engines
-    said = [problem for each in planned.results for problem in each.diagnostics]
     made = engine_tree(engines.declared, rendered, engines.path) if engines else EngineTree({})
-    result = _result(path, chosen, [*said, *tree.diagnostics, *made.diagnostics])
+    result = result_of(path, planned, chosen, [*tree.diagnostics, *made.diagnostics])
     return RenderedProject(
         [*planned.remarks, result],
         read=planned.read,
@@ -200,7 +205,7 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> 
     )
 
 
-def _with_runs(variants: Sequence[Variant], output: str) -> tuple[Sequence[Variant], Files]:
+def _with_runs(variants: Sequence[Variant], output: str) -> tuple[Sequence[Variant], TreeFiles]:
     """The variants, with the runs that the tree has where earlier ones stay, and the files of those variants."""
     if not any(each.history for each in variants):
         return variants, {}
@@ -212,11 +217,11 @@ def _with_runs(variants: Sequence[Variant], output: str) -> tuple[Sequence[Varia
 
 def mistakes_in(path: str, inputs: Inputs, others: Collection[str]) -> list[Diagnostic]:
     """What is wrong with a project whose document is valid by itself, but for what is reported in *others* of the files."""
-    found = [problem for each in plan(inputs, path).results for problem in each.diagnostics]
+    found = [problem for each in plan(inputs, ProjectFiles(path)).results for problem in each.diagnostics]
     return [each for each in found if each.mark.file == path or each.mark.file not in others]
 
 
-def _wrong_outputs(project: Project, files: ProjectFiles) -> Iterator[Diagnostic]:
+def _wrong_outputs(project: Project, files: Files) -> Iterator[Diagnostic]:
     output = ""
     try:
         output = files.output(project.output)
@@ -240,8 +245,8 @@ def _require(names: Collection[str], variants: Sequence[Variant]) -> None:
             )
 
 
-def _rendered(variants: Sequence[Variant], cluster: Cluster) -> list[RenderedVariant]:
-    """The variants rendered; many of them are spread over processes."""
+def rendered_variants(variants: Sequence[Variant], cluster: Cluster) -> list[RenderedVariant]:
+    """The variants of a project rendered; many of them are spread over processes."""
 
     def render_one(variant: Variant) -> RenderedVariant:
         return render_variant(variant, cluster)
@@ -256,9 +261,10 @@ def _rendered(variants: Sequence[Variant], cluster: Cluster) -> list[RenderedVar
     return [each.with_checked(answer) for each, answer in zip(rendered, checked, strict=True)]
 
 
-def _result(path: str, variants: Sequence[RenderedVariant], problems: Iterable[Diagnostic]) -> FileResult:
+def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], problems: Iterable[Diagnostic]) -> FileResult:
     """The result of a project: the objects of its variants, and each problem once, however many variants have it."""
     results = [each.checked.result for each in variants]
-    found = [*problems, *(problem for each in results for problem in each.diagnostics)]
+    said = [problem for each in planned.results for problem in each.diagnostics]
+    found = [*said, *problems, *(problem for each in results for problem in each.diagnostics)]
     once = {(each.rule, str(each.mark), each.message): each for each in reversed(found)}
     return FileResult(path, [row for each in results for row in each.documents], list(once.values())[::-1])

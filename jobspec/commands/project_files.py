@@ -42,13 +42,15 @@ def project_among(paths: Sequence[str]) -> str | None:
 class ProjectFiles:
     """Reads what a project names, from its folder, and from nowhere outside of the repository."""
 
-    __slots__ = ("_folder", "_root", "found")
+    __slots__ = ("_folder", "_root", "found", "project")
 
     def __init__(self, project: str) -> None:
+        self.project = Found(project, named=True)
+        """The project's own file."""
         self._folder = os.path.dirname(project)
         self._root = _repository(os.path.realpath(self._folder or os.curdir))
         self.found: list[Found] = []
-        """The files that were read, for reports."""
+        """The other files that were read, for reports."""
 
     def read(self, path: str) -> Source:
         """A file by its path from the project's folder. Raises Unreadable."""

@@ -60,7 +60,6 @@ class Variant:
         """The earlier runs that stay; None where none do, and runs are not counted."""
         self.engines = engines
         """The engines whose annotations its objects carry."""
-
         self.entry = entry
         """What the project says of it, the defaults included; `${name}` stands for a value of the matrix."""
         self.values = values
@@ -68,10 +67,17 @@ class Variant:
 
     def with_history(self, history: History) -> Variant:
         """The same variant with another history."""
+        return self._changed(self.overlays, history)
+
+    def with_overlays(self, overlays: Sequence[Overlay]) -> Variant:
+        """The same variant with other overlays."""
+        return self._changed(overlays, self.history)
+
+    def _changed(self, overlays: Sequence[Overlay], history: History | None) -> Variant:
         return Variant(
             self.name,
             self.base,
-            self.overlays,
+            overlays,
             job_name=self.job_name,
             namespace=self.namespace,
             hashed=self.hashed,
@@ -80,10 +86,6 @@ class Variant:
             history=history,
             engines=self.engines,
         )
-
-    def with_overlays(self, overlays: Sequence[Overlay]) -> Variant:
-        """The same variant with other overlays."""
-        return Variant(self.name, self.base, overlays, job_name=self.job_name, namespace=self.namespace, hashed=self.hashed)
 
 
 class Variants:

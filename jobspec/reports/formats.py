@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 #: For people, programs, CI servers, code scanning, and annotations of a pull request on GitHub.
 FORMATS = ("text", "json", "junit", "sarif", "github")
 
+#: Those of `jobspec diff`: for people, for the comment of a pull request, for programs.
+DIFF_FORMATS = ("text", "markdown", "json")
+
 
 def _unreadable(_: str) -> str:
     return ""

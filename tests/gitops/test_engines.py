@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
 from jobspec.gitops.project import Project
-from jobspec.gitops.rendering import _objects as objects_of
+from jobspec.gitops.rendering import objects_of
 from jobspec.gitops.sources import Sources
 from jobspec.gitops.variants import variants_of
 from jobspec.pipeline import Source

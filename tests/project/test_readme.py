@@ -10,10 +10,12 @@ import yaml
 
 from jobspec.cli import _COMMANDS
 from jobspec.overlays.load import shipped
+from jobspec.reports.diff.view import WORDS
 from jobspec.reports.formats import FORMATS
 from tests.support.manifests import write
 from tests.support.processes import program, run_here
 from tests.support.reference import ROOT
+from tests.support.repositories import committed
 
 README = (ROOT / "README.md").read_text()
 
@@ -89,8 +91,7 @@ def test_the_example_of_an_overlay_does_what_its_comments_say(tmp_path: Path) ->
 
 def _rendered_project(folder: Path) -> Path:
     """The project of the README with its tree."""
-    queue = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: queue}\nspec: {job: {}}\n"
-    write(folder, {"base/mnist.yaml": _before(), "overlays/queue.yaml": queue, "jobspec.yaml": _block("yaml", "kind: Project")})
+    _project(folder)
     assert run_here("render", cwd=folder).returncode == 0
     return folder
 
@@ -142,6 +143,31 @@ def test_the_origin_of_a_value_is_told_as_the_chapter_says(tmp_path: Path) -> No
     for command, told in shown:
         done = run_here(*command.split(), cwd=tmp_path)
         assert (done.returncode, done.stderr, done.stdout) == (0, "", told)
+
+
+def _project(folder: Path) -> str:
+    """The README's project in a folder, as text."""
+    queue = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: queue}\nspec: {job: {}}\n"
+    text = _block("yaml", "kind: Project")
+    write(folder, {"base/mnist.yaml": _before(), "overlays/queue.yaml": queue, "jobspec.yaml": text})
+    return text
+
+
+def test_the_example_of_a_change_is_told_as_shown(tmp_path: Path) -> None:
+    text = _project(tmp_path)
+    committed(tmp_path, {"prices.yaml": _block("yaml", "kind: Prices")})
+    (tmp_path / "jobspec.yaml").write_text(text.replace("gpus: 2", "gpus: 4"))
+    shown = _block("console", "jobspec diff").partition("\n")[2]
+    done = run_here("diff", "main", cwd=tmp_path)
+    assert re.sub(r"\([0-9a-f]{8}\)", "(5d0f62a1)", done.stdout) == shown
+    assert run_here("diff", "main", "--prices", "prices.yaml", cwd=tmp_path).returncode == 0
+
+
+def test_the_table_of_meanings_names_all_of_them() -> None:
+    chapter = README.partition("\n## What a change does\n")[2].partition("\n## ")[0]
+    (table,) = re.findall(r"^\| in the cluster \| means \|\n\|---\|---\|\n((?:\|.*\n)+)", chapter, re.MULTILINE)
+    named = [name for row in table.splitlines() for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    assert sorted(named) == sorted(WORDS.values())
 
 
 def test_the_table_of_overlays_names_all_of_them_and_their_parameters() -> None:

@@ -1,0 +1,110 @@
+"""`jobspec diff`: what the change of a project since a Git ref does."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.commands.files import Found, content_of, reader
+from jobspec.commands.output import deliver, takes_colour, width_of, write_whole
+from jobspec.commands.project import plan, rendered_variants, result_of
+from jobspec.commands.project_files import ProjectFiles
+from jobspec.commands.ref_files import FilesAtRef
+from jobspec.diagnostics import JobspecError
+from jobspec.gitops.diff.comparison import State, compare
+from jobspec.gitops.diff.prices import Prices
+from jobspec.gitops.tree import tree_of
+from jobspec.kinds import PRICES
+from jobspec.reports.diff.view import View
+from jobspec.results import FileResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.commands.inputs import Inputs
+    from jobspec.commands.project import Files
+
+
+class Side:
+    """One of both states: what it renders to, or what is wrong with it."""
+
+    __slots__ = ("read", "releases", "results", "state")
+
+    def __init__(self, results: Sequence[FileResult], read: Sequence[Found], releases: dict[str, str], state: State | None = None) -> None:
+        self.results = results
+        self.read = read
+        self.releases = releases
+        self.state = state
+        """None where something is wrong."""
+
+
+def run(inputs: Inputs, ref: str, *, project: str, prices: str | None, exit_code: bool) -> int:
+    """Compare the project's sources at *ref* with those of the working tree, and report; 1 where one of them has an error.
+
+    With *exit_code*, 1 also where they differ.
+    """
+    if not os.path.isfile(project):
+        raise JobspecError(f"{project}: no such file; a project elsewhere is named by `--project FILE`")
+    then = FilesAtRef(ref, project)
+    after = _side(inputs, ProjectFiles(project))
+    before = _side(inputs, then) if then.project.content is not None else _nothing()
+    listed = _prices(prices) if prices is not None else None
+    if before.state is None or after.state is None or isinstance(listed, FileResult):
+        wrong = [each for side in (before, after) if side.state is None for each in side.results]
+        wrong += [listed] if isinstance(listed, FileResult) else []
+        _deliver_problems(inputs, wrong, after.releases, [*before.read, *after.read])
+        return 1
+    comparison = compare(before.state, after.state)
+    _deliver(inputs, View(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=listed))
+    return 1 if exit_code and comparison.differs else 0
+
+
+def _side(inputs: Inputs, files: Files) -> Side:
+    planned = plan(inputs, files)
+    releases = planned.cluster.releases
+    if not all(each.valid for each in planned.results) or not planned.project:
+        return Side(planned.results, planned.read, releases)
+    rendered = rendered_variants(planned.variants, planned.cluster)
+    tree = tree_of(each for each in rendered if each.checked.result.valid)
+    result = result_of(files.project.path, planned, rendered, tree.diagnostics)
+    project = planned.project
+    state = State(planned.variants, rendered, planned.cluster, output=project.output, target=project.wishes)
+    return Side([result], planned.read, releases, state if result.valid else None)
+
+
+def _nothing() -> Side:
+    """The side of a ref that had no project."""
+    return Side((), (), {}, State((), (), Cluster(), output="", target={}))
+
+
+def _prices(path: str) -> Prices | FileResult:
+    """The price list in a file, or what is wrong with it. Raises JobspecError where the file holds anything else."""
+    checked = pipeline.checked(pipeline.Source(path, content_of(Found(path, named=True))), (), Cluster())
+    if not checked.result.valid:
+        return checked.result
+    if [each.group_kind for each in checked.documents] != [PRICES]:
+        raise JobspecError(f"{path}: a price list is one document of the kind Prices of jobspec.dev/v1alpha1")
+    return Prices(checked.documents[0])
+
+
+def _deliver(inputs: Inputs, view: View) -> None:
+    from importlib import import_module
+
+    write = import_module(f"jobspec.reports.diff.{inputs.output}").report
+    if inputs.output_file is not None:
+        write_whole(inputs.output_file, write(view))
+    elif inputs.output == "text":
+        sys.stdout.write(write(view, colour=takes_colour(sys.stdout), width=width_of(sys.stdout)))
+    else:
+        sys.stdout.write(write(view))
+
+
+def _deliver_problems(inputs: Inputs, wrong: Sequence[FileResult], releases: dict[str, str], read: Sequence[Found]) -> None:
+    """Report what is wrong with the sources, of the ref too: as text on standard error, in JSON on standard output."""
+    if inputs.output == "json":
+        deliver(wrong, releases, inputs, sys.stdout, read=reader(read))
+    else:
+        deliver(wrong, releases, inputs.as_text(), sys.stderr, read=reader(read))
