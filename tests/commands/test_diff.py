@@ -204,6 +204,7 @@ def test_many_variants_are_spread_and_told_in_groups(tmp_path: Path) -> None:
     write(_place(tmp_path, **{"jobspec.yaml": many}), {"base/job.yaml": NEWER})
     assert len(_report(tmp_path)["variants"]) == 60
     text = run_here("diff", cwd=tmp_path).stdout
+    assert "\none-0, one-1, one-10 and 57 more  new run         1     0     none\n" in text
     assert text.count("example.com/train:v1 → example.com/train:v2") == 1
     assert "one-0, one-1, one-10 and 57 more\n  new run: PyTorchJob one-0-" in text
 
@@ -289,14 +290,11 @@ def test_a_terminal_of_80_columns_is_wide_enough(tmp_path: Path) -> None:
 
 
 def _sweep(folder: Path, changed: int, *, value: str = "x") -> str:
-    """The Markdown of a project of which so many variants change, each in its own way."""
+    """The Markdown of a project of which so many variants change, each in its own way and to its own number of GPUs."""
 
     def project(text: str) -> str:
-        entries = "".join(
-            f"  - {{name: variant-{number:04}, base: base/job.yaml, flags: {{--a: {number}, --b: '{text}{number}'}}}}\n"
-            for number in range(changed)
-        )
-        return f"{HEAD}  variants:\n{entries}"
+        entry = "  - {name: variant-%04d, base: base/job.yaml, overlays: [gpu-nccl: {gpus: %d}], flags: {--b: '%s'}}\n"
+        return f"{HEAD}  variants:\n" + "".join(entry % (number, number + 1, f"{text}{number}") for number in range(changed))
 
     write(_place(folder, **{"jobspec.yaml": project("")}), {"jobspec.yaml": project(value)})
     done = run_here("diff", "-o", "markdown", cwd=folder)

@@ -6,7 +6,6 @@ from jobspec.reports.diff.view import (
     NONE,
     WORDS,
     alike,
-    cells,
     counted,
     fields_in,
     header,
@@ -16,6 +15,7 @@ from jobspec.reports.diff.view import (
     names_of,
     notes,
     rows,
+    table,
     totals,
 )
 
@@ -67,15 +67,13 @@ def _table(view: View, room: int) -> str:
     text = _line(names) + _line(["---", "---", *["---:" for _ in names[2:]]])
     last = totals(view)
     end = _line([f"**{each}**" if each else "" for each in last]) if last else ""
-    changed = view.comparison.variants
-    for number, change in enumerate(changed):
-        name, *others = cells(change, view)
-        line = _line([_code(name), *others])
+    left = len(view.comparison.variants)
+    for row in table(view):
+        line = _line([listed([_code(each) for each in row.names]), *row.cells])
         if len(text) + len(line) + len(end) > room:
-            return (
-                f"{text}{end}\n{counted(len(changed) - number, 'variant')} more {'is' if len(changed) - number == 1 else 'are'} left out.\n"
-            )
+            return f"{text}{end}\n{counted(left, 'variant')} more {'is' if left == 1 else 'are'} left out.\n"
         text += line
+        left -= len(row.names)
     return text + end
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.reports.diff.view import WORDS, alike, cells, header, headline, judged_by, listed, names_of, notes, rows, totals
+from jobspec.reports.diff.view import WORDS, alike, header, headline, judged_by, listed, names_of, notes, rows, table, totals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def report(view: View, *, colour: bool = False, width: int = 100) -> str:
     lines = [paint(headline(view), _BOLD)]
     changed = view.comparison.variants
     if changed:
-        lines += ["", *_table([header(view), *(cells(each, view) for each in changed), totals(view)], paint)]
+        lines += ["", *_table([header(view), *([listed(each.names), *each.cells] for each in table(view)), totals(view)], paint)]
     for note in notes(view):
         lines += _wrapped(note, width, "      ", first="note: ")
     for group in alike(changed):
@@ -49,9 +49,9 @@ class _Paint:
         return f"\x1b[{code}m{text}\x1b[0m" if self._colour and text else text
 
 
-def _table(table: Sequence[list[str]], paint: _Paint) -> Iterator[str]:
+def _table(lines: Sequence[list[str]], paint: _Paint) -> Iterator[str]:
     """Rows in columns, the first one their heads; an empty row is left out."""
-    filled = [row for row in table if row]
+    filled = [row for row in lines if row]
     widths = [max(len(row[number]) for row in filled) for number in range(len(filled[0]))]
     for number, row in enumerate(filled):
         line = "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -34,6 +34,7 @@ WORDS: dict[Meaning, str] = {
     "in-place": "in place",
 }
 NONE = "-"
+_MANY = 8  # variants of one row each
 _ROLES = ("spec", "pytorchReplicaSpecs")
 
 
@@ -94,11 +95,29 @@ def header(view: View) -> list[str]:
     return ["variant", "in the cluster", "pods", "GPUs", "deadline", *cost]
 
 
-def cells(change: VariantChange, view: View) -> list[str]:
-    """A variant's row in that table."""
+class Line:
+    """A row of that table: the variants that it is for, mostly one, and the cells behind their names."""
+
+    __slots__ = ("cells", "names")
+
+    def __init__(self, names: Sequence[str], cells: Sequence[str]) -> None:
+        self.names = names
+        self.cells = cells
+
+
+def table(view: View) -> list[Line]:
+    """The rows of the table; of many variants with equal ones, one row."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for each in view.comparison.variants:
+        rows.setdefault(tuple(_cells(each, view)), []).append(each.name)
+    lines = [Line(part, cells) for cells, names in rows.items() for part in ([names] if len(names) > _MANY else [[name] for name in names])]
+    return sorted(lines, key=lambda line: line.names[0])
+
+
+def _cells(change: VariantChange, view: View) -> list[str]:
     before, after = change.before, change.after
     presence = ", new variant" if change.presence == "new" else ""
-    found = [change.name, WORDS[change.meaning] + presence]
+    found = [WORDS[change.meaning] + presence]
     found += [_both(str(before.number) if before else None, str(after.number) if after else None)]
     found += [_both(str(before.gpus) if before else None, str(after.gpus) if after else None)]
     found += [_both(*(duration(each.deadline) if each else None for each in (before, after)))]
