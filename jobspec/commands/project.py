@@ -190,8 +190,9 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> 
     rendered = rendered_variants(variants, planned.cluster)
     chosen = [each for each in rendered if not only or each.name in only]
     tree = tree_of(each for each in rendered if each.checked.result.valid)
+    earlier = {path: found[path] for each in chosen for path in each.earlier}
     engines = None if only else planned.engines
-    made = engine_tree(engines.declared, rendered, engines.path) if engines else EngineTree({})
+    made = engine_tree(engines.declared, rendered, tree, earlier=earlier, path=engines.path) if engines else EngineTree({})
     result = result_of(path, planned, chosen, [*tree.diagnostics, *made.diagnostics])
     return RenderedProject(
         [*planned.remarks, result],
@@ -199,7 +200,7 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> 
         releases=releases,
         output=planned.output,
         tree=tree,
-        earlier={path: found[path] for each in chosen for path in each.earlier},
+        earlier=earlier,
         engine_output=engines.folder if engines else "",
         engine_files=made.files,
     )

@@ -6,19 +6,20 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.writer import write
 from jobspec.gitops.engines import argocd, flux
 from jobspec.gitops.engines.replacing import policy
-from jobspec.gitops.engines.synced import Synced
+from jobspec.gitops.engines.synced import Synced, SyncedObject
 from jobspec.gitops.health.argocd import customizations
 from jobspec.gitops.health.flux import HEALTH_CHECK_EXPRS
 from jobspec.gitops.tree import KUSTOMIZATION, as_rendered, kustomization
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
+    from jobspec.documents.document import Document
     from jobspec.gitops.engines.declared import ArgoCD, Engines, Flux
     from jobspec.gitops.rendering import RenderedVariant
-    from jobspec.gitops.tree import Files
+    from jobspec.gitops.tree import Files, Tree
 
 #: The patch of Argo CD's own ConfigMap, which no kustomization applies: it would take the whole ConfigMap over.
 _HEALTH = "argocd-cm-health.yaml"
@@ -35,11 +36,20 @@ class EngineTree:
         self.diagnostics = diagnostics
 
 
-def engine_tree(engines: Engines, variants: Collection[RenderedVariant], path: str) -> EngineTree:
-    """The folder of the engines that sync *variants*, which are at *path* in the repository, and what the engines cannot do with them."""
-    synced = Synced(each.synced for variant in variants for each in variant.objects)
-    problems = list(_mistakes(engines, synced, [each.name for each in variants]))
+def engine_tree(engines: Engines, variants: Iterable[RenderedVariant], tree: Tree, *, earlier: Files, path: str) -> EngineTree:
+    """The folder of the engines that sync the *tree* of variants with their *earlier* runs, which is at *path* in the repository."""
+    objects = [each.synced for variant in variants for each in variant.objects]
+    synced = Synced([*objects, *(SyncedObject(each) for content in earlier.values() for each in _documents(content))])
+    folders = {each.partition("/")[0] for each in tree.placed}
+    problems = list(_mistakes(engines, synced, folders))
     return EngineTree({} if problems else _files(engines, synced, path), problems)
+
+
+def _documents(content: bytes) -> list[Document]:
+    """The objects of an earlier run's file: they are in the namespace, and of the kind, that the variant had then."""
+    from jobspec.documents.reader import read
+
+    return read(content.decode(errors="replace"), file="")[0]
 
 
 def _files(engines: Engines, synced: Synced, path: str) -> dict[str, bytes]:
@@ -54,7 +64,7 @@ def _files(engines: Engines, synced: Synced, path: str) -> dict[str, bytes]:
     return files
 
 
-def _mistakes(engines: Engines, synced: Synced, variants: Collection[str]) -> Iterator[Diagnostic]:
+def _mistakes(engines: Engines, synced: Synced, folders: Collection[str]) -> Iterator[Diagnostic]:
     homeless = [each for each in synced.objects if each.is_namespaced and not each.namespace]
     if homeless:
         first = homeless[0]
@@ -62,7 +72,7 @@ def _mistakes(engines: Engines, synced: Synced, variants: Collection[str]) -> It
         message = f"{first.group_kind[1]} `{first.name}` has no namespace{more}: no engine knows where to make it"
         yield Diagnostic("invalid-project", message, first.place, hint="write `namespace` into the variant or into the defaults")
     if engines.argocd:
-        yield from argocd.mistakes(engines.argocd, synced, variants)
+        yield from argocd.mistakes(engines.argocd, synced, folders)
 
 
 def _argocd_objects(said: ArgoCD, synced: Synced, path: str) -> list[dict[str, Any]]:

@@ -407,10 +407,27 @@ def test_namespaces_that_argocd_cannot_make_are_an_error(tmp_path: Path) -> None
     assert "jobspec.yaml:8:68: error: Argo CD makes one namespace of an application, and the objects are in lab and ml" in said
 
 
+def test_what_variants_share_is_an_application_too(tmp_path: Path) -> None:
+    shared = "resources: [{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}]"
+    variants = "".join(f"  - {{name: {name}, base: base/job.yaml, namespace: ml, {shared}}}\n" for name in ("shared", "other"))
+    said = _refused(tmp_path, variants, ARGOCD.replace("autosync", "applicationSet"))
+    assert "the folders `_shared` and `shared` would both be the Application `jobs-shared`" in said
+
+
+def test_argocd_may_keep_earlier_runs_in_the_namespace_that_they_have(tmp_path: Path) -> None:
+    program("git", "init", "-q", tmp_path, check=True)
+    variants = "  - {name: one, base: base/job.yaml, namespace: ml, history: 1}\n"
+    _render(tmp_path, variants, ARGOCD)
+    program("git", "-C", tmp_path, "add", "--all", check=True)
+    program("git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one", check=True)
+    project = _render(tmp_path, variants.replace(" ml, ", " lab, flags: {--lr: 1}, "), ARGOCD)["argocd/appproject-training.yaml"]
+    assert [each["namespace"] for each in project["spec"]["destinations"]] == ["lab", "ml"]
+
+
 def test_variants_that_would_be_one_application_are_an_error(tmp_path: Path) -> None:
     variants = "".join(f"  - {{name: {name}, base: base/job.yaml, namespace: {name.lower()[0]}}}\n" for name in ("a_b", "a-b"))
     said = _refused(tmp_path, variants.replace("namespace: a}", "namespace: z}", 1), ARGOCD.replace("autosync", "applicationSet"))
-    assert "the variants `a-b` and `a_b` would both be the Application `jobs-a-b`" in said
+    assert "the folders `a-b` and `a_b` would both be the Application `jobs-a-b`" in said
 
 
 FIXED = "  - {name: one, base: base/job.yaml, namespace: ml, naming: fixed}\n  - {name: two, base: base/trainjob.yaml, namespace: ml}\n"
@@ -464,5 +481,5 @@ def test_a_policy_lets_no_job_get_another_hash(tmp_path: Path, engine: str) -> N
 def test_a_server_side_diff_would_end_at_a_change_that_the_server_refuses(tmp_path: Path, more: str) -> None:
     said = ARGOCD.replace("autosync: true", f"autosync: true{more}")
     engines = _render(tmp_path, FIXED, said)
-    assert "compare-options" not in json.dumps(engines)
-    assert "compare-options" in json.dumps(_render(tmp_path, FIXED.replace("fixed", "hash"), said))
+    assert '"ServerSideDiff=false"' in json.dumps(engines)
+    assert '"ServerSideDiff=true"' in json.dumps(_render(tmp_path, FIXED.replace("fixed", "hash"), said))

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _API_VERSION = "argoproj.io/v1alpha1"
 #: Argo CD's own project, which allows everything, to everybody.
 _DEFAULT = "default"
-#: The server itself says what an apply would change: its defaults and what others manage are no difference then.
-_COMPARE = {"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
+#: Whether the server itself says what an apply would change, where its defaults and what others manage are no difference.
+_COMPARE = "argocd.argoproj.io/compare-options"
 _OPTIONS = ("ServerSideApply=true", "RespectIgnoreDifferences=true", "ApplyOutOfSyncOnly=true")
 _POD: GroupKind = ("", "Pod")
 _JOB: GroupKind = ("batch", "Job")
@@ -59,21 +59,21 @@ def application_set(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]
     folders = {"repoURL": argocd.url, "revision": argocd.revision, "directories": [{"path": f"{path}/*"}]}
     name = f"{argocd.name}-{{{{.path.basenameNormalized}}}}"
     template = {
-        "metadata": {"name": name, **_annotated(_compared(synced))},
+        "metadata": {"name": name, "annotations": _compared(synced)},
         "spec": _synced_from(argocd, synced, "{{.path.path}}"),
     }
     spec = {"goTemplate": True, "goTemplateOptions": ["missingkey=error"], "generators": [{"git": folders}], "template": template}
     return _object("ApplicationSet", argocd.name, argocd, spec)
 
 
-def mistakes(argocd: ArgoCD, synced: Synced, variants: Iterable[str]) -> Iterator[Diagnostic]:
+def mistakes(argocd: ArgoCD, synced: Synced, folders: Iterable[str]) -> Iterator[Diagnostic]:
     """What Argo CD cannot do with what is rendered."""
     if argocd.flag("createNamespace") and len(synced.namespaces) > 1:
         message = f"Argo CD makes one namespace of an application, and the objects are in {' and '.join(synced.namespaces)}"
         hint = "render the namespaces as companions, or leave this out"
         yield Diagnostic("invalid-project", message, argocd.place("createNamespace"), hint=hint)
     if argocd.flag("applicationSet"):
-        yield from _same_names(argocd, variants)
+        yield from _same_names(argocd, folders)
 
 
 def health_patch(argocd: ArgoCD, customizations: Mapping[str, str]) -> dict[str, Any]:
@@ -82,15 +82,15 @@ def health_patch(argocd: ArgoCD, customizations: Mapping[str, str]) -> dict[str,
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(sorted(customizations.items()))}
 
 
-def _same_names(argocd: ArgoCD, variants: Iterable[str]) -> Iterator[Diagnostic]:
-    """An error for variants whose applications would have one name, by the rule of `SanitizeName`, argo-cd applicationset/utils."""
+def _same_names(argocd: ArgoCD, folders: Iterable[str]) -> Iterator[Diagnostic]:
+    """An error for folders whose applications would have one name, by the rule of `SanitizeName`, argo-cd applicationset/utils."""
     seen: dict[str, str] = {}
-    for variant in sorted(variants):
-        name = "".join(each if each.isalnum() or each in "-." else "-" for each in variant.lower()).strip("-.")
-        first = seen.setdefault(name, variant)
-        if first != variant:
-            message = f"the variants `{first}` and `{variant}` would both be the Application `{argocd.name}-{name}`"
-            yield Diagnostic("invalid-project", message, argocd.place("applicationSet"), hint="give one of them another name")
+    for folder in sorted(folders):
+        name = "".join(each if each.isalnum() or each in "-." else "-" for each in folder.lower()).strip("-.")
+        first = seen.setdefault(name, folder)
+        if first != folder:
+            message = f"the folders `{first}` and `{folder}` would both be the Application `{argocd.name}-{name}`"
+            yield Diagnostic("invalid-project", message, argocd.place("applicationSet"), hint="give one of the variants another name")
 
 
 def _makes_namespace(argocd: ArgoCD, synced: Synced) -> bool:
@@ -100,8 +100,8 @@ def _makes_namespace(argocd: ArgoCD, synced: Synced) -> bool:
 
 
 def _compared(synced: Synced) -> dict[str, str]:
-    """How differences are found. A server that refuses a change says no difference either, and Argo CD, not knowing, does not sync it."""
-    return {} if synced.has_fixed else _COMPARE
+    """How differences are found. A server that refuses a change tells no difference, and Argo CD, not knowing, does not sync it."""
+    return {_COMPARE: f"ServerSideDiff={'false' if synced.has_fixed else 'true'}"}
 
 
 def _synced_from(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
@@ -118,12 +118,8 @@ def _synced_from(argocd: ArgoCD, synced: Synced, path: str) -> dict[str, Any]:
 
 
 def _object(kind: str, name: str, argocd: ArgoCD, spec: dict[str, Any], annotations: Mapping[str, str] | None = None) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": argocd.namespace, **_annotated(annotations or {})}
+    metadata = {"name": name, "namespace": argocd.namespace, **({"annotations": annotations} if annotations else {})}
     return {"apiVersion": _API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def _annotated(annotations: Mapping[str, str]) -> dict[str, Any]:
-    return {"annotations": dict(annotations)} if annotations else {}
 
 
 def _listed(kinds: Collection[GroupKind]) -> list[dict[str, str]]:
