@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 import yaml
+from cel_expr_python import cel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
+from jobspec.gitops.engines.replacing import SPEC_HASH, policy
 from jobspec.gitops.project import Project
 from jobspec.gitops.rendering import objects_of
 from jobspec.gitops.sources import Sources
@@ -475,6 +477,31 @@ def test_a_policy_lets_no_job_get_another_hash(tmp_path: Path, engine: str) -> N
     (rule,) = policy["spec"]["matchConstraints"]["resourceRules"]
     assert (rule["operations"], rule["resources"]) == (["UPDATE"], ["pytorchjobs", "trainjobs"])
     assert [each["reason"] for each in policy["spec"]["validations"]] == ["Invalid"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "answer"),
+    [
+        ({SPEC_HASH: "a"}, {SPEC_HASH: "a", "b": "c"}, "allowed"),
+        ({SPEC_HASH: "a"}, {SPEC_HASH: "b"}, "denied"),
+        ({SPEC_HASH: "a"}, {"b": "c"}, "denied"),
+        ({SPEC_HASH: "a"}, None, "denied"),
+        ({"b": "c"}, {SPEC_HASH: "a"}, "not asked"),
+        (None, {SPEC_HASH: "a"}, "not asked"),
+    ],
+)
+def test_the_policy_refuses_what_changes_or_removes_the_hash(
+    before: dict[str, str] | None, after: dict[str, str] | None, answer: str
+) -> None:
+    objects = {name: {"metadata": {"annotations": each} if each else {}} for name, each in (("object", after), ("oldObject", before))}
+    spec = policy()[0]["spec"]
+
+    def holds(expression: str) -> object:
+        return cel.NewEnv(variables=dict.fromkeys(objects, cel.Type.DYN)).compile(expression).eval(data=objects).value()
+
+    (condition,), (validation,) = spec["matchConditions"], spec["validations"]
+    found = "not asked" if not holds(condition["expression"]) else "allowed" if holds(validation["expression"]) else "denied"
+    assert found == answer
 
 
 @pytest.mark.parametrize("more", ["", ", applicationSet: true"])
