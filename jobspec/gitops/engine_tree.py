@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The patch of Argo CD's own ConfigMap, which no kustomization applies: it would take the whole ConfigMap over.
 _HEALTH = "argocd-cm-health.yaml"
+#: What belongs to the cluster that is synced to, and so not to the one that Argo CD runs in.
+_THERE = "# For the cluster {}: kubectl apply --server-side -f {}\n"
 _HOW = "# The health of training jobs: kubectl patch configmap argocd-cm -n {} --patch-file {}\n"
 
 
@@ -53,14 +55,17 @@ def _documents(content: bytes) -> list[Document]:
 
 
 def _files(engines: Engines, synced: Synced, path: str) -> dict[str, bytes]:
+    """The files by their path in the folder."""
+    policies = policy() if synced.has_fixed else []
     files: dict[str, bytes] = {}
-    if engines.argocd:
-        said = engines.argocd
-        files |= _folder("argocd", _argocd_objects(said, synced, said.path or path))
-        patch = write([argocd.health_patch(said, customizations())])
-        files[f"argocd/{_HEALTH}"] = as_rendered(_HOW.format(said.namespace, _HEALTH) + patch)
+    if said := engines.argocd:
+        elsewhere = [] if said.syncs_here else policies
+        files |= _folder("argocd", [*_argocd_objects(said, synced, said.path or path), *(policies if said.syncs_here else [])])
+        files |= {f"argocd/{_file(each)}": _rendered(each, _THERE.format(said.server, _file(each))) for each in elsewhere}
+        patch = argocd.health_patch(said, customizations())
+        files[f"argocd/{_HEALTH}"] = _rendered(patch, _HOW.format(said.namespace, _HEALTH))
     if engines.flux:
-        files |= _folder("flux", _flux_objects(engines.flux, synced, engines.flux.path or path))
+        files |= _folder("flux", [*_flux_objects(engines.flux, synced, engines.flux.path or path), *policies])
     return files
 
 
@@ -78,19 +83,22 @@ def _mistakes(engines: Engines, synced: Synced, folders: Collection[str]) -> Ite
 def _argocd_objects(said: ArgoCD, synced: Synced, path: str) -> list[dict[str, Any]]:
     project = argocd.app_project(said, synced)
     make = argocd.application_set if said.flag("applicationSet") else argocd.application
-    return [*([project] if project else []), make(said, synced, path), *_policy(synced)]
+    return [*([project] if project else []), make(said, synced, path)]
 
 
 def _flux_objects(said: Flux, synced: Synced, path: str) -> list[dict[str, Any]]:
-    return [flux.source(said), *flux.kustomizations(said, synced, path, HEALTH_CHECK_EXPRS), *_policy(synced)]
-
-
-def _policy(synced: Synced) -> list[dict[str, Any]]:
-    """The policy without which a job under a fixed name is not replaced."""
-    return policy() if synced.has_fixed else []
+    return [flux.source(said), *flux.kustomizations(said, synced, path, HEALTH_CHECK_EXPRS)]
 
 
 def _folder(name: str, objects: Sequence[dict[str, Any]]) -> dict[str, bytes]:
     """The files of an engine's folder, with a kustomization that applies them."""
-    files = {f"{each['kind'].lower()}-{each['metadata']['name']}.yaml": as_rendered(write([each])) for each in objects}
+    files = {_file(each): _rendered(each) for each in objects}
     return {f"{name}/{file}": content for file, content in {**files, KUSTOMIZATION: kustomization(files)}.items()}
+
+
+def _file(each: dict[str, Any]) -> str:
+    return f"{each['kind'].lower()}-{each['metadata']['name']}.yaml"
+
+
+def _rendered(each: dict[str, Any], comment: str = "") -> bytes:
+    return as_rendered(comment + write([each]))

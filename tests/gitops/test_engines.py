@@ -479,6 +479,14 @@ def test_a_policy_lets_no_job_get_another_hash(tmp_path: Path, engine: str) -> N
     assert [each["reason"] for each in policy["spec"]["validations"]] == ["Invalid"]
 
 
+def test_a_policy_for_another_cluster_is_not_applied_to_that_of_argocd(tmp_path: Path) -> None:
+    engines = _render(tmp_path, FIXED, ARGOCD.replace("autosync", "server: 'https://gpus.example', autosync"))
+    policies = [path for path in engines if "validatingadmissionpolicy" in path]
+    assert len(policies) == 2
+    assert engines["argocd/kustomization.yaml"]["resources"] == ["application-jobs.yaml", "appproject-training.yaml"]
+    assert all("\n# For the cluster https://gpus.example: kubectl" in (tmp_path / "engines" / path).read_text() for path in policies)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "answer"),
     [

@@ -63,13 +63,15 @@ class Engine:
 class ArgoCD(Engine):
     """What a project says of Argo CD."""
 
-    __slots__ = ("project", "revision", "server")
+    __slots__ = ("project", "revision", "server", "syncs_here")
 
     def __init__(self, tree: MarkedTree) -> None:
         super().__init__(tree, "repoURL", "argocd")
         self.project = self.text("project", self.name)
         self.revision = self.text("revision", "HEAD")
         self.server = self.text("server", _IN_CLUSTER)
+        self.syncs_here = self.server == _IN_CLUSTER
+        """Whether it syncs to the cluster that it runs in."""
 
 
 class Flux(Engine):
