@@ -12,7 +12,6 @@ from typing import Any
 
 from jobspec.documents.document import Document
 from jobspec.operators.api_defaults.objects import completed
-from jobspec.operators.api_defaults.service_account import TOKEN_VOLUME
 from jobspec.operators.expansion import expand
 from jobspec.operators.stored import RANDOM
 from tests.agreement.records import records, target_of
@@ -20,6 +19,8 @@ from tests.support.checking import documents
 
 Object = dict[str, Any]
 Name = tuple[str, str]
+
+TOKEN_VOLUME = "kube-api-access-"
 
 #: Kinds that are no built-in ones: records keep their `apiVersion`.
 _CUSTOM = ("JobSet",)
@@ -111,12 +112,16 @@ def as_recorded(made: Object, job: Object) -> Object:
     owners = found["metadata"]["ownerReferences"]
     found["metadata"]["ownerReferences"] = [{"kind": each["kind"], "name": each["name"]} for each in owners]
     if found["kind"] == "Pod":
-        _take_out_token(found["spec"])
+        found["spec"] = without_token(found["spec"])
     return found
 
 
-def _take_out_token(spec: Object) -> None:
-    for field, mounts in (("volumes", [spec]), ("volumeMounts", spec["containers"] + spec.get("initContainers", []))):
-        for each in mounts:
-            if field in each:
-                each[field] = [item for item in each[field] if item["name"] != TOKEN_VOLUME]
+def without_token(spec: Object) -> Object:
+    """A pod's spec without its service account's token; where no mount and no volume is left, an empty list remains."""
+    made = {
+        name: [without_token(each) for each in child] if name in ("containers", "initContainers") else child for name, child in spec.items()
+    }
+    for field in ("volumes", "volumeMounts"):
+        if field in made:
+            made[field] = [item for item in made[field] if not item["name"].startswith(TOKEN_VOLUME)]
+    return made

@@ -1,8 +1,21 @@
 """What an API server fills in."""
 
-import pytest
+from typing import Any
 
+import pytest
+import yaml
+
+from jobspec.diagnostics import Mark
+from jobspec.documents.manifest import document_of
 from jobspec.operators.api_defaults.image import tag_of
+from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.marks import set_by
+from jobspec.targets import choose
+
+CLASSES = [
+    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7, "preemptionPolicy": "Never"},
+    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "usual"}, "value": 3, "globalDefault": True},
+]
 
 
 @pytest.mark.parametrize(
@@ -28,3 +41,89 @@ from jobspec.operators.api_defaults.image import tag_of
 )
 def test_tags_of_images(image: str, tag: str) -> None:
     assert tag_of(image) == tag
+
+
+def _spec(spec: str, *classes: dict[str, Any]) -> Any:
+    """A pod's spec as the server stores it."""
+    data = {"containers": [{"name": "a", "image": "a:1"}], **yaml.safe_load(spec)}
+    pod = set_by(Mark("pod"), {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": data})
+    beside = [document_of(each, "classes.yaml") for each in classes]
+    return completed([pod], beside, choose([]))[0].data()["spec"]
+
+
+def _holds(whole: Any, part: Any) -> bool:
+    """Whether a value has everything that another one has; lists have as many items."""
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(name in whole and _holds(whole[name], child) for name, child in part.items())
+    if isinstance(part, list):
+        return isinstance(whole, list) and len(whole) == len(part) and all(map(_holds, whole, part))
+    return bool(whole == part)
+
+
+@pytest.mark.parametrize(
+    ("spec", "filled"),
+    [
+        (
+            "{}",
+            "{enableServiceLinks: true, dnsPolicy: ClusterFirst, restartPolicy: Always, terminationGracePeriodSeconds: 30, priority: 0}",
+        ),
+        ("{}", "{serviceAccount: default, serviceAccountName: default, volumes: [{name: kube-api-access-<random>}]}"),
+        ("{serviceAccount: old}", "{serviceAccount: old, serviceAccountName: old}"),
+        (
+            "{hostNetwork: true, containers: [{name: a, ports: [{containerPort: 80}]}]}",
+            "{containers: [{ports: [{containerPort: 80, hostPort: 80, protocol: TCP}]}]}",
+        ),
+        (
+            "{containers: [{name: a, resources: {limits: {cpu: 2, memory: 1Gi}, requests: {cpu: 1}}}]}",
+            "{containers: [{resources: {requests: {cpu: 1, memory: 1Gi}}}]}",
+        ),
+        (
+            "{containers: [{name: a, livenessProbe: {httpGet: {port: 80}}, readinessProbe: {grpc: {port: 80}, periodSeconds: 5}}]}",
+            "{containers: [{livenessProbe: {httpGet: {path: /, scheme: HTTP}, periodSeconds: 10, failureThreshold: 3},"
+            " readinessProbe: {grpc: {service: ''}, periodSeconds: 5, timeoutSeconds: 1, successThreshold: 1}}]}",
+        ),
+        (
+            "{containers: [{name: a, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}]}]}",
+            "{containers: [{env: [{valueFrom: {resourceFieldRef: {divisor: '0'}}}]}]}",
+        ),
+        (
+            "{volumes: [{name: a}, {name: b, hostPath: {path: /}}, {name: c, secret: {}}], automountServiceAccountToken: false}",
+            "{volumes: [{emptyDir: {}}, {hostPath: {type: ''}}, {secret: {defaultMode: 420}}]}",
+        ),
+        ("{tolerations: [{operator: Exists}]}", "{tolerations: [{operator: Exists}]}"),
+        (
+            "{tolerations: [{key: node.kubernetes.io/not-ready, effect: NoExecute}]}",
+            "{tolerations: [{}, {key: node.kubernetes.io/unreachable, tolerationSeconds: 300}]}",
+        ),
+        ("{priorityClassName: system-node-critical}", "{priority: 2000001000, preemptionPolicy: PreemptLowerPriority}"),
+        (
+            "{resources: {limits: {cpu: 4, memory: 1Gi}}, containers: [{name: a, resources: {requests: {cpu: 500m}}}],"
+            " initContainers: [{name: b, resources: {requests: {cpu: 1500m}}},"
+            " {name: c, restartPolicy: Always, resources: {requests: {cpu: 250m}}}]}",
+            "{resources: {requests: {cpu: 1500m, memory: 1Gi}}}",
+        ),
+    ],
+)
+def test_pods(spec: str, filled: str) -> None:
+    found = _spec(spec)
+    assert _holds(found, yaml.safe_load(filled)), found
+
+
+def test_fields_of_features_that_are_off_are_dropped() -> None:
+    found = _spec("{schedulingGroup: {podGroupName: a}, containers: [{name: a, lifecycle: {stopSignal: SIGTERM}}]}")
+    assert "schedulingGroup" not in found
+    assert "lifecycle" not in found["containers"][0]
+
+
+def test_priorities_of_classes_that_are_at_hand() -> None:
+    assert _holds(_spec("{priorityClassName: high}", *CLASSES), {"priority": 7, "preemptionPolicy": "Never"})
+    assert _holds(_spec("{}", *CLASSES), {"priorityClassName": "usual", "priority": 3})
+    assert "priority" not in _spec("{priorityClassName: nowhere}", *CLASSES)
+
+
+def test_a_container_that_mounts_its_own_token_gets_no_other() -> None:
+    own = "{name: a, volumeMounts: [{name: t, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}"
+    found = _spec(f"{{containers: [{own}], volumes: [{{name: t}}]}}")
+    assert [each["name"] for each in found["volumes"]] == ["t"]
+    found = _spec(f"{{containers: [{own}, {{name: b}}], volumes: [{{name: t}}]}}")
+    assert [[mount["name"] for mount in each["volumeMounts"]] for each in found["containers"]] == [["t"], ["kube-api-access-<random>"]]

@@ -6,7 +6,9 @@ plugin/pkg/admission, 1.36, as they are without any configuration.
 
 from __future__ import annotations
 
+from jobspec.operators.api_defaults.disabled import without_disabled
 from jobspec.operators.api_defaults.filling import changed, each_item, with_missing
+from jobspec.operators.api_defaults.pod_resources import with_pod_requests
 from jobspec.operators.api_defaults.pod_spec import CONTAINERS, pod_spec_defaults
 from jobspec.operators.api_defaults.priority import with_priority
 from jobspec.operators.api_defaults.service_account import with_service_account
@@ -30,9 +32,11 @@ def pod_defaults(pod: MarkedTree, server: Mark, beside: Sequence[Document] = ())
 
 
 def _spec(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:
+    spec = without_disabled(spec)
     on_host = "hostNetwork" in spec.value
     for name in CONTAINERS:
         spec = each_item(spec, name, lambda container: _container(container, on_host, server))
+    spec = with_pod_requests(spec, server)
     spec = pod_spec_defaults(with_missing(spec, {"enableServiceLinks": True}, server), server)
     return _with_tolerations(with_priority(with_service_account(spec, server), server, beside), server)
 

@@ -1,8 +1,8 @@
-"""Values as operators written in Go send them."""
+"""Quantities as Kubernetes writes them."""
 
 import pytest
 
-from jobspec.operators.go_types import canonical_quantity
+from jobspec.operators.quantities import canonical_quantity
 
 
 @pytest.mark.parametrize(
