@@ -155,7 +155,8 @@ def _in_trainer(change: Change, job: MarkedTree, pods: TrainJobPods) -> Iterator
             yield _cannot_remove(change, source)
     own = job.get("spec", "trainer", TRAINER[name])
     own = own if own and own.value is not None else None
-    there = at_address(pods.runtime.training_container(), inside, shape)
+    found = [at_address(container, inside, shape) for container in pods.runtime.configured_containers(name)]
+    there = next((each for each in found if each and each.value), found[0] if found else None)
     if name == "resources" and not pods.runtime.merges_resources:
         removes = only_removes(change.tree) if pods.runtime.document is None and own is None else _removes_all(change.tree, own)
         if len(inside) == 1 and removes and (there is None or there.value):

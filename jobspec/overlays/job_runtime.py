@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
 
 CONTAINER = "node"
+CONFIGURES_NODES = "2.1"  # the trainer release from which on a launcher that is a node shares `env` and `resourcesPerNode` with the others
 MERGES_RESOURCES = "2.3"  # the trainer release from which on `resourcesPerNode` is merged with the runtime's resources
 JOBS: Path = ("spec", "template", "spec", "replicatedJobs")
 
@@ -26,7 +27,7 @@ JOBS: Path = ("spec", "template", "spec", "replicatedJobs")
 class JobRuntime:
     """The runtime of a TrainJob, as far as it is known."""
 
-    __slots__ = ("document", "jobs", "merges_resources", "name", "templates")
+    __slots__ = ("configures_nodes", "document", "jobs", "merges_resources", "name", "templates")
 
     def __init__(self, job: Document, runtime: Document | None, release: str) -> None:
         self.document = runtime
@@ -35,6 +36,8 @@ class JobRuntime:
         self.jobs = training_jobs(runtime)
         """The replicated jobs whose pods train."""
         self.merges_resources = reached(release, MERGES_RESOURCES)
+        self.configures_nodes = reached(release, CONFIGURES_NODES) and bool(value_at(self.policy(), ("mpi", "runLauncherAsNode")))
+        """Whether the nodes beside MPI's launcher get the variables and resources of `spec.trainer`, too."""
         self.templates = self._templates()
         """The pod templates of the training jobs by their names, none where the runtime is not at hand."""
 
@@ -65,6 +68,11 @@ class JobRuntime:
         templates = [template for name, template in self.templates.items() if name in jobs]
         return [each for template in templates for each in items(template.get("spec", "containers")) if is_named(each, CONTAINER)]
 
+    def configured_containers(self, field: str) -> list[MarkedTree]:
+        """The training containers that get a *field* from `spec.trainer`, that of the trainer's own job first."""
+        beside = ["node"] if self.configures_nodes and field in ("env", "resources") else []
+        return [container for name in dict.fromkeys((self.trainer_job(), *beside)) for container in self.training_containers([name])]
+
     def jobs_without(self, field: str) -> list[str]:
         """The training jobs whose containers do not get a *field* of the container from `spec.trainer`.
 
@@ -73,8 +81,7 @@ class JobRuntime:
         trainer = self.trainer_job()
         if trainer and field in ("command", "args"):
             return []
-        beside = self.merges_resources and value_at(self.policy(), ("mpi", "runLauncherAsNode"))
-        both = (trainer, "node") if beside and field in ("env", "resources") else (trainer,)
+        both = (trainer, "node") if self.configures_nodes and field in ("env", "resources") else (trainer,)
         return [job for job in self.jobs if job not in both]
 
 

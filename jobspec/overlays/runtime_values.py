@@ -116,7 +116,21 @@ def _keep_resources(job: MarkedTree, node: MarkedTree, pods: TrainJobPods) -> Ma
             hint = f"write all of them into `spec.trainer.resourcesPerNode`, or {_AT_HAND}"
             pods.problems.append(Diagnostic("unresolved-reference", message, wanted.place(), severity="warning", hint=hint))
         return job
+    if pods.runtime.configures_nodes and len(_different_resources(pods)) > 1:
+        message = f"trainer {pods.release} takes these resources in place of those of both the launcher and the nodes, which differ"
+        pods.not_expressible(wanted, (*NODE_PATH, "resources"), message)
     return _trainer_with(job, {TRAINER["resources"]: inherited}, wanted) if inherited and inherited.value else job
+
+
+def _different_resources(pods: TrainJobPods) -> list[object]:
+    """The resources of the training containers of the launcher and the nodes, each once."""
+    found: list[object] = []
+    for container in pods.runtime.configured_containers("resources"):
+        resources = container.get("resources")
+        data = (resources.data() if resources else None) or {}
+        if data not in found:
+            found.append(data)
+    return found
 
 
 def _keep_variables(job: MarkedTree, node: MarkedTree, pods: TrainJobPods, *, overlay: str, entry: int) -> MarkedTree:
