@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.operators.objects import Expansion
+from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobspec.documents.document import Document
+    from jobspec.operators.objects import Expansion
     from jobspec.targets import Target
 
 
 def expand(job: Document, beside: Sequence[Document], target: Target) -> Expansion:
-    """What the operator of a job that a server accepts makes of it; nothing for other kinds.
+    """What the operator of a job that a server accepts makes of it.
 
-    *beside*: the documents that the job may refer to, such as runtimes.
+    *beside*: the documents that the job may refer to, such as runtimes. Raises JobspecError for a kind that is not expanded.
     """
     if job.group_kind == kinds.PYTORCHJOB:
         from jobspec.operators.training_operator.pytorchjob import expand_pytorchjob
@@ -27,4 +28,4 @@ def expand(job: Document, beside: Sequence[Document], target: Target) -> Expansi
         from jobspec.runtimes.runtime import runtime_of
 
         return expand_trainjob(job, runtime_of(job, beside, target), target, beside=beside)
-    return Expansion()
+    raise JobspecError(f"{job.file}: jobspec expands training jobs alone, no {job.kind}")

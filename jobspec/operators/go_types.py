@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 #: The fields of pods, jobs and runtimes that hold a text, a number or a boolean and are pointers.
 _POINTERS = """
 activeDeadlineSeconds allowPrivilegeEscalation automountServiceAccountToken averageUtilization averageValue backoffLimit
-backoffLimitPerIndex cachingMode completionMode completions controller defaultMode enableDNSHostnames enableServiceLinks
-expirationSeconds fsGroup fsGroupChangePolicy hostnameOverride hostProcess hostUsers initiatorName localhostProfile lun manualSelector
-maxFailedIndexes maxSurge maxUnavailable minDomains minReplicas mode mountPropagation nodeAffinityPolicy nodeTaintsPolicy numNodes
-numProcPerNode optional parallelism podReplacementPolicy preemptionPolicy priority privileged procMount publishNotReadyAddresses
-readOnlyRootFilesystem recursiveReadOnly runAsGroup runAsNonRoot runAsUser runLauncherAsNode runtimeClassName
-scheduleTimeoutSeconds seLinuxChangePolicy setHostnameAsFQDN shareProcessNamespace signerName sizeLimit stopSignal
-storageClassName supplementalGroupsPolicy suspend terminationGracePeriodSeconds tolerationSeconds ttlSecondsAfterFinished
-volumeAttributesClassName volumeMode
+backoffLimitPerIndex cachingMode completionMode completions controller defaultMode enableServiceLinks expirationSeconds
+fsGroup fsGroupChangePolicy hostProcess hostUsers hostnameOverride initiatorName localhostProfile lun manualSelector maxFailedIndexes
+maxSurge maxUnavailable minDomains minReplicas mode mountPropagation nodeAffinityPolicy nodeTaintsPolicy optional parallelism
+podReplacementPolicy preemptionPolicy priority privileged procMount readOnlyRootFilesystem recursiveReadOnly runAsGroup
+runAsNonRoot runAsUser runtimeClassName seLinuxChangePolicy setHostnameAsFQDN shareProcessNamespace signerName sizeLimit
+stopSignal storageClassName supplementalGroupsPolicy suspend terminationGracePeriodSeconds tolerationSeconds
+ttlSecondsAfterFinished volumeAttributesClassName volumeMode
+enableDNSHostnames numNodes numProcPerNode publishNotReadyAddresses runLauncherAsNode scheduleTimeoutSeconds
 """.split()  # noqa: SIM905 (names, one after the other)
 #: Fields whose Go type differs from place to place -> the fields around them in which they are pointers.
 _POINTERS_IN = {

@@ -28,7 +28,7 @@ def with_pod_requests(spec: MarkedTree, server: Mark) -> MarkedTree:
     if resources is None or not limits:
         return spec
     own = dict(resources.entries("requests"))
-    of_containers = {name: set_by(server, str(amount)) for name, amount in _requested(spec).items() if _is_shared(name)}
+    of_containers = {name: set_by(server, str(amount)) for name, amount in requested(spec).items() if _is_shared(name)}
     of_limits = {name: each for name, each in limits.items() if _is_shared(name) or name.startswith("hugepages-")}
     requests = (resources.get("requests") or resources.value["limits"]).with_value({**of_limits, **of_containers, **own})
     return spec.with_value({**spec.value, "resources": resources.with_value({**resources.value, "requests": requests})})
@@ -39,19 +39,19 @@ def _is_shared(name: str) -> bool:
     return name in ("cpu", "memory")
 
 
-def _requested(spec: MarkedTree) -> Amounts:
+def requested(spec: MarkedTree) -> Amounts:
     """What the containers request together: those that run at once are added up, those that start before count where they need more."""
-    running = _sum(map(_requests, items(spec.get("containers"))))
+    running = sum_of(map(_requests, items(spec.get("containers"))))
     beside: Amounts = {}
     peak: Amounts = {}
     for each in items(spec.get("initContainers")):
         policy = each.get("restartPolicy")
         if policy and policy.value == "Always":
-            beside = _sum((beside, _requests(each)))
+            beside = sum_of((beside, _requests(each)))
             peak = _most(peak, beside)
         else:
-            peak = _most(peak, _sum((beside, _requests(each))))
-    return _most(_sum((running, beside)), peak)
+            peak = _most(peak, sum_of((beside, _requests(each))))
+    return _most(sum_of((running, beside)), peak)
 
 
 def _requests(container: MarkedTree) -> Amounts:
@@ -59,7 +59,8 @@ def _requests(container: MarkedTree) -> Amounts:
     return {name: quantity(str(each.value)) for name, each in found.value.items()} if found else {}
 
 
-def _sum(amounts: Iterable[Amounts]) -> Amounts:
+def sum_of(amounts: Iterable[Amounts]) -> Amounts:
+    """The amounts added up, each with its like."""
     total: Amounts = {}
     for each in amounts:
         for name, amount in each.items():

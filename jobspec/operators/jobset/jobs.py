@@ -52,7 +52,7 @@ def _job(place: Place) -> MarkedTree:
     template = place.replicated.value["template"]
     own = template.get("metadata")
     metadata = MarkedTree({name: each for name in ("labels", "annotations") if own and (each := own.get(name))}, mark)
-    name = place.replicated.value["name"].with_value(place.name)
+    name = jobset.value["metadata"].value["name"].with_value(place.name)
     named = with_fields(metadata, {"name": name, "namespace": jobset.value["metadata"].get("namespace")})
     spec = with_fields(template.value["spec"], {"suspend": jobset.get("spec", "suspend") or MarkedTree(False, mark)})
     job = set_by(mark, {"apiVersion": "batch/v1", "kind": "Job", "metadata": labelled(named, place), "spec": spec})

@@ -6,16 +6,17 @@ Follows the plugins coscheduling and volcano (2.1 on), github.com/kubeflow/train
 
 from __future__ import annotations
 
+from jobspec.operators.api_defaults.pod_resources import sum_of
 from jobspec.operators.edits import changed, text, with_fields
-from jobspec.operators.go_types import canonical_quantity
+from jobspec.operators.quantities import Quantity
 from jobspec.operators.trainer.pod_sets import POD
 from jobspec.operators.trainer.requests import pod_requests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from decimal import Decimal
     from typing import Any
 
+    from jobspec.operators.api_defaults.pod_resources import Amounts
     from jobspec.operators.trainer.pod_sets import PodSet
     from jobspec.operators.trainer.train_job import TrainJob
     from jobspec.overlays.marked_tree import MarkedTree
@@ -69,9 +70,9 @@ def _volcano(job: TrainJob, sets: list[PodSet], annotations: MarkedTree | None) 
 
 def _requests(sets: list[PodSet]) -> dict[str, str]:
     """The resources that all pods ask for."""
-    total: dict[str, Decimal] = {}
-    for pod_set in sets:
-        for name, amount in pod_requests(pod_set.job.get(*POD)).items():
-            more = amount * pod_set.count.value
-            total[name] = total[name] + more if name in total else more
-    return {name: canonical_quantity(f"{amount:f}") for name, amount in sorted(total.items())}
+    every = [_times(pod_requests(spec), each.count.value) for each in sets if (spec := each.job.get(*POD))]
+    return {name: str(amount) for name, amount in sorted(sum_of(every).items())}
+
+
+def _times(amounts: Amounts, count: int) -> Amounts:
+    return {name: Quantity(each.amount * count, each.format) for name, each in amounts.items()}

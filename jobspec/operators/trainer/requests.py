@@ -1,61 +1,29 @@
-"""The resources that a pod asks for: the sum of its containers, or the most that its init containers need on the way.
+"""The resources that a pod asks for when a scheduler counts those of a whole group.
 
-Follows `PodRequests` and `AggregateContainerRequests`, k8s.io/component-helpers resource, 0.32 to 0.36.
+Follows `PodRequests`, k8s.io/component-helpers resource, 0.32 to 0.36: what a pod says for itself counts before its containers, and its
+runtime class may cost something on top.
 """
 
 from __future__ import annotations
 
-from jobspec.operators.edits import text
-from jobspec.overlays.marked_tree import items
+from jobspec.operators.api_defaults.pod_resources import requested, sum_of
+from jobspec.operators.quantities import quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from decimal import Decimal
-
+    from jobspec.operators.api_defaults.pod_resources import Amounts
     from jobspec.overlays.marked_tree import MarkedTree
 
-    Amounts = dict[str, Decimal]
+
+def pod_requests(spec: MarkedTree) -> Amounts:
+    """The amounts of a pod's spec by the names of the resources."""
+    of_pod = {name: each for name, each in _amounts(spec.get("resources", "requests")).items() if _is_for_pods(name)}
+    return sum_of(({**requested(spec), **of_pod}, _amounts(spec.get("overhead"))))
 
 
-def pod_requests(spec: MarkedTree | None) -> Amounts:
-    """The amounts by the names of the resources."""
-    if spec is None:
-        return {}
-    total = _sum(_of(each) for each in items(spec.get("containers")))
-    sidecars: Amounts = {}
-    peak: Amounts = {}
-    for container in items(spec.get("initContainers")):
-        own = _of(container)
-        if text(container, "restartPolicy") == "Always":
-            total, sidecars = _sum([total, own]), _sum([sidecars, own])
-            peak = _most(peak, sidecars)
-        else:
-            peak = _most(peak, _sum([own, sidecars]))
-    total = _most(total, peak)
-    for name, amount in _of(spec).items():
-        if name in ("cpu", "memory") or name.startswith("hugepages-"):
-            total[name] = amount
-    return _sum([total, _amounts(spec.get("overhead"))])
-
-
-def _of(tree: MarkedTree) -> Amounts:
-    return _amounts(tree.get("resources", "requests"))
+def _is_for_pods(name: str) -> bool:
+    return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 
 def _amounts(tree: MarkedTree | None) -> Amounts:
-    from jobspec.validation.cel.quantities import number_of, quantity
-
-    return {name: number_of(quantity(str(each.value))) for name, each in (tree.value if tree else {}).items()}
-
-
-def _sum(every: Iterable[Amounts]) -> Amounts:
-    total: Amounts = {}
-    for amounts in every:
-        for name, amount in amounts.items():
-            total[name] = total[name] + amount if name in total else amount
-    return total
-
-
-def _most(one: Amounts, other: Amounts) -> Amounts:
-    return {**one, **{name: max(one.get(name, amount), amount) for name, amount in other.items()}}
+    return {name: quantity(str(each.value)) for name, each in tree.value.items()} if tree else {}

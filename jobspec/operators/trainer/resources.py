@@ -7,7 +7,7 @@ plugin torch and `MergeResourceRequirements` in pkg/util/trainingruntime, 2.0.0 
 from __future__ import annotations
 
 from jobspec.operators.edits import is_true, text, with_fields
-from jobspec.operators.go_types import canonical_quantity
+from jobspec.operators.quantities import canonical_quantity, quantity
 from jobspec.operators.trainer.pod_sets import NODE
 from jobspec.operators.trainer.strategic_merge import merged
 from jobspec.overlays.marked_tree import MarkedTree
@@ -49,11 +49,7 @@ def cpus(resources: MarkedTree) -> MarkedTree | None:
 
 def whole(amount: MarkedTree) -> int:
     """A quantity as a whole number, rounded up."""
-    from decimal import ROUND_CEILING
-
-    from jobspec.validation.cel.quantities import number_of, quantity
-
-    return int(number_of(quantity(str(amount.value).strip())).to_integral_value(ROUND_CEILING))
+    return -int(-quantity(str(amount.value)).amount // 1)
 
 
 def with_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
