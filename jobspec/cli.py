@@ -123,6 +123,14 @@ def _blame(options: Options) -> int:
     return blame.run(inputs, options.field, project=options.project)
 
 
+def _import(options: Options) -> int:
+    from jobspec.commands import import_manifests
+    from jobspec.commands.inputs import Inputs
+
+    inputs = Inputs(options.paths, targets=options.target, skip_unknown=options.skip_unknown)
+    return import_manifests.run(inputs, to=options.to, preview=options.preview)
+
+
 def _dry_run(options: Options) -> int:
     try:
         from jobspec.commands import dry_run
@@ -383,6 +391,15 @@ def _diff_arguments(parser: ArgumentParser) -> ArgumentParser:
     return parser
 
 
+def _import_arguments(parser: ArgumentParser) -> ArgumentParser:
+    add = _with_paths(parser).add_argument
+    add("--to", metavar="DIR", default="base", help="the folder for the bases, below the working folder; `base` by default")
+    declare(parser, [_target("make a new project for this release, not for the newest; repeatable")])
+    add("--skip-unknown", action="store_true", help="skip documents that are no manifest or of an unknown kind")
+    add("--preview", action="store_true", help="write nothing, and print what would be written, as a diff")
+    return parser
+
+
 def _explain_arguments(parser: ArgumentParser) -> ArgumentParser:
     add = parser.add_argument
     add(
@@ -420,6 +437,7 @@ _COMMANDS = {
     "render": ("apply overlays to jobs, check the result and write it", _render_arguments, _render),
     "blame": ("tell where each value of a rendered file comes from", _blame_arguments, _blame),
     "diff": ("tell what a change of a project does to fields, in the cluster, and to pods and cost", _diff_arguments, _diff),
+    "import": ("make existing manifests variants of the project here", _import_arguments, _import),
     "dry-run": ("ask a real API server for its verdict on manifests", _dry_run_arguments, _dry_run),
     "expand": ("print the pods and other objects that operators will make of jobs", _expand_arguments, _expand),
     "run": ("run a job on this machine, one process for each pod", _run_arguments, _run_job),

@@ -181,6 +181,7 @@ _RENDER = {
     "duplicate-variant": "Two variants of a project have one name, and would be one folder.",
     "runs-again": "A time to live deletes the finished job, and an engine, or the trainer of a TrainJob, makes it again: it runs anew.",
     "run-returned": "The job is an earlier run of its variant again, which `history` kept: the same object, so that nothing is started.",
+    "import-differs": "A manifest cannot be imported, since its variant would not render to the same objects again.",
     "duplicate-resource": "Two documents are the same object: same kind, namespace and name.",
 }
 _ADMISSION = {

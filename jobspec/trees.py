@@ -44,7 +44,7 @@ def replace_tree(folder: str, files: Callable[[], Mapping[str, bytes] | None]) -
         _refuse_other(folder)
         beside = _Beside(folder)
         os.makedirs(beside.parent, exist_ok=True)
-        parent = _hold(beside.parent)
+        parent = hold(beside.parent)
         try:
             _complete_earlier(folder, beside)
             wanted = files()
@@ -102,7 +102,7 @@ class _Beside:
         """A complete tree while its files are moved into the folder."""
 
 
-def _hold(folder: str) -> int:
+def hold(folder: str) -> int:
     """A descriptor of *folder* that keeps other renders waiting until it is closed, where the file system has such locks."""
     import contextlib
     import fcntl
@@ -142,11 +142,11 @@ def _build(folder: str, beside: _Beside, files: Mapping[str, bytes]) -> None:
     os.mkdir(beside.new)
     try:
         for name, content in files.items():
-            _write(os.path.join(beside.new, name), content)
+            write_synced(os.path.join(beside.new, name), content)
         if os.path.isdir(folder):
             os.chmod(beside.new, os.stat(folder).st_mode & 0o7777)
     except BaseException:
-        _remove(beside.new)
+        remove(beside.new)
         raise
 
 
@@ -154,7 +154,7 @@ def _exchange(folder: str, beside: _Beside) -> None:
     if not os.path.isdir(folder):
         os.rename(beside.new, folder)
     elif not os.path.samefile(folder, os.curdir) and _swap(beside.new, folder):  # a shell in the folder would stay in the old one
-        _remove(beside.new)
+        remove(beside.new)
     else:
         os.rename(beside.new, beside.journal)
         _complete(folder, beside)
@@ -190,7 +190,7 @@ def _complete(folder: str, beside: _Beside) -> None:
         with open(os.path.join(beside.journal, name), "rb") as file:
             content = file.read()
         unfinished = os.path.join(folder, ".jobspec-new")
-        _write(unfinished, content)
+        write_synced(unfinished, content)
         place = os.path.join(folder, name)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         os.rename(unfinished, place)
@@ -200,7 +200,7 @@ def _complete(folder: str, beside: _Beside) -> None:
             os.unlink(path)
     _remove_empty_below(folder)
     os.rename(beside.journal, beside.new)
-    _remove(beside.new)
+    remove(beside.new)
 
 
 def _remove_empty_below(folder: str) -> None:
@@ -215,10 +215,11 @@ def _complete_earlier(folder: str, beside: _Beside) -> None:
     if os.path.isdir(beside.journal):
         _complete(folder, beside)
     if os.path.isdir(beside.new):
-        _remove(beside.new)
+        remove(beside.new)
 
 
-def _write(path: str, content: bytes) -> None:
+def write_synced(path: str, content: bytes) -> None:
+    """Write a file, and wait until it is on the disk."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
         file.write(content)
@@ -226,7 +227,8 @@ def _write(path: str, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _remove(folder: str) -> None:
+def remove(folder: str) -> None:
+    """Remove a folder with all that is in it."""
     for here, folders, names in os.walk(folder, topdown=False):
         for name in names:
             os.unlink(os.path.join(here, name))

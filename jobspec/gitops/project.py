@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jobspec.overlays.marked_tree import MarkedTree
 
 FILE = "jobspec.yaml"
-_OUTPUT = "rendered"
+OUTPUT = "rendered"
 
 
 class Project:
@@ -32,7 +32,7 @@ class Project:
         self.spec = spec
         self.spelled = Spelling(text)
         output = field(spec, "output")
-        self.output: str = output.value if output else _OUTPUT
+        self.output: str = output.value if output else OUTPUT
         """Path of the rendered tree, from the folder of the project's file."""
         self.output_place = (output or spec).place()
         self.defaults = field(spec, "defaults")

@@ -139,15 +139,16 @@ def _by_folder(files: Files) -> dict[str, list[str]]:
     return found
 
 
-def differences(before: Files, after: Files, folder: str) -> Iterator[str]:
+def differences(before: Files, after: Files, folder: str = "") -> Iterator[str]:
     """The lines of a unified diff between two states of a folder."""
     from difflib import unified_diff
 
+    around = f"{folder}/" if folder else ""
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path), after.get(path)
         if old != new:
-            name_before = "/dev/null" if old is None else f"a/{folder}/{path}"
-            name_after = "/dev/null" if new is None else f"b/{folder}/{path}"
+            name_before = "/dev/null" if old is None else f"a/{around}{path}"
+            name_after = "/dev/null" if new is None else f"b/{around}{path}"
             yield from map(_ended, unified_diff(_lines(old), _lines(new), name_before, name_after))
 
 

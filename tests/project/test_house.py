@@ -45,6 +45,7 @@ ORDER = [
     "jobspec.rendering",
     "jobspec.api",
     "jobspec.trees",
+    "jobspec.additions",
     "jobspec.gitops",
     "jobspec.local",
     "jobspec.reports",

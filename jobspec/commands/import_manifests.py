@@ -1,0 +1,180 @@
+"""`jobspec import`: existing manifests become bases and variants of a project that renders to them again."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from jobspec import additions, pipeline
+from jobspec.cluster import Cluster
+from jobspec.commands.files import Found, content_of, find, reader, source_of
+from jobspec.commands.inputs import load
+from jobspec.commands.output import deliver
+from jobspec.commands.project import read_project
+from jobspec.commands.project_files import ProjectFiles
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.documents.reader import read as read_documents
+from jobspec.documents.text import decode
+from jobspec.gitops.importing.originals import originals
+from jobspec.gitops.importing.plan import Existing, Setting, plan
+from jobspec.gitops.project import FILE, OUTPUT
+from jobspec.gitops.sources import Sources
+from jobspec.gitops.tree import differences
+from jobspec.gitops.variants import variants_of
+from jobspec.results import FileResult
+from jobspec.targets import parse_wish
+from jobspec.workloads import KINDS, is_workload, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from jobspec.commands.inputs import Inputs
+    from jobspec.gitops.importing.originals import Original
+    from jobspec.gitops.importing.plan import Planned
+    from jobspec.gitops.project import Project
+    from jobspec.pipeline import Checked
+
+
+def run(inputs: Inputs, *, to: str, preview: bool) -> int:
+    """Import manifests into the project of the working folder, with bases below *to*; 1 where an error was found."""
+    if additions.complete(os.curdir):
+        sys.stderr.write("jobspec: an earlier run that was interrupted here is completed\n")
+    found = find(inputs.paths)
+    project = _project(inputs)
+    if isinstance(project, FileResult):
+        return _report([project], inputs, Cluster(), found)
+    cluster = _cluster(inputs, project)
+    read = [pipeline.checked(source_of(each, skip_unknown=inputs.skip_unknown), (), cluster) for each in found]
+    checked = pipeline.resolve(read, cluster)
+    results = [each.result.with_diagnostics(_unfit(each, is_named=file.named)) for each, file in zip(checked, found, strict=True)]
+    if not all(each.valid for each in results):
+        return _report(results, inputs, cluster, found)
+    jobs = [each for file, answer in zip(found, checked, strict=True) for each in _originals(file, answer, cluster)]
+    if not jobs:
+        raise JobspecError("nothing to import: no file holds a training job")
+    existing = _existing(project)
+    folder = _folder(to, project.output if project else OUTPUT)
+    planned = plan(jobs, Setting(FILE, folder, ProjectFiles(FILE).read, cluster.target, wishes=_wishes(inputs), existing=existing))
+    if planned.diagnostics:
+        return _report(_by_file(planned.diagnostics), inputs, cluster, found, planned.files)
+    if any(each.diagnostics for each in results):
+        deliver(results, cluster.releases, inputs, sys.stderr, read=reader(found))
+    if preview:
+        sys.stdout.writelines(differences(_before(planned), _as_bytes(planned)))
+    else:
+        additions.add(os.curdir, lambda: _added(planned, existing), replaced=[FILE])
+        sys.stdout.writelines(_summary(planned, found, checked))
+    return 0
+
+
+def _project(inputs: Inputs) -> Project | FileResult | None:
+    """The project that is there, what is wrong with it, or None for a new one."""
+    if not os.path.lexists(FILE):
+        return None
+    if inputs.targets:
+        raise JobspecError(f"--target is for a new project: {FILE} says itself which releases it is for")
+    return read_project(FILE)
+
+
+def _cluster(inputs: Inputs, project: Project | None) -> Cluster:
+    if project is None:
+        return load(inputs).cluster
+    wrong = list(project.wrong_releases())
+    if wrong:
+        raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))
+    return Cluster(project.wishes)
+
+
+def _wishes(inputs: Inputs) -> dict[str, str]:
+    """The releases of the command line by operator."""
+    return dict(map(parse_wish, inputs.targets))
+
+
+def _existing(project: Project | None) -> Existing | None:
+    if project is None:
+        return None
+    text = _text_of(FILE)
+    planned = variants_of(project, Sources(ProjectFiles(FILE).read, Cluster(project.wishes)))
+    (document,) = read_documents(text.removeprefix("\ufeff").replace("\r\n", "\n"), file=FILE)[0]
+    return Existing(document, text, {each.name.lower() for each in planned.variants})
+
+
+def _text_of(path: str) -> str:
+    text = decode(content_of(Found(path, named=True)), path)
+    assert isinstance(text, str)  # the file has been read before
+    return text
+
+
+def _folder(to: str, output: str) -> str:
+    """The folder of the bases. Raises JobspecError for one that the project could not read, and for the rendered tree."""
+    folder = os.path.normpath(to)
+    here, place = os.path.realpath(os.curdir), os.path.realpath(folder)
+    if not to or os.path.commonpath((here, place)) != here or ".git" in os.path.relpath(place, here).split(os.sep):
+        raise JobspecError(f"--to {to}: choose a folder inside of the working folder, such as `base`")
+    if os.path.commonpath((os.path.realpath(output), place)) == os.path.realpath(output):
+        raise JobspecError(f"--to {to}: {output} holds what is rendered, and nothing else; choose another folder, such as `base`")
+    return folder.replace(os.sep, "/")
+
+
+def _unfit(checked: Checked, *, is_named: bool) -> Iterator[Diagnostic]:
+    """What keeps a valid file from being imported: it was named and holds no job, or an object whose name the server makes."""
+    path = checked.result.path
+    jobs = [each for each in checked.documents if is_workload(each)]
+    if checked.result.valid and is_named and not jobs:
+        hint = f"put what belongs to a job into the job's file; the kinds of jobs are {', '.join(kind for _, kind in KINDS)}"
+        yield Diagnostic("no-workload", "there is no training job in the file to import", Mark(path), hint=hint)
+    for each in checked.documents if jobs else ():
+        if not each.name and value_at(each.data, ("metadata", "generateName")):
+            path_of_name = ("metadata", "generateName")
+            hint = "write `name` for it: a job of a project has one, and an object without is made anew in each sync"
+            yield each.problem("missing-name", "what is imported needs `metadata.name`", path_of_name, at_key=True, hint=hint)
+
+
+def _originals(file: Found, checked: Checked, cluster: Cluster) -> list[Original]:
+    text = decode(content_of(file), file.path)
+    assert isinstance(text, str)
+    return originals(file.path, text, checked.documents, cluster.target)
+
+
+def _before(planned: Planned) -> dict[str, bytes]:
+    """What stands in the place of the files that are to be written."""
+    return {path: content_of(Found(path, named=True)) for path in planned.files if os.path.isfile(path)}
+
+
+def _as_bytes(planned: Planned) -> dict[str, bytes]:
+    return {path: text.encode() for path, text in planned.files.items()}
+
+
+def _added(planned: Planned, existing: Existing | None) -> Mapping[str, bytes]:
+    """The files to write; a base that stands there as it would be written stays."""
+    before, after = _before(planned), _as_bytes(planned)
+    if before.get(FILE) != (existing.text.encode() if existing else None):
+        raise JobspecError(f"{FILE} was changed meanwhile; nothing is written: try again")
+    return {path: content for path, content in after.items() if content != before.get(path)}
+
+
+def _summary(planned: Planned, found: Sequence[Found], checked: Sequence[Checked]) -> Iterator[str]:
+    yield from (f"{path}\n" for path in planned.files)
+    for each in planned.entries:
+        overlays = ", ".join(
+            f"{use.name} {' '.join(f'{name}={value}' for name, value in use.values.items())}".rstrip() for use in each.item.uses
+        )
+        yield f"  {each.name}: {each.item.original.file}{f', by the overlays {overlays}' if overlays else ''}\n"
+    for file, answer in zip(found, checked, strict=True):
+        if not any(map(is_workload, answer.documents)):
+            yield f"skipped {file.path}: no training job\n"
+
+
+def _by_file(problems: Sequence[Diagnostic]) -> list[FileResult]:
+    files = dict.fromkeys(each.mark.file for each in problems)
+    return [FileResult(file, [], [each for each in problems if each.mark.file == file]) for file in files]
+
+
+def _report(
+    results: Sequence[FileResult], inputs: Inputs, cluster: Cluster, found: Sequence[Found], files: Mapping[str, str] | None = None
+) -> int:
+    """Report errors; *files* are texts that are not written yet, in which some of them stand."""
+    from_disk = reader(found)
+    deliver(results, cluster.releases, inputs, sys.stderr, read=lambda name: (files or {}).get(name) or from_disk(name))
+    return 1

@@ -1,0 +1,1 @@
+"""Existing manifests to bases, the shipped overlays that explain them, and variants of a project."""

@@ -1,0 +1,60 @@
+"""A whole project from the text of its file: its variants, what they render to, and what is wrong with any of them."""
+
+from __future__ import annotations
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.text import decode
+from jobspec.gitops.project import Project
+from jobspec.gitops.rendering import RenderedVariant, render_variant
+from jobspec.gitops.sources import Sources
+from jobspec.gitops.tree import tree_of
+from jobspec.gitops.variants import variants_of
+from jobspec.results import FileResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.gitops.sources import ReadFile
+    from jobspec.gitops.tree import Files
+
+
+class Whole:
+    """What a project renders to, and what is wrong with it."""
+
+    __slots__ = ("diagnostics", "files", "variants")
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], variants: Sequence[RenderedVariant] = (), files: Files | None = None) -> None:
+        self.diagnostics = diagnostics
+        """What is wrong with the project, its bases and overlays, and with the tree; what is wrong with a variant is in the variant."""
+        self.variants = variants
+        self.files: Files = files or {}
+        """The files of the variants' folders."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing is wrong that keeps the project from being rendered."""
+        return all(each.severity != "error" for each in self.diagnostics)
+
+
+def whole(source: pipeline.Source, read: ReadFile) -> Whole:
+    """The project in a file, with the files that it names."""
+    found = pipeline.checked(source, (), Cluster())
+    text = decode(source.content if isinstance(source.content, bytes) else source.content.encode(), source.name)
+    if not found.result.valid or not isinstance(text, str):
+        return Whole(found.result.diagnostics)
+    project = Project(found.documents[0], text)
+    wrong = list(project.wrong_releases())
+    if wrong:
+        return Whole(wrong)
+    cluster = Cluster(project.wishes)
+    planned = variants_of(project, Sources(read, cluster))
+    if not FileResult(source.name, (), planned.diagnostics).valid:
+        return Whole(planned.diagnostics)
+    rendered = [render_variant(each, cluster) for each in planned.variants]
+    checked = pipeline.resolve([each.checked for each in rendered], cluster)
+    variants = [RenderedVariant(each.name, answer, each.objects) for each, answer in zip(rendered, checked, strict=True)]
+    tree = tree_of(each for each in variants if each.checked.result.valid)
+    return Whole([*planned.diagnostics, *tree.diagnostics], variants, tree.files)

@@ -1,0 +1,109 @@
+"""Files are added to a folder all or none, and never in the place of others."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from jobspec.additions import add, complete
+from jobspec.diagnostics import JobspecError
+
+FILES = {"a.yaml": b"a\n", "deep/er/b.yaml": b"b\n", "deep/c.yaml": b"c\n", ".hidden/d": b"d\n"}
+
+
+def _found(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("name", ["new", "there", "around/new"])
+def test_files_are_added(tmp_path: Path, name: str) -> None:
+    (tmp_path / "there" / "deep").mkdir(parents=True)
+    add(str(tmp_path / name), lambda: FILES)
+    assert _found(tmp_path / name) == FILES
+    assert sorted(os.listdir(tmp_path / name)) == [".hidden", "a.yaml", "deep"]
+
+
+def test_the_working_folder_stays_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = tmp_path.stat().st_ino
+    add(".", lambda: FILES)
+    assert (tmp_path.stat().st_ino, _found(tmp_path)) == (before, FILES)
+
+
+def test_every_file_in_the_way_is_named_and_nothing_written(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"mine\n")
+    (tmp_path / "deep").write_bytes(b"a file\n")
+    (tmp_path / ".hidden").symlink_to("elsewhere")
+    with pytest.raises(JobspecError) as caught:
+        add(str(tmp_path), lambda: FILES)
+    names = ", ".join(str(tmp_path / each) for each in (".hidden", "a.yaml", "deep"))
+    assert str(caught.value) == f"{names}: there already; nothing is written"
+    assert _found(tmp_path) == {"a.yaml": b"mine\n", "deep": b"a file\n"}
+
+
+def test_a_file_that_may_be_replaced_is_and_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"old\n")
+    (tmp_path / "a.yaml").chmod(0o600)
+    add(str(tmp_path), lambda: FILES, replaced=["a.yaml"])
+    assert _found(tmp_path) == FILES
+    assert (tmp_path / "a.yaml").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_is_a_file_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(JobspecError, match="file is no folder"):
+        add(str(tmp_path / "file"), lambda: FILES)
+    with pytest.raises(JobspecError, match="cannot write"):
+        add(str(tmp_path / "file" / "below"), lambda: FILES)
+
+
+def test_what_was_interrupted_is_completed_or_removed(tmp_path: Path) -> None:
+    (tmp_path / ".jobspec-journal" / "deep").mkdir(parents=True)
+    (tmp_path / ".jobspec-journal" / "deep" / "c.yaml").write_bytes(b"c\n")
+    (tmp_path / ".jobspec-new").mkdir()
+    (tmp_path / ".jobspec-new" / "half.yaml").write_bytes(b"ha")
+    assert complete(str(tmp_path))
+    assert _found(tmp_path) == {"deep/c.yaml": b"c\n"}
+    assert not complete(str(tmp_path))
+
+
+def _started(folder: Path) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            add(str(folder), lambda: {f"{number}/x": b"x" * 10_000 for number in range(30)})
+        finally:
+            os._exit(0)
+    return child
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_an_addition_killed_at_any_moment_is_none_or_is_completed(tmp_path: Path, is_new: bool) -> None:
+    (tmp_path / "usual").mkdir()
+    start = time.monotonic()
+    os.waitpid(_started(tmp_path / "usual"), 0)
+    usual = time.monotonic() - start
+    chance = random.Random(1)
+    seen = []
+    for number in range(30):
+        folder = tmp_path / f"{is_new}{number}"
+        if not is_new:
+            folder.mkdir()
+        child = _started(folder)
+        time.sleep(chance.uniform(0, 1.2 * usual))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        if folder.is_dir():
+            complete(str(folder))
+        written = {path for path in _found(folder) if not path.startswith(".jobspec-new/")} if folder.is_dir() else set()
+        assert len(written) in (0, 30)
+        seen.append(len(written))
+        again = tmp_path / f"{is_new}{number}"
+        if not written:
+            add(str(again), lambda: FILES)
+            assert _found(again) == FILES
+    assert 0 < seen.count(30) < 30
+    assert not [name for name in os.listdir(tmp_path) if name.endswith("jobspec-new")]
