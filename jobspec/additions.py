@@ -19,8 +19,12 @@ _NEW = ".jobspec-new"
 _JOURNAL = ".jobspec-journal"
 
 
-def add(folder: str, files: Callable[[], Mapping[str, bytes]], *, replaced: Collection[str] = ()) -> Mapping[str, bytes]:
+def add(
+    folder: str, files: Callable[[], Mapping[str, bytes]], *, replaced: Collection[str] = (), alone: Collection[str] = ()
+) -> Mapping[str, bytes]:
     """Add files to *folder*, by path with `/`, and return them; those of the paths *replaced* may be there already.
+
+    The folders *alone* in it may hold nothing else.
 
     *files* is asked for them while no other addition is at work there. Raises JobspecError, with nothing written, where a file is in
     the way, and for a folder that cannot be written.
@@ -35,7 +39,7 @@ def add(folder: str, files: Callable[[], Mapping[str, bytes]], *, replaced: Coll
         try:
             _complete_earlier(folder)
             wanted = files()
-            _refuse_taken(folder, wanted, replaced)
+            _refuse_taken(folder, wanted, replaced, alone)
             (_make if is_new else _move_in)(folder, wanted)
             return wanted
         finally:
@@ -57,9 +61,10 @@ def _refuse_file(folder: str) -> None:
         raise JobspecError(f"{folder} is no folder: choose another place")
 
 
-def _refuse_taken(folder: str, wanted: Mapping[str, bytes], replaced: Collection[str]) -> None:
+def _refuse_taken(folder: str, wanted: Mapping[str, bytes], replaced: Collection[str], alone: Collection[str]) -> None:
     """Raises JobspecError with every path in the way: a file of that name, and a file or a link where a folder is needed."""
     taken = {path for path in wanted if path not in replaced and os.path.lexists(os.path.join(folder, path))}
+    taken |= {path for path in alone if os.path.isdir(os.path.join(folder, path)) and os.listdir(os.path.join(folder, path))}
     for path in wanted:
         parts = path.split("/")[:-1]
         around = ["/".join(parts[: number + 1]) for number in range(len(parts))]

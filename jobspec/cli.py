@@ -123,6 +123,14 @@ def _blame(options: Options) -> int:
     return blame.run(inputs, options.field, project=options.project)
 
 
+def _init(options: Options) -> int:
+    from jobspec.commands import init
+
+    if options.checks:
+        return init.run_checks(options.folder)
+    return init.run(options.folder, kind=options.kind, name=options.name, namespace=options.namespace)
+
+
 def _import(options: Options) -> int:
     from jobspec.commands import import_manifests
     from jobspec.commands.inputs import Inputs
@@ -391,6 +399,18 @@ def _diff_arguments(parser: ArgumentParser) -> ArgumentParser:
     return parser
 
 
+def _init_arguments(parser: ArgumentParser) -> ArgumentParser:
+    from jobspec.gitops.scaffold import KINDS
+
+    add = parser.add_argument
+    add("folder", nargs="?", default=".", metavar="DIR", help="where to; the working folder by default, and none of its files is replaced")
+    add("--kind", choices=KINDS, default=KINDS[0], help=f"the kind of the job; {KINDS[0]} by default")
+    add("--name", default="mnist", help="the name of the job; `mnist` by default")
+    add("--namespace", default="training", help="the namespace of the variants; `training` by default")
+    add("--checks", action="store_true", help="write the hooks and the workflow alone, into the root of a repository that has a project")
+    return parser
+
+
 def _import_arguments(parser: ArgumentParser) -> ArgumentParser:
     add = _with_paths(parser).add_argument
     add("--to", metavar="DIR", default="base", help="the folder for the bases, below the working folder; `base` by default")
@@ -435,6 +455,7 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
 _COMMANDS = {
     "validate": ("predict an API server's verdict on manifests", _validate_arguments, _validate),
     "render": ("apply overlays to jobs, check the result and write it", _render_arguments, _render),
+    "init": ("write a small repository that passes its own checks", _init_arguments, _init),
     "blame": ("tell where each value of a rendered file comes from", _blame_arguments, _blame),
     "diff": ("tell what a change of a project does to fields, in the cluster, and to pods and cost", _diff_arguments, _diff),
     "import": ("make existing manifests variants of the project here", _import_arguments, _import),

@@ -74,7 +74,7 @@ def _project(inputs: Inputs) -> Project | FileResult | None:
         return None
     if inputs.targets:
         raise JobspecError(f"--target is for a new project: {FILE} says itself which releases it is for")
-    return read_project(FILE)
+    return read_project(Found(FILE, named=True))
 
 
 def _cluster(inputs: Inputs, project: Project | None) -> Cluster:

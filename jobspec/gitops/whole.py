@@ -9,7 +9,7 @@ from jobspec.documents.text import decode
 from jobspec.gitops.project import Project
 from jobspec.gitops.rendering import RenderedVariant, render_variant
 from jobspec.gitops.sources import Sources
-from jobspec.gitops.tree import tree_of
+from jobspec.gitops.tree import Tree, tree_of
 from jobspec.gitops.variants import variants_of
 from jobspec.results import FileResult
 
@@ -18,20 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobspec.gitops.sources import ReadFile
-    from jobspec.gitops.tree import Files
 
 
 class Whole:
     """What a project renders to, and what is wrong with it."""
 
-    __slots__ = ("diagnostics", "files", "variants")
+    __slots__ = ("diagnostics", "tree", "variants")
 
-    def __init__(self, diagnostics: Sequence[Diagnostic], variants: Sequence[RenderedVariant] = (), files: Files | None = None) -> None:
+    def __init__(self, diagnostics: Sequence[Diagnostic], variants: Sequence[RenderedVariant] = (), tree: Tree | None = None) -> None:
         self.diagnostics = diagnostics
         """What is wrong with the project, its bases and overlays, and with the tree; what is wrong with a variant is in the variant."""
         self.variants = variants
-        self.files: Files = files or {}
-        """The files of the variants' folders."""
+        self.tree = tree or Tree({})
 
     @property
     def valid(self) -> bool:
@@ -55,6 +53,6 @@ def whole(source: pipeline.Source, read: ReadFile) -> Whole:
         return Whole(planned.diagnostics)
     rendered = [render_variant(each, cluster) for each in planned.variants]
     checked = pipeline.resolve([each.checked for each in rendered], cluster)
-    variants = [RenderedVariant(each.name, answer, each.objects) for each, answer in zip(rendered, checked, strict=True)]
+    variants = [each.with_checked(answer) for each, answer in zip(rendered, checked, strict=True)]
     tree = tree_of(each for each in variants if each.checked.result.valid)
-    return Whole([*planned.diagnostics, *tree.diagnostics], variants, tree.files)
+    return Whole([*planned.diagnostics, *tree.diagnostics], variants, tree)

@@ -8,7 +8,6 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,7 +41,7 @@ def _trainjob(spec: str) -> str:
     return f"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {{name: NAME}}\nspec: {{{common}, {spec}}}\n"
 
 
-SUSPENDED, RESUMED = ("  runPolicy: {suspend: %s}\n" % each for each in ("true", "false"))
+SUSPENDED, RESUMED = (f"  runPolicy: {{suspend: {each}}}\n" for each in ("true", "false"))
 
 #: Name -> a job, and the same one updated.
 UPDATES = {
@@ -110,7 +109,8 @@ def namespace() -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_operators_do_with_updates_what_is_said(namespace: str, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("namespace")
+def test_operators_do_with_updates_what_is_said() -> None:
     for name, (old, _) in UPDATES.items():
         code, said = _kubectl("apply", "--server-side", "--filename=-", stdin=old.replace("NAME", name))
         assert code == 0, said

@@ -1,7 +1,9 @@
 """What the README shows is what happens."""
 
+import os
 import re
 import shutil
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from jobspec.overlays.load import shipped
 from jobspec.reports.diff.view import WORDS
 from jobspec.reports.formats import FORMATS
 from tests.support.manifests import write
-from tests.support.processes import program, run_here
+from tests.support.processes import environment, program, run_here
 from tests.support.reference import ROOT
 from tests.support.repositories import committed
 
@@ -168,6 +170,43 @@ def test_the_table_of_meanings_names_all_of_them() -> None:
     (table,) = re.findall(r"^\| in the cluster \| means \|\n\|---\|---\|\n((?:\|.*\n)+)", chapter, re.MULTILINE)
     named = [name for row in table.splitlines() for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
     assert sorted(named) == sorted(WORDS.values())
+
+
+def test_five_minutes_from_one_job_to_gitops(tmp_path: Path) -> None:
+    """A fresh user follows the chapter in a repository of Git, to a commit that its own checks pass."""
+    chapter = README.partition("\n## Five minutes from one PyTorchJob to GitOps\n")[2].partition("\n## ")[0]
+    shown, variant = (re.search(rf"```{language}\n(.*?)```", chapter, re.DOTALL) for language in ("console", "yaml"))
+    commands = [line.strip().partition("  #")[0] for line in chapter.splitlines() if line.startswith("    ") and "- " not in line[:6]]
+    assert shown
+    assert variant
+    lines = [each for each in commands if each.startswith(("jobspec", "git"))]
+    place, programs = tmp_path / "repository", tmp_path / "bin"
+    write(place, {"mnist.yaml": "# the job\n" + _after().replace("nvidia.com/gpu: 2", "nvidia.com/gpu: 2 # both")})
+    write(programs, {"jobspec": f'#!/bin/sh\nexec {sys.executable} -m jobspec "$@"\n'})
+    (programs / "jobspec").chmod(0o755)
+    who = {f"GIT_{role}_{what}": "a@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    surroundings = environment(**who, PATH=f"{programs}:{os.environ['PATH']}", PRE_COMMIT_HOME=str(tmp_path / "home"))
+
+    def shell(command: str) -> str:
+        done = program("bash", "-e", "-c", command, cwd=place, env={**surroundings, "GIT_CONFIG_GLOBAL": os.devnull})
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    shell("git init --quiet && git add . && git commit --quiet --message a")
+    told = shown[1].partition("\n")
+    assert shell(told[0].removeprefix("$ ")) == told[2]
+    assert (place / "base" / "mnist.yaml").read_text() == "# the job\n" + _before()
+    assert "# both" in (place / "jobspec.yaml").read_text()
+    with (place / "jobspec.yaml").open("a") as project:
+        project.write(variant[1])
+    assert [each.partition(" ")[0] for each in lines] == ["jobspec", "jobspec", "git"]
+    for line in lines:
+        shell(line)
+    folders = sorted(path.name for path in (place / "rendered").iterdir() if path.is_dir())
+    assert folders == ["mnist", "mnist-cpu"]
+    assert yaml.safe_load((place / "rendered/mnist/pytorchjob-mnist.yaml").read_text()) == yaml.safe_load(_after())
+    assert shell("git status --porcelain") == ""
+    shell(f"{sys.executable} -m pre_commit run --all-files")
 
 
 def test_the_table_of_overlays_names_all_of_them_and_their_parameters() -> None:

@@ -45,11 +45,10 @@ def dist(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def test_the_wheel_holds_the_package_its_overlays_and_schemas_and_no_more(dist: Path) -> None:
     (wheel,) = dist.glob("*.whl")
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    ours = (".py", ".typed", ".json", ".lua")
-    package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "jobspec").rglob("*") if path.suffix in ours}
+    package = {path.relative_to(ROOT).as_posix() for path in (ROOT / "jobspec").rglob("*") if path.is_file() and path.suffix != ".pyc"}
     data = {f"jobspec/_data/{path.relative_to(ROOT).as_posix()}" for part in ("overlays", "schemas") for path in (ROOT / part).rglob("*.*")}
     data = {name for name in data if (ROOT / name.removeprefix("jobspec/_data/")).is_file()}
-    assert {"jobspec/py.typed", "jobspec/gitops/health/lua/batch/Job/health.lua"} <= package
+    assert {"jobspec/py.typed", "jobspec/scaffold/workflow.yaml", "jobspec/gitops/health/lua/batch/Job/health.lua"} <= package
     assert names == package | data
 
 
@@ -86,6 +85,7 @@ def test_the_installed_wheel_works_outside_of_the_tree(dist: Path, tmp_path: Pat
     assert _run(programs / "jobspec", "--version", cwd=tmp_path) == f"jobspec {__version__}\n"
     assert _run(programs / "jobspec", "validate", "job.yaml", cwd=tmp_path).startswith("1 document: 1 valid (")
     assert _run(programs / "jobspec", "schema", "check", cwd=tmp_path) == ""
+    assert "new/jobspec.yaml\n" in _run(programs / "jobspec", "init", "new", cwd=tmp_path)
     overlays = ["cpu", "istio-off", "pvc-output", "--set", "pvc-output.create=true"]
     arguments = ["render", "job.yaml", *" --overlay ".join(["", *overlays[:3]]).split(), *overlays[3:]]
     written = _run(programs / "python", "-m", "jobspec", *arguments, "--to", "out", cwd=tmp_path)

@@ -1,0 +1,46 @@
+"""`jobspec init`: write a small repository that passes its own checks, or the checks alone for a project that is there."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from jobspec import additions, data
+from jobspec.commands.files import Found
+from jobspec.commands.project import read_project
+from jobspec.diagnostics import JobspecError
+from jobspec.gitops.project import FILE, OUTPUT, Project
+from jobspec.gitops.scaffold import checks, scaffold
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def run(folder: str, *, kind: str, name: str, namespace: str) -> int:
+    """Write the repository into a folder, in which none of its files may be yet."""
+    return _write(folder, scaffold(_template, kind=kind, name=name, namespace=namespace), alone=[OUTPUT])
+
+
+def run_checks(folder: str) -> int:
+    """Write the hooks and the workflow into a folder that holds a project."""
+    path = os.path.join(folder, FILE)
+    if not os.path.isfile(path):
+        raise JobspecError(f"--checks is for a project that is there: {folder} has no {FILE}")
+    project = read_project(Found(path, named=True))
+    if not isinstance(project, Project):
+        raise JobspecError(f"{path} is no project that can be checked: see `jobspec validate {path}`")
+    return _write(folder, checks(_template, os.path.normpath(project.output)))
+
+
+def _write(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None = None) -> int:
+    if os.path.isdir(folder) and additions.complete(folder):
+        sys.stderr.write("jobspec: an earlier run that was interrupted here is completed\n")
+    additions.add(folder, lambda: files, alone=alone or ())
+    sys.stdout.writelines(f"{os.path.normpath(os.path.join(folder, path))}\n" for path in sorted(files))
+    return 0
+
+
+def _template(name: str) -> str:
+    with open(data.beside("scaffold", name), encoding="utf-8") as file:
+        return file.read()

@@ -1,0 +1,268 @@
+"""`jobspec init`: a repository that passes its own checks at once, and is written whole or not at all."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+import yaml
+
+from jobspec import __version__
+from jobspec.cli import main
+from jobspec.targets import RELEASES
+from tests.support.cluster import assets
+from tests.support.processes import environment, program, run_here
+
+KINDS = ("PyTorchJob", "TrainJob")
+FILES = [
+    ".github/workflows/jobspec.yaml",
+    ".pre-commit-config.yaml",
+    "README.md",
+    "base/mnist.yaml",
+    "jobspec.yaml",
+    "rendered/.jobspec-inventory",
+    "rendered/kustomization.yaml",
+]
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _init(folder: Path, *arguments: str) -> Path:
+    done = run_here("init", folder, *arguments)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return folder
+
+
+class Repository:
+    """A repository of Git that was just initialised and committed, with this checkout's `jobspec` in its `PATH`."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.folder = _init(folder / "repository", *arguments)
+        (folder / "bin").mkdir()
+        (folder / "bin" / "jobspec").write_text(f'#!/bin/sh\nexec {sys.executable} -m jobspec "$@"\n')
+        (folder / "bin" / "jobspec").chmod(0o755)
+        who = {f"GIT_{role}_{what}": f"{role}@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        path = f"{folder / 'bin'}:{os.environ['PATH']}"
+        nowhere = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "PRE_COMMIT_HOME": str(folder / "home")}
+        kept = {name: value for name, value in environment().items() if not name.startswith("GIT_")}
+        self.variables = {**kept, **who, **nowhere, "PATH": path}
+        self.run("git", "init", "--quiet", "--initial-branch=main")
+        self.commit()
+
+    def run(self, *words: str) -> CompletedProcess[str]:
+        return program(*words, cwd=self.folder, env=self.variables)
+
+    def commit(self) -> None:
+        self.run("git", "add", "--all")
+        assert self.run("git", "commit", "--quiet", "--message=a").returncode == 0
+
+    def hooks(self) -> CompletedProcess[str]:
+        return self.run(sys.executable, "-m", "pre_commit", "run", "--all-files", "--color=never")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_repository_passes_its_own_checks_at_once(tmp_path: Path, kind: str) -> None:
+    repository = Repository(tmp_path, "--kind", kind)
+    for command in ("jobspec validate jobspec.yaml base rendered", "jobspec render --check"):
+        done = repository.run(*command.split())
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert "warning" not in repository.run("jobspec", "validate", "jobspec.yaml", "base", "rendered").stdout
+    done = repository.hooks()
+    assert (done.returncode, re.findall(r"\.(Passed|Failed|Skipped)$", done.stdout, re.MULTILINE)) == (0, ["Passed", "Passed"])
+    assert repository.run("git", "status", "--porcelain").stdout == ""
+
+
+def test_the_hooks_refuse_what_is_not_rendered_and_what_a_server_refuses(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    base = repository.folder / "base" / "mnist.yaml"
+    base.write_text(base.read_text().replace('"1"', '"2"'))
+    assert re.findall(r"\.(Passed|Failed)$", repository.hooks().stdout, re.MULTILINE) == ["Failed", "Passed"]
+    assert repository.run("jobspec", "render").returncode == 0
+    repository.run("git", "add", "--all")
+    assert repository.hooks().returncode == 0
+    base.write_text(base.read_text().replace("replicas: 1", "replicas: one"))
+    said = repository.hooks().stdout
+    assert re.findall(r"\.(Passed|Failed)$", said, re.MULTILINE) == ["Failed", "Failed"]
+    assert 'base/mnist.yaml:13:17: error: `replicas` takes an integer, not the text "one"' in said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_holds_a_base_of_the_kind_and_two_variants(tmp_path: Path, kind: str) -> None:
+    folder = _init(tmp_path / "new", "--kind", kind, "--name", "bert-large", "--namespace", "nlp")
+    tree = _files(folder)
+    documents = [yaml.safe_load(content) for path, content in tree.items() if path.startswith("rendered/") and kind.lower() in path]
+    assert [re.sub("-[0-9a-f]{8}$", "", each["metadata"]["name"]) for each in documents] == ["bert-large-cpu", "bert-large-gpu"]
+    assert {(each["kind"], each["metadata"]["namespace"]) for each in documents} == {(kind, "nlp")}
+    assert yaml.safe_load(tree["base/bert-large.yaml"])["kind"] == kind
+    assert len(tree["README.md"].decode().splitlines()) == 5
+    assert not [path for path, content in tree.items() if re.search(rb"JOB_|JOBSPEC_|OUTPUT_|TRAIN(ING_OPERATOR|ER)\b", content)]
+
+
+def test_the_releases_are_the_newest_and_jobspec_this_one(tmp_path: Path) -> None:
+    tree = _files(_init(tmp_path / "new"))
+    target = yaml.safe_load(tree["jobspec.yaml"])["spec"]["target"]
+    newest = {operator: max(RELEASES[operator], key=lambda each: tuple(map(int, each.split(".")))) for operator in target}
+    assert target == {operator: release.rpartition(".")[0] for operator, release in newest.items()}
+    assert tree[".github/workflows/jobspec.yaml"].count(f"=={__version__}".encode()) == 2
+
+
+def test_files_are_told_and_other_files_stay(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base" / "other.yaml").write_text("mine\n")
+    (tmp_path / "LICENSE").write_text("mine\n")
+    (tmp_path / "rendered").mkdir()
+    done = run_here("init", cwd=tmp_path)
+    told = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert [path for path in told if "/mnist-" not in path] == FILES
+    assert {path: (tmp_path / path).read_text() for path in ("base/other.yaml", "LICENSE")} == dict.fromkeys(
+        ("base/other.yaml", "LICENSE"), "mine\n"
+    )
+    assert sorted(_files(tmp_path)) == sorted([*told, "base/other.yaml", "LICENSE"])
+
+
+def test_nothing_is_replaced_and_everything_in_the_way_is_named(tmp_path: Path) -> None:
+    _init(tmp_path / "new")
+    for name in ("jobspec.yaml", "base/mnist.yaml", ".pre-commit-config.yaml", ".github/workflows/jobspec.yaml"):
+        (tmp_path / "new" / name).unlink()
+    (tmp_path / "new" / "base").rmdir()
+    (tmp_path / "new" / "base").write_text("a file\n")
+    (tmp_path / "new" / "README.md").write_text("mine\n")
+    shutil.rmtree(tmp_path / "new" / "rendered")
+    (tmp_path / "new" / "rendered").mkdir()
+    (tmp_path / "new" / "rendered" / "notes.txt").write_text("mine\n")
+    before = _files(tmp_path)
+    done = run_here("init", "new", cwd=tmp_path)
+    said = "jobspec: new/README.md, new/base, new/rendered: there already; nothing is written\n"
+    assert (done.returncode, done.stderr, _files(tmp_path)) == (2, said, before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--name", "My Job"), "jobspec: --name My Job: a job's name is a DNS label, such as `my-job`\n"),
+        (("--name", ""), "jobspec: --name : a job's name is a DNS label, such as `mnist`\n"),
+        (("--namespace", "a, b: c"), "jobspec: --namespace a, b: c: a namespace is a DNS label, such as `training`\n"),
+        (("--namespace", "x" * 64), f"jobspec: --namespace {'x' * 64}: a namespace is a DNS label, such as `training`\n"),
+    ],
+)
+def test_names_that_kubernetes_does_not_take_are_an_error(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = run_here("init", tmp_path / "new", *arguments)
+    assert (done.returncode, done.stderr, os.listdir(tmp_path)) == (2, said, [])
+
+
+@pytest.mark.parametrize("arguments", [("--name", "on"), ("--name", "null"), ("--namespace", "12"), ("--namespace", "1e3")])
+def test_names_that_are_no_text_in_yaml_are_an_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    done = run_here("init", tmp_path / "new", *arguments)
+    said = f"jobspec: {' '.join(arguments)}: without quotes, this is no text in YAML; choose another\n"
+    assert (done.returncode, done.stderr, os.listdir(tmp_path)) == (2, said, [])
+
+
+def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> None:
+    whole, there = _files(_init(tmp_path / "whole")), tmp_path / "there"
+    assert "--checks is for a project that is there" in run_here("init", there, "--checks").stderr
+    shutil.copytree(tmp_path / "whole", there)
+    for name in (".pre-commit-config.yaml", ".github/workflows/jobspec.yaml"):
+        (there / name).unlink()
+    assert run_here("init", "--checks", cwd=there).stdout == ".github/workflows/jobspec.yaml\n.pre-commit-config.yaml\n"
+    assert _files(there) == whole
+    assert "there already; nothing is written" in run_here("init", "--checks", cwd=there).stderr
+    (there / "jobspec.yaml").write_text((there / "jobspec.yaml").read_text().replace("output: rendered", "output: a b"))
+    assert "the hooks cannot name the folder `a b`" in run_here("init", "--checks", cwd=there).stderr
+    (there / "jobspec.yaml").write_text("a: 1\n")
+    assert "is no project that can be checked" in run_here("init", "--checks", cwd=there).stderr
+
+
+def _started(folder: Path) -> int:
+    """A child that initialises a folder, and says nothing."""
+    child = os.fork()
+    if child == 0:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        os._exit(main(["init", str(folder)]))
+    return child
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_an_init_killed_at_any_moment_is_completed_by_the_next_or_was_none(tmp_path: Path, is_new: bool) -> None:
+    start = time.monotonic()
+    assert os.waitpid(_started(tmp_path / "whole"), 0)[1] == 0
+    usual = time.monotonic() - start
+    whole = _files(tmp_path / "whole")
+    chance = random.Random(1)
+    seen = []
+    for number in range(20):
+        folder = tmp_path / f"{number}"
+        if not is_new:
+            folder.mkdir()
+        child = _started(folder)
+        time.sleep(chance.uniform(0, 1.2 * usual))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        found = _files(folder) if folder.exists() else {}
+        if not any(path.startswith((".jobspec-new/", ".jobspec-journal/")) for path in found):
+            assert found in ({}, whole)
+        seen.append(found == whole)
+        assert run_here("init", folder).returncode in (0, 2)
+        assert _files(folder) == whole
+    assert 0 < sum(seen) < 20
+
+
+def _steps(workflow: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, job in workflow["jobs"].items():
+        yield from ((name, step) for step in job["steps"])
+
+
+def _workflow(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.load((folder / ".github/workflows/jobspec.yaml").read_text(), yaml.BaseLoader)
+    return found
+
+
+def test_the_workflow_has_the_least_rights_and_actions_of_one_major_release(tmp_path: Path) -> None:
+    workflow = _workflow(_init(tmp_path / "new"))
+    assert sorted(workflow) == ["concurrency", "jobs", "name", "on", "permissions"]
+    assert workflow["permissions"] == {"contents": "read"}
+    rights = {name: job.get("permissions", {}) for name, job in workflow["jobs"].items()}
+    writing = {(name, right) for name, given in rights.items() for right, kind in given.items() if kind == "write"}
+    assert writing <= {("check", "security-events"), ("diff", "pull-requests")}
+    used = [step["uses"] for _, step in _steps(workflow) if "uses" in step]
+    assert all(re.fullmatch(r"(actions|github)/[\w/-]+@v\d+", each) for each in used)
+    checkouts = [step for _, step in _steps(workflow) if step.get("uses", "").startswith("actions/checkout@")]
+    assert all(step["with"]["persist-credentials"] == "false" for step in checkouts)
+    assert "${{" not in "".join(step.get("run", "") for _, step in _steps(workflow))  # what others write must not become a command
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_workflow_runs_goes_well_in_the_repository(tmp_path: Path, kind: str) -> None:
+    repository = Repository(tmp_path, "--kind", kind)
+    commands = [step["run"] for name, step in _steps(_workflow(repository.folder)) if name == "check" and "run" in step]
+    local = [each for each in commands if not each.startswith("pip install")]
+    assert len(local) == 3
+    for command in local:
+        done = repository.run("bash", "-e", "-c", command)
+        assert (done.returncode, done.stderr) == (0, ""), command
+    assert '"version": "2.1.0"' in (repository.folder / "jobspec.sarif").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_real_server_takes_what_is_rendered(tmp_path: Path, kind: str) -> None:
+    """The workflow's last step, with a server of its own in place of a cluster in Docker."""
+    place = assets()
+    repository = Repository(tmp_path, "--kind", kind)
+    (command,) = [step["run"] for _, step in _steps(_workflow(repository.folder)) if step.get("run", "").startswith("jobspec dry-run")]
+    repository.variables["KUBEBUILDER_ASSETS"] = place
+    done = repository.run("bash", "-e", "-c", f"{command} --envtest")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 valid" in done.stdout
