@@ -355,6 +355,34 @@ def test_the_order_of_variants_does_not_matter(names: list[str], engines: str, c
         assert all(one == other for one, other in pairwise(made))
 
 
+#: What an operator makes of a job, which Argo CD may show.
+_MADE = {("", "Pod"), ("batch", "Job"), ("jobset.x-k8s.io", "JobSet")}
+
+
+@settings(max_examples=15)
+@given(_NAMES, st.sampled_from(["ml", "lab"]))
+def test_argocd_may_sync_what_is_rendered_and_nothing_else(names: list[str], namespace: str) -> None:
+    bases = dict(zip(names, ("trainjob", "with", "job", "with"), strict=False))
+    entries = "".join(f"  - {{name: {name}, base: base/{base}.yaml, namespace: {namespace}}}\n" for name, base in bases.items())
+    with TemporaryDirectory() as name:
+        spec = _render(Path(name), entries, ARGOCD)["argocd/appproject-training.yaml"]["spec"]
+        tree = [text for path, text in _files(Path(name) / "rendered").items() if path.endswith(".yaml") and "kustomization" not in path]
+    objects = [yaml.safe_load(text) for text in tree]
+    kinds = {
+        field: {(each["group"], each["kind"]) for each in spec[field]}
+        for field in ("namespaceResourceWhitelist", "clusterResourceWhitelist")
+    }
+    namespaced = [each for each in objects if "namespace" in each["metadata"]]
+    others = [each for each in objects if "namespace" not in each["metadata"]]
+    assert kinds["namespaceResourceWhitelist"] - _MADE == {_group_kind(each) for each in namespaced}
+    assert kinds["clusterResourceWhitelist"] - {("", "Namespace")} == {_group_kind(each) for each in others} - {("", "Namespace")}
+    assert {each["namespace"] for each in spec["destinations"]} == {each["metadata"]["namespace"] for each in namespaced}
+
+
+def _group_kind(each: dict[str, Any]) -> tuple[str, str]:
+    return each["apiVersion"].rpartition("/")[0], each["kind"]
+
+
 def test_both_folders_are_checked_and_stale_objects_go(tmp_path: Path) -> None:
     _render(tmp_path)
     assert run_here("render", "--check", cwd=tmp_path).returncode == 0
