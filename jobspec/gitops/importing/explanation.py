@@ -6,12 +6,12 @@ overlays still make the same job of what is left. So nothing is explained that d
 
 from __future__ import annotations
 
-from jobspec import pipeline
+from jobspec import pipeline, shapes
 from jobspec.documents.pieces import cut
 from jobspec.gitops.importing.cuts import Uncuttable, without
 from jobspec.gitops.importing.equality import same_objects
 from jobspec.gitops.importing.guesses import guesses, scalars_in
-from jobspec.gitops.importing.traces import flag_words, flags_of, layered, set_keys, stands
+from jobspec.gitops.importing.traces import flag_words, flags_of, is_argument, layered, set_keys, stands
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import load, shipped, shipped_file
 from jobspec.overlays.overlay import Overlay
@@ -131,7 +131,9 @@ class _Worker:
     def _candidates(self, text: str, overlays: Sequence[Overlay], overlay: Overlay) -> list[Cuts]:
         """What may be cut, from the end of the job to its beginning, so that earlier paths stay what they are."""
         job = next(filter(is_workload, self._applied(text, overlays)))
-        return [*flag_words(job.data, overlay), *([path] for path in layered(job.marks, overlay.name))][::-1]
+        shape = shapes.load(job.api_version, job.kind, self._target)
+        values = [[path] for path in layered(job.marks, overlay.name, shape) if not is_argument(path)]
+        return [*flag_words(job.data, overlay), *values][::-1]
 
     def _cut(self, text: str, cuts: Cuts) -> str:
         """The text without some values of its job; the text itself where it is written in a form that cannot be cut."""

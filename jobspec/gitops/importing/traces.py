@@ -4,12 +4,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any
 
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Marks
     from jobspec.overlays.overlay import Overlay
+    from jobspec.shapes import Shape
 
     #: Paths to cut one after the other: those of a flag and its value, or of one value.
     Cuts = Sequence[Path]
@@ -45,27 +46,45 @@ def stands(marks: Marks, path: Path) -> bool:
     return here is not None
 
 
-def layered(marks: Marks, layer: str, path: Path = ()) -> list[Path]:
-    """The paths of the values that an overlay set, those of a mapping or list where all of it was set."""
+def layered(marks: Marks, layer: str, shape: Shape | None, path: Path = (), *, keys: Sequence[str] = ()) -> list[Path]:
+    """The paths of the values that an overlay set, those of a mapping or list where all of it was set, but for *keys* that find an item."""
     children = marks.children
     if children is None:
         return [path] if marks.mark.layer == layer else []
     steps: list[tuple[str | int, Marks]] = list(children.items() if isinstance(children, dict) else enumerate(children))
-    found = [layered(child, layer, (*path, step)) for step, child in steps]
-    if found and all(inner == [(*path, step)] for inner, (step, _) in zip(found, steps, strict=True)):
+    inside = shape.merge if shape and isinstance(children, list) else ()
+    found = {step: layered(child, layer, shape and shape.at((step,)), (*path, step), keys=inside) for step, child in steps}
+    others = {step: inner for step, inner in found.items() if inner or step not in keys}
+    if others and all(inner == [(*path, step)] for step, inner in others.items()):
         return [path]
-    return [each for inner in found for each in inner]
+    return [each for inner in found.values() for each in inner]
 
 
 def flag_words(job: Any, overlay: Overlay) -> Iterator[Cuts]:
-    """The words of each flag that an overlay sets, in every list of arguments: `--flag value` or `--flag=value`."""
+    """The words of each flag that an overlay sets, in every list of arguments: `--flag value` or `--flag=value`.
+
+    Behind them, the list as a whole where it holds no other words.
+    """
     flags = {flag for flag, _ in flags_of(overlay)}
     for path, words in _arguments(job, ()):
-        for index, word in enumerate(words):
-            if word in flags and index + 1 < len(words):
-                yield [(*path, index + 1), (*path, index)]
-            elif isinstance(word, str) and word.partition("=")[0] in flags:
-                yield [(*path, index)]
+        found = list(_flags_in(words, flags))
+        yield from ([(*path, index) for index in indices] for indices in found)
+        if words and sum(map(len, found)) == len(words):
+            yield [path]
+
+
+def _flags_in(words: list[Any], flags: Collection[str]) -> Iterator[list[int]]:
+    """Of each of the flags in a list of arguments, the indices of its words, the last first."""
+    for index, word in enumerate(words):
+        if word in flags and index + 1 < len(words):
+            yield [index + 1, index]
+        elif isinstance(word, str) and word.partition("=")[0] in flags:
+            yield [index]
+
+
+def is_argument(path: Path) -> bool:
+    """Whether a path is that of a list of arguments, or leads into one."""
+    return not {"command", "args"}.isdisjoint(map(str, path[-2:]))
 
 
 def _arguments(data: Any, path: Path) -> Iterator[tuple[Path, list[Any]]]:
