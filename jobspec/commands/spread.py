@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 
+def processors() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     """`[work(item) for item in items]`, in a process for each processor where the system can fork."""
-    share = min(os.cpu_count() or 1, 16)
+    share = min(processors(), 16)
     if not hasattr(os, "fork"):
         return [work(item) for item in items]
     children = [_start(items[number::share], work) for number in range(1, share)]

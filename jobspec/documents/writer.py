@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+from functools import lru_cache
 
 from jobspec.documents.libyaml import CEmitter, events
 from jobspec.documents.scalars import is_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 _WIDTH = 2**30  # never fold a line
@@ -25,29 +26,28 @@ def write(documents: Iterable[Any]) -> str:
     emitter.emit(events.StreamStartEvent())
     for number, data in enumerate(documents):
         emitter.emit(events.DocumentStartEvent(explicit=number > 0))
-        for event in _value(data):
-            emitter.emit(event)
+        _emit(data, emitter.emit)
         emitter.emit(events.DocumentEndEvent(explicit=False))
     emitter.emit(events.StreamEndEvent())
     return stream.getvalue()
 
 
-def _value(value: Any) -> Iterator[Any]:
+def _emit(value: Any, emit: Callable[[Any], None]) -> None:
     if isinstance(value, dict):
-        yield events.MappingStartEvent(None, None, True, flow_style=not value)
+        emit(events.MappingStartEvent(None, None, True, flow_style=not value))
         for key, child in value.items():
-            yield _text(key, as_key=True)
-            yield from _value(child)
-        yield events.MappingEndEvent()
+            emit(_key(key))
+            _emit(child, emit)
+        emit(events.MappingEndEvent())
     elif isinstance(value, list):
-        yield events.SequenceStartEvent(None, None, True, flow_style=not value)
+        emit(events.SequenceStartEvent(None, None, True, flow_style=not value))
         for child in value:
-            yield from _value(child)
-        yield events.SequenceEndEvent()
+            _emit(child, emit)
+        emit(events.SequenceEndEvent())
     elif isinstance(value, str):
-        yield _text(value)
+        emit(_text(value))
     else:
-        yield events.ScalarEvent(None, None, (True, False), _plain(value))
+        emit(events.ScalarEvent(None, None, (True, False), _plain(value)))
 
 
 def _plain(value: float | None) -> str:
@@ -59,11 +59,17 @@ def _plain(value: float | None) -> str:
     return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")  # most YAML 1.1 readers read `1e+22` as text
 
 
-def _text(text: str, *, as_key: bool = False) -> Any:
+def _text(text: str) -> Any:
     if is_plain(text):
         return events.ScalarEvent(None, None, (True, False), text)
-    style = "|" if not as_key and _is_block(text) else '"'
-    return events.ScalarEvent(None, None, (False, True), text, style=style)
+    return events.ScalarEvent(None, None, (False, True), text, style="|" if _is_block(text) else '"')
+
+
+@lru_cache(maxsize=1000)  # the same few fields are in all manifests
+def _key(text: str) -> Any:
+    if is_plain(text):
+        return events.ScalarEvent(None, None, (True, False), text)
+    return events.ScalarEvent(None, None, (False, True), text, style='"')
 
 
 def _is_block(text: str) -> bool:

@@ -145,19 +145,20 @@ def _annotated(document: Document, variant: Variant) -> Document:
 
 def _with_metadata(document: Document, changes: Mapping[str, MarkedTree]) -> Document:
     """A document with other fields of its metadata, each at its own place; a name takes the place of `generateName`."""
-    metadata = {name: value for name, value in document.data["metadata"].items() if name != "generateName" or "name" not in changes}
-    return _with_fields(document.changed({**document.data, "metadata": metadata}), ("metadata",), changes)
+    return _with_fields(document, ("metadata",), changes, gone="generateName" if "name" in changes else "")
 
 
-def _with_fields(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree]) -> Document:
-    """A document with other fields in the mapping at *path*, which is made where it is missing."""
-    data = _with_values(document.data, path, {name: tree.value for name, tree in changes.items()})
+def _with_fields(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree], *, gone: str = "") -> Document:
+    """A document with other fields in the mapping at *path*, which is made where it is missing, and without the one that is *gone*."""
+    data = _with_values(document.data, path, {name: tree.value for name, tree in changes.items()}, gone)
     return Document(data, _MarksWith(document, path, changes), file=document.file, index=document.index, is_item=document.is_item)
 
 
-def _with_values(data: Any, path: tuple[str, ...], values: Mapping[str, Any]) -> dict[str, Any]:
+def _with_values(data: Any, path: tuple[str, ...], values: Mapping[str, Any], gone: str) -> dict[str, Any]:
     inner = data or {}
-    return {**inner, path[0]: _with_values(inner.get(path[0]), path[1:], values)} if path else {**inner, **values}
+    if path:
+        return {**inner, path[0]: _with_values(inner.get(path[0]), path[1:], values, gone)}
+    return {**{name: value for name, value in inner.items() if name != gone}, **values}
 
 
 class _MarksWith:

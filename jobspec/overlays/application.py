@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Application:
     """The application of one overlay to one job: it changes the job's tree, and collects settings, volumes and problems."""
 
-    __slots__ = ("document", "overlay", "pods", "problems", "settings", "shape", "volumes")
+    __slots__ = ("_entries", "document", "overlay", "pods", "problems", "settings", "shape", "volumes")
 
     def __init__(
         self, document: Document, shape: Shape, overlay: Overlay, problems: list[Diagnostic], pods: TrainJobPods | None = None
@@ -38,6 +38,7 @@ class Application:
         """The problems of the job's applications so far; this one adds its own."""
         self.settings: list[Setting] = []
         self.volumes: list[MarkedTree] = []
+        self._entries: dict[tuple[int, str], MarkedTree | None] = {}
 
     def changed_job(self, job: MarkedTree) -> MarkedTree:
         """The job with the overlay's partial manifest for its kind merged into it."""
@@ -63,7 +64,9 @@ class Application:
         return job
 
     def _changed_pod(self, job: MarkedTree, role: TrainingRole, entry: MarkedTree, number: int) -> MarkedTree:
-        substituted = self._substituted(entry, {TRAINING: role.container})
+        if (number, role.container) not in self._entries:  # roles that share it take the same change
+            self._entries[number, role.container] = self._substituted(entry, {TRAINING: role.container})
+        substituted = self._entries[number, role.container]
         if substituted and self.pods:
             return self._changed_nodes(job, self.pods, substituted, entry.get("roles"), number)
         template, flags = (substituted.get("template"), substituted.get("flags")) if substituted else (None, None)

@@ -18,12 +18,12 @@ from jobspec.overlays.merge import chosen, identity
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from jobspec.diagnostics import Mark, Path
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.shapes import Shape
 
+_AS_JSON = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 _NULL = "null"
 _OPEN = "an empty mapping"  # which does not conflict with what other overlays set inside
 _ONE_OF = Key("one of")  # the last step of the address of a choice among fields that exclude each other
@@ -88,8 +88,7 @@ def _appended(items: list[MarkedTree], shape: Shape | None, address: Path) -> It
 
 
 def _text(tree: MarkedTree) -> str:
-    plain: Any = tree.data()
-    return json.dumps(plain, sort_keys=True, ensure_ascii=False)
+    return _AS_JSON.encode(tree.data())
 
 
 def conflicting(earlier: Sequence[Setting], later: Sequence[Setting]) -> Iterator[tuple[Setting, Setting]]:
