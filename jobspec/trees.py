@@ -12,10 +12,11 @@ from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 #: The first line of every file that a render writes; only a folder of such files is ever replaced.
 HEADER = "# Rendered by jobspec; changes made here are lost."
+_MANY = 100  # files from which on one flush of all is quicker than one of each
 
 
 def replace(folder: str, files: Mapping[str, str]) -> list[str]:
@@ -64,12 +65,11 @@ def read_tree(folder: str) -> dict[str, bytes]:
     """
     found = {}
     try:
-        for path in _paths(folder):
-            place = os.path.join(folder, path)
-            if os.path.islink(place) or not os.path.isfile(place):
+        for path, entry in sorted(_entries(folder), key=lambda each: each[0]):
+            if not entry.is_file(follow_symlinks=False):
                 raise JobspecError(f"{folder} holds {path}, which is no file, and which jobspec did not write")
-            with open(place, "rb") as file:
-                found[path.replace(os.sep, "/")] = file.read()
+            with open(entry.path, "rb", buffering=0) as file:
+                found[path] = file.readall()
     except OSError as error:
         raise JobspecError(f"{error.filename or folder}: {error.strerror}") from None
     return found
@@ -77,16 +77,20 @@ def read_tree(folder: str) -> dict[str, bytes]:
 
 def _paths(folder: str) -> list[str]:
     """The path from *folder* of everything below that is no folder itself; a link is none."""
-    found = []
-    for here, folders, names in os.walk(folder, onerror=_unreadable):
-        links = [name for name in folders if os.path.islink(os.path.join(here, name))]
-        found += [os.path.relpath(os.path.join(here, name), folder) for name in [*names, *links]]
-    return sorted(found)
+    return sorted(path for path, _ in _entries(folder))
 
 
-def _unreadable(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):
-        raise error
+def _entries(folder: str, above: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Everything below a folder that is no folder itself, with its path from there; nothing where there is no folder."""
+    try:
+        entries = list(os.scandir(folder))
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _entries(entry.path, f"{above}{entry.name}/")
+        else:
+            yield f"{above}{entry.name}", entry
 
 
 class _Beside:
@@ -141,13 +145,42 @@ def _is_ours(path: str) -> bool:
 def _build(folder: str, beside: _Beside, files: Mapping[str, bytes]) -> None:
     os.mkdir(beside.new)
     try:
-        for name, content in files.items():
-            write_synced(os.path.join(beside.new, name), content)
+        _write_all(beside.new, files)
         if os.path.isdir(folder):
             os.chmod(beside.new, os.stat(folder).st_mode & 0o7777)
     except BaseException:
         remove(beside.new)
         raise
+
+
+def _write_all(folder: str, files: Mapping[str, bytes]) -> None:
+    """Write files that outlive a loss of power: each is flushed, or many at once where the system can flush a whole file system."""
+    at_once = len(files) > _MANY and _sync_of_file_system()
+    for parent in {os.path.dirname(name) for name in files}:
+        os.makedirs(os.path.join(folder, parent), exist_ok=True)
+    for name, content in files.items():
+        _write(os.path.join(folder, name), content, flush=not at_once)
+    if at_once:
+        _flush_all(folder, at_once)
+
+
+def _sync_of_file_system() -> Callable[[int], int] | None:
+    """The system's call that flushes the file system of a descriptor; None where it has none."""
+    import ctypes
+
+    return getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+
+
+def _flush_all(folder: str, sync: Callable[[int], int]) -> None:
+    import ctypes
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        if sync(descriptor):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+    finally:
+        os.close(descriptor)
 
 
 def _exchange(folder: str, beside: _Beside) -> None:
@@ -185,12 +218,13 @@ def _swap(one: str, other: str) -> bool:
 def _complete(folder: str, beside: _Beside) -> None:
     """Make the folder equal to the journal. Every step can be repeated; renaming the journal ends it in one step."""
     os.makedirs(folder, exist_ok=True)
+    _remove_empty_below(folder)  # one may stand where a file belongs
     wanted = _paths(beside.journal)
     for name in wanted:
         with open(os.path.join(beside.journal, name), "rb") as file:
             content = file.read()
         unfinished = os.path.join(folder, ".jobspec-new")
-        write_synced(unfinished, content)
+        _write(unfinished, content, flush=True)
         place = os.path.join(folder, name)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         os.rename(unfinished, place)
@@ -221,10 +255,15 @@ def _complete_earlier(folder: str, beside: _Beside) -> None:
 def write_synced(path: str, content: bytes) -> None:
     """Write a file, and wait until it is on the disk."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
+    _write(path, content, flush=True)
+
+
+def _write(path: str, content: bytes, *, flush: bool) -> None:
     with open(path, "wb") as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+        if flush:
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def remove(folder: str) -> None:

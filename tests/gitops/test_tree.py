@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from jobspec.cli import main
 from tests.support.manifests import CONFIG, JOB, write
 from tests.support.processes import program, run_here
+from tests.support.seeds import seed
 
 HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
 ONE = "  - {name: one, base: base/job.yaml, namespace: a}\n"
@@ -354,45 +356,107 @@ def test_kustomize_builds_the_same_objects(said: dict[str, Any]) -> None:
     assert _objects([built.encode()]) == _objects(ours)
 
 
-def _started(folder: Path) -> int:
-    """A child that renders, and says nothing."""
+_OLD, _NEW = (
+    HEAD
+    + ONE
+    + "  - {name: 'm-${seed}', base: base/job.yaml, matrix: {seed: [SEEDS]}, labels: {version: VERSION}}\n".replace("SEEDS", seeds)
+    for seeds in ("1, 2, 3", "2, 3, 4")
+)
+
+
+def _killed(folder: Path, *arguments: str, step: int | None = None, seconds: float = 0) -> int:
+    """Render in a child that is killed before its *step*-th touch of the system, or after some time; the number of its touches."""
+    here, there = os.pipe()
     child = os.fork()
     if child == 0:
+        os.chdir(folder)
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.dup2(nowhere, 2)
-        os.chdir(folder)
-        os._exit(main(["render"]))
-    return child
+        touched = [0]
 
+        def touch(event: str, _: object) -> None:
+            if event == "open" or event.startswith(("os.", "fcntl.", "ctypes.")):
+                touched[0] += 1
+                if touched[0] == step:
+                    signal.raise_signal(signal.SIGKILL)
 
-def test_a_render_killed_at_any_moment_leaves_the_old_tree_or_the_new(tmp_path: Path) -> None:
-    matrix = "  - {name: 'm-${seed}', base: base/job.yaml, matrix: {seed: [1, 2, 3, 4, 5, 6]}, labels: {version: VERSION}}\n"
-    projects = [HEAD + ONE + matrix.replace("VERSION", version) for version in ("old", "new")]
-    _place(tmp_path)
-    trees = []
-    for project in (*projects[::-1], projects[1], projects[0]):
-        (tmp_path / "jobspec.yaml").write_text(project)
-        start = time.monotonic()
-        assert os.waitpid(_started(tmp_path), 0)[1] == 0
-        usual = time.monotonic() - start
-        trees.append(_files(tmp_path / "rendered"))
-    new, old = trees[0], trees[1]
-    assert old == trees[3] != new == trees[2]
-    chance = random.Random(1)
-    seen = []
-    for _ in range(40):
-        (tmp_path / "jobspec.yaml").write_text(projects[0])
-        _render(tmp_path)
-        (tmp_path / "jobspec.yaml").write_text(projects[1])
-        child = _started(tmp_path)
-        time.sleep(chance.uniform(0, 1.2 * usual))
+        sys.addaudithook(touch)
+        code = main(["render", *arguments])
+        with os.fdopen(there, "w") as pipe:
+            pipe.write(f"{code} {touched[0]}")
+        os._exit(0)
+    os.close(there)
+    if seconds:
+        time.sleep(seconds)
         os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        found = _files(tmp_path / "rendered")
+    status = os.waitpid(child, 0)[1]
+    with os.fdopen(here) as pipe:
+        said = pipe.read()
+    assert said.startswith("0 ") or os.waitstatus_to_exitcode(status) == -signal.SIGKILL, said
+    return int(said.split()[1]) if said else 0
+
+
+def _changing(folder: Path) -> tuple[Path, dict[str, bytes], dict[str, bytes]]:
+    """A repository whose tree is that of the old project and whose project is the new one: its old tree elsewhere, and both trees."""
+    _place(folder)
+    (folder / "jobspec.yaml").write_text(_NEW)
+    new = _render(folder)
+    (folder / "jobspec.yaml").write_text(_OLD)
+    old = _render(folder)
+    shutil.copytree(folder / "rendered", folder.parent / "old")
+    (folder / "jobspec.yaml").write_text(_NEW)
+    return folder.parent / "old", old, new
+
+
+def _reset(folder: Path, old: Path) -> None:
+    """The old tree in the same folder, and nothing beside it."""
+    for path in folder.glob(".rendered.*"):
+        shutil.rmtree(path)
+    for path in (folder / "rendered").iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.copytree(old, folder / "rendered", dirs_exist_ok=True)
+
+
+@pytest.mark.slow
+def test_a_render_killed_at_any_moment_leaves_the_old_tree_or_the_new(tmp_path: Path) -> None:
+    folder = tmp_path / "repository"
+    kept, old, new = _changing(folder)
+    touches = _killed(folder)
+    chance = random.Random(seed())
+    seen = []
+    for number in range(200):
+        _reset(folder, kept)
+        if number % 5:
+            _killed(folder, step=chance.randint(1, touches))
+        else:
+            _killed(folder, seconds=chance.uniform(0.001, 0.1))
+        found = _files(folder / "rendered")
         assert found in (old, new)
         seen.append(found == old)
-    assert 2 < sum(seen) < 38
-    (tmp_path / "jobspec.yaml").write_text(projects[1])
-    assert _render(tmp_path) == new
-    assert sorted(os.listdir(tmp_path)) == [".git", "base", "jobspec.yaml", "rendered"]
+    assert 0 < sum(seen) < 200
+    assert _render(folder) == new
+    assert sorted(os.listdir(folder)) == [".git", "base", "jobspec.yaml", "rendered"]
+
+
+@pytest.mark.slow
+def test_a_render_killed_while_it_moves_file_by_file_is_completed_by_the_next(tmp_path: Path) -> None:
+    """The folder that one stands in is never exchanged, as none is where the system has no call for it."""
+    folder = tmp_path / "repository"
+    kept, old, new = _changing(folder)
+    touches = _killed(folder / "rendered", "../jobspec.yaml")
+    chance = random.Random(seed())
+    parts = 0
+    for _ in range(200):
+        _reset(folder, kept)
+        _killed(folder / "rendered", "../jobspec.yaml", step=chance.randint(1, touches))
+        found = _files(folder / "rendered")
+        found.pop(".jobspec-new", None)
+        assert all(content in (old.get(path), new.get(path)) for path, content in found.items())
+        parts += found not in (old, new)
+        project, tree = chance.choice(((_OLD, old), (_NEW, new)))
+        (folder / "jobspec.yaml").write_text(project)
+        assert _render(folder) == tree
+        (folder / "jobspec.yaml").write_text(_NEW)
+        assert sorted(os.listdir(folder)) == [".git", "base", "jobspec.yaml", "rendered"]
+    assert parts > 10
