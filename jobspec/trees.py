@@ -58,6 +58,11 @@ def replace_tree(folder: str, files: Callable[[], Mapping[str, bytes] | None]) -
         raise JobspecError(f"{folder}: cannot write: {error.strerror}") from None
 
 
+def complete_interrupted(folder: str) -> None:
+    """Complete what a render that was interrupted has begun in a folder, as the next one does before it writes."""
+    replace_tree(folder, lambda: None)
+
+
 def read_tree(folder: str) -> dict[str, bytes]:
     """The content of every file below *folder* by its path with `/`; none where there is no folder.
 

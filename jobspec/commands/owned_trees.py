@@ -56,6 +56,7 @@ def write(owned: Sequence[OwnedTree]) -> list[str]:
     Raises JobspecError, with none of them changed, where one of them holds what would be lost.
     """
     for each in owned:
+        trees.complete_interrupted(each.folder)
         found = trees.read_tree(each.folder)
         each.refuse_loss(found, each.wanted(found))
     return [path for each in owned for path in _replace(each)]

@@ -34,6 +34,11 @@ class Placed:
         """The names of the variants that have the object."""
 
 
+_NAMESPACES = ("namespace-",)
+_RUNTIMES = ("clustertrainingruntime-", "trainingruntime-")
+_JOBS = ("pytorchjob-", "trainjob-")
+
+
 class Tree:
     """The files of variants' objects by path, and the objects that two variants make differently."""
 
@@ -100,7 +105,7 @@ def complete(tree: Tree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[st
     files = stay | {path: each.content for path, each in tree.placed.items()}
     folders = _by_folder(files)
     written = {f"{folder}/{KUSTOMIZATION}": kustomization(names) for folder, names in folders.items() if KUSTOMIZATION not in names}
-    files |= {**written, KUSTOMIZATION: kustomization(folders)}
+    files |= {**written, KUSTOMIZATION: kustomization(folders, in_order=_need_order(files))}
     return with_inventory(files, {path: kept_hashes[path] for path, content in files.items() if content is stay.get(path)})
 
 
@@ -160,10 +165,29 @@ def _ended(line: str) -> str:
     return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def kustomization(resources: Iterable[str]) -> bytes:
-    """The content of a `kustomization.yaml` with these resources."""
-    data = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": sorted(resources)}
-    return as_rendered(write([data]))
+def kustomization(resources: Collection[str], *, in_order: bool = False) -> bytes:
+    """The content of a `kustomization.yaml` with these resources.
+
+    With a runtime among them, or *in_order*, they are applied in the order in which they stand there.
+    """
+    data = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": sorted(resources, key=_turn)}
+    order = {"sortOptions": {"order": "fifo"}} if in_order or _need_order(resources) else {}
+    return as_rendered(write([{**data, **order}]))
+
+
+def _need_order(paths: Iterable[str]) -> bool:
+    """Whether files have to be applied in order: kustomize's own puts a TrainJob before its runtime, without which a webhook refuses it."""
+    return any(_name(path).startswith(_RUNTIMES) for path in paths)
+
+
+def _turn(path: str) -> tuple[int, str]:
+    """Namespaces come first, and what variants share; jobs last, and each group by name."""
+    is_early = path == SHARED or _name(path).startswith(_NAMESPACES)
+    return (0 if is_early else 2 if _name(path).startswith(_JOBS) else 1), path
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def as_rendered(text: str) -> bytes:

@@ -1,0 +1,43 @@
+"""kubectl, too, makes of a rendered tree what a job needs before the job: a webhook refuses a TrainJob without its runtime."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.manifests import CONFIG, JOB, RUNTIME, write
+from tests.support.processes import program, run_here
+
+PROJECT = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n"
+TRAINJOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: train}
+spec: {runtimeRef: {name: ours, kind: TrainingRuntime}}
+"""
+
+
+def _built(folder: Path, base: str, *path: str) -> list[str]:
+    """The kinds that kubectl builds of a rendered tree, in order."""
+    if not shutil.which("kubectl"):
+        pytest.skip("kubectl is not installed")
+    write(folder, {"base.yaml": base, "jobspec.yaml": f"{PROJECT}  - {{name: train, base: base.yaml, namespace: ml}}\n"})
+    (folder / ".git").mkdir()
+    assert run_here("render", cwd=folder).returncode == 0
+    done = program("kubectl", "kustomize", folder.joinpath("rendered", *path))
+    assert done.returncode == 0, done.stderr
+    return [each["kind"] for each in yaml.safe_load_all(done.stdout)]
+
+
+@pytest.mark.parametrize("path", [(), ("train",)], ids=["tree", "variant"])
+def test_a_runtime_comes_before_its_job(path: tuple[str, ...], tmp_path: Path) -> None:
+    base = "---\n".join([TRAINJOB, RUNTIME, CONFIG, NAMESPACE])
+    assert _built(tmp_path, base, *path) == ["Namespace", "ConfigMap", "TrainingRuntime", "TrainJob"]
+
+
+def test_without_a_runtime_the_order_is_kustomizes_own(tmp_path: Path) -> None:
+    """Only kubectl since 1.27 can be told of an order."""
+    assert _built(tmp_path, "---\n".join([JOB, CONFIG, NAMESPACE])) == ["Namespace", "ConfigMap", "PyTorchJob"]
+    assert b"sortOptions" not in (tmp_path / "rendered" / "kustomization.yaml").read_bytes()
