@@ -21,6 +21,7 @@ WARNINGS = frozenset(
     {
         "deprecated-processes",
         "deprecated-runtime",
+        "fixed-name",
         "later-release",
         "list-replaced",
         "offline-webhooks",

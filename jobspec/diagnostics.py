@@ -179,6 +179,7 @@ _RENDER = {
     "unknown-overlay": "The project names an overlay that is not there.",
     "wrong-base": "The project names a base that is not there, or that is not one training job.",
     "duplicate-variant": "Two variants of a project have one name, and would be one folder.",
+    "fixed-name": "A job under a fixed name changes where it cannot in place: that is refused, has no effect, or starts the job over.",
     "runs-again": "A time to live deletes the finished job, and an engine, or the trainer of a TrainJob, makes it again: it runs anew.",
     "run-returned": "The job is an earlier run of its variant again, which `history` kept: the same object, so that nothing is started.",
     "import-differs": "A manifest cannot be imported, since its variant would not render to the same objects again.",

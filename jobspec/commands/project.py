@@ -186,14 +186,16 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> 
     if not all(each.valid for each in planned.results):
         return RenderedProject(planned.results, read=planned.read, releases=releases)
     _require(only, planned.variants)
-    variants, found = _with_runs(planned.variants, planned.output)
+    folders = _before(planned.variants, planned.output)
+    variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
     rendered = rendered_variants(variants, planned.cluster)
     chosen = [each for each in rendered if not only or each.name in only]
     tree = tree_of(each for each in rendered if each.checked.result.valid)
-    earlier = {path: found[path] for each in chosen for path in each.earlier}
+    earlier = {path: folders[each.name][path] for each in chosen for path in each.earlier}
     engines = None if only else planned.engines
     made = engine_tree(engines.declared, rendered, tree, earlier=earlier, path=engines.path) if engines else EngineTree({})
-    result = result_of(path, planned, chosen, [*tree.diagnostics, *made.diagnostics])
+    fixed = list(_unchangeable(variants, chosen, folders, planned.cluster))
+    result = result_of(path, planned, chosen, [*tree.diagnostics, *made.diagnostics, *fixed])
     return RenderedProject(
         [*planned.remarks, result],
         read=planned.read,
@@ -206,14 +208,21 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> 
     )
 
 
-def _with_runs(variants: Sequence[Variant], output: str) -> tuple[Sequence[Variant], TreeFiles]:
-    """The variants, with the runs that the tree has where earlier ones stay, and the files of those variants."""
-    if not any(each.history for each in variants):
-        return variants, {}
-    folders = before(output)
-    kept = {each.name: folders.get(each.name, {}) for each in variants if each.history}
-    with_runs = [each.with_history(each.history.with_runs(kept[each.name])) if each.history else each for each in variants]
-    return with_runs, {path: content for files in kept.values() for path, content in files.items()}
+def _before(variants: Sequence[Variant], output: str) -> dict[str, dict[str, bytes]]:
+    """The tree before this render by folder and path, where a variant depends on it: by earlier runs that stay, or by a fixed name."""
+    return before(output) if any(each.history or not each.hashed for each in variants) else {}
+
+
+def _unchangeable(
+    variants: Sequence[Variant], rendered: Sequence[RenderedVariant], folders: dict[str, dict[str, bytes]], cluster: Cluster
+) -> Iterator[Diagnostic]:
+    fixed = {each.name: each for each in variants if not each.hashed and each.name in folders}
+    if fixed:
+        from jobspec.gitops.fixed_names import unchangeable
+
+        for each in rendered:
+            if each.name in fixed:
+                yield from unchangeable(fixed[each.name], each, folders[each.name], cluster)
 
 
 def mistakes_in(path: str, inputs: Inputs, others: Collection[str]) -> list[Diagnostic]:

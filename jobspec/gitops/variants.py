@@ -13,7 +13,7 @@ from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from jobspec.gitops.engines.declared import Engines
     from jobspec.gitops.matrix import Values
@@ -65,9 +65,9 @@ class Variant:
         self.values = values
         """The matrix's values of its combination."""
 
-    def with_history(self, history: History) -> Variant:
-        """The same variant with another history."""
-        return self._changed(self.overlays, history)
+    def with_runs(self, files: Mapping[str, bytes]) -> Variant:
+        """The same variant with the runs among the files of its folder, where earlier ones stay."""
+        return self._changed(self.overlays, self.history.with_runs(files)) if self.history else self
 
     def with_overlays(self, overlays: Sequence[Overlay]) -> Variant:
         """The same variant with other overlays."""
