@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from jobspec.cli import main
 from jobspec.diagnostics import JobspecError
 from tests.support import processes
 from tests.support.manifests import JOB
+from tests.support.rights import nobody
 
 OLD = {"a.yaml": "old a\n", "b.yaml": "old b\n", "old.yaml": "gone\n"}
 NEW = {"a.yaml": "new a\n", "b.yaml": "old b\n", "new.yaml": "came\n"}
@@ -157,29 +157,13 @@ def test_a_file_that_cannot_be_written_leaves_everything_as_it_was(tmp_path: Pat
     assert _snapshot(tmp_path) == before
 
 
-@contextmanager
-def _nobody(place: Path) -> Iterator[None]:
-    """Root may write everywhere, so a root is somebody else for a while, who may at least come to *place*."""
-    if os.geteuid():
-        yield
-        return
-    for here in (place, *place.parents):
-        if here.stat().st_mode & 0o001 == 0:
-            here.chmod(here.stat().st_mode | 0o001)
-    os.setresuid(65534, 65534, 0)
-    try:
-        yield
-    finally:
-        os.setresuid(0, 0, 0)
-
-
 @pytest.mark.parametrize(("mode", "parent_mode"), [(0o555, 0o777), (0o777, 0o555), (0o555, 0o555)])
 def test_a_read_only_folder_or_parent_is_left_alone(tmp_path: Path, mode: int, parent_mode: int) -> None:
     folder = tmp_path / "parent" / "out"
     trees.replace(str(folder), OLD)
     folder.chmod(mode)
     folder.parent.chmod(parent_mode)
-    with _nobody(tmp_path):
+    with nobody(tmp_path):
         assert f"{folder}: cannot write: " in _refused(folder, NEW)
     assert (_tree(folder), os.listdir(folder.parent)) == (OLD, ["out"])
     folder.parent.chmod(0o777)

@@ -24,6 +24,8 @@ def project_among(paths: Sequence[str]) -> str | None:
     Raises JobspecError without a path and without a project in the working folder.
     """
     if not paths:
+        if os.path.lexists(FILE) and not os.path.isfile(FILE):
+            raise JobspecError(f"{FILE} in the working folder is no file that can be read")
         if not os.path.isfile(FILE):
             raise JobspecError(
                 f"give the PATH of manifests to render; without one, {FILE} in the working folder is rendered: there is none"
@@ -54,11 +56,11 @@ class ProjectFiles:
 
     def read(self, path: str) -> Source:
         """A file by its path from the project's folder. Raises Unreadable."""
-        place = os.path.normpath(os.path.join(self._folder, path))
+        place = self._place(path)
         if not _is_inside(os.path.realpath(place), self._root):
             raise Unreadable("it leads out of the repository")
         if not os.path.isfile(place):
-            raise Unreadable("there is no such file")
+            raise Unreadable("it is no file" if os.path.exists(place) else "there is no such file")
         found = Found(place, named=True)
         try:
             content = content_of(found)
@@ -69,18 +71,26 @@ class ProjectFiles:
 
     def output(self, path: str, other: str = "") -> str:
         """A folder that a project renders to. Raises Unreadable for one that must not be replaced, or that overlaps the *other* one."""
-        place = os.path.normpath(os.path.join(self._folder, path))
+        place = self._place(path)
         real, here = os.path.realpath(place), os.path.realpath(self._folder or os.curdir)
         if _is_inside(here, real):
             raise Unreadable("the project itself is in it")
         if not _is_inside(real, self._root):
             raise Unreadable("it is outside of the repository")
-        if ".git" in os.path.relpath(real, self._root).split(os.sep):
+        if ".git" in os.path.relpath(real, self._root).lower().split(os.sep):  # `.GIT` is the same on some file systems
             raise Unreadable("it is inside of .git")
+        if os.path.lexists(place) and not os.path.isdir(place):
+            raise Unreadable("it is no folder")
         beside = os.path.realpath(other) if other else ""
         if other and (_is_inside(real, beside) or _is_inside(beside, real)):
             raise Unreadable(f"it overlaps `{other}`, which holds the rendered tree")
         return place
+
+    def _place(self, path: str) -> str:
+        """A path as it is from here. Raises Unreadable for one that no file can have."""
+        if "\0" in path:
+            raise Unreadable("no path can have a NUL in it")
+        return os.path.normpath(os.path.join(self._folder, path))
 
     def in_repository(self, place: str) -> str:
         """The path of a folder from the root of the repository, as engines write it."""
