@@ -9,6 +9,7 @@ from jobspec.commands.files import find, reader, source_of
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, is_terminal, one_by_one, takes_colour, width_of, with_progress
 from jobspec.diagnostics import JobspecError
+from jobspec.results import FileResult
 from jobspec.workloads import KINDS, is_workload
 
 TYPE_CHECKING = False
@@ -46,7 +47,7 @@ def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool) -> int:
         raise JobspecError(f"nothing to expand: the files hold no {' and no '.join(kind for _, kind in KINDS)}")
     expanded, told = _expanded(accepted, setting.cluster.target, defaults=defaults)
     _write(expanded, form, setting.cluster.target, origin=origin)
-    results = [each.with_diagnostics(told.get(each.path, ())) for each in results]
+    results = [_with(each, told.get(each.path, ())) for each in results]
     if any(each.diagnostics for each in results):
         deliver(results, setting.cluster.releases, inputs, sys.stderr, read=reader(found))
     return 0 if all(each.valid for each in results) else 1
@@ -69,6 +70,13 @@ def _expanded(files: Sequence[Checked], target: Target, *, defaults: bool) -> tu
             found.append(Expanded(job, objects, f"{operator} {target[operator]}"))
             told.setdefault(file.result.path, []).extend(expansion.diagnostics)
     return found, told
+
+
+def _with(result: FileResult, told: Sequence[Diagnostic]) -> FileResult:
+    """A file's result with what is said of its jobs; that replaces what the check has said about the same."""
+    same = {(each.rule, str(each.mark)) for each in told}
+    kept = [each for each in result.diagnostics if (each.rule, str(each.mark)) not in same]
+    return FileResult(result.path, result.documents, [*kept, *told])
 
 
 def _beside(file: Checked, files: Sequence[Checked]) -> list[Document]:

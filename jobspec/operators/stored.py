@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 RANDOM = "<random>"
 """What stands for a text that a cluster makes up."""
+UID = "<uid>"
+"""What stands for an object's uid."""
 NAMESPACE = "default"
 """Where an object is that names no namespace."""
 

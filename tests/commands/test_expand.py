@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from jobspec.documents.writer import write
 from jobspec.operators.marks import operator_mark, set_by
 from jobspec.reports.expansion.origin import with_origin
-from tests.support.manifests import CONFIG, JOB
+from tests.support.manifests import CONFIG, JOB, RUNTIME
 from tests.support.processes import environment, run, run_here
 
 TWO = """\
@@ -43,6 +43,35 @@ spec:
     Worker:
       <<: *pods
       replicas: 2
+"""
+TRAINJOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: bert}
+spec:
+  runtimeRef:
+    name: torch-distributed
+  trainer: {numNodes: 2, image: "example.com/train:v1", command: [torchrun, train.py], resourcesPerNode: {limits: {nvidia.com/gpu: 4}}}
+"""
+TRAINJOB_TABLE = """\
+TrainJob bert, made by trainer 2.3.0 (trainjob.yaml)
+
+  RANK  POD                     HOST NAME           CONTAINERS
+  0     bert-node-0-0-<random>  bert-node-0-0.bert  node
+  1     bert-node-0-1-<random>  bert-node-0-1.bert  node
+
+  bert-node-0-0-<random> to bert-node-0-1-<random>: container node
+    image       example.com/train:v1
+    command     torchrun train.py
+    env added   PET_NNODES=2 PET_NPROC_PER_NODE=auto PET_NODE_RANK=0..1
+                PET_MASTER_ADDR=bert-node-0-0.bert PET_MASTER_PORT=29500 JOB_COMPLETION_INDEX=0..1
+    ports       29500
+    limits      nvidia.com/gpu=4
+
+  ConfigMap   bert-runtime-snapshot
+  JobSet      bert
+  Service     bert
+  Job         bert-node-0
 """
 NAMES = ["train-master-0", "train-master-0", "train-worker-0", "train-worker-1", "train-worker-0", "train-worker-1"]
 TABLE = """\
@@ -154,6 +183,17 @@ def test_a_table_for_people(folder: Path) -> None:
     narrow = _on_a_terminal(35, "expand", "job.yaml", cwd=folder)
     assert "  0     train-master-0\n" in narrow
     assert "host name train-worker-0 to train-worker-1" in " ".join(narrow.split())
+
+
+def test_a_runtime_of_another_file_is_met_and_one_that_is_nowhere_told_once(folder: Path) -> None:
+    (folder / "job.yaml").write_text(TRAINJOB.replace("name: torch-distributed", "{kind: TrainingRuntime, name: ours}"))
+    (folder / "runtime.yaml").write_text(RUNTIME)
+    listed = json.loads(run_here("expand", ".", "-o", "json", cwd=folder).stdout)
+    assert [each["kind"] for each in listed["items"]].count("Pod") == 2
+    alone = run_here("expand", "job.yaml", "-o", "json", cwd=folder)
+    assert (alone.returncode, json.loads(alone.stdout)["items"]) == (1, [])
+    assert "error: there is no TrainingRuntime `ours` at hand" in alone.stderr
+    assert "warning" not in alone.stderr
 
 
 def _on_a_terminal(columns: int, *arguments: str, cwd: Path) -> str:

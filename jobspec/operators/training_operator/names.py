@@ -7,6 +7,7 @@ pkg/controller.v1/common, 1.7.0 to 1.9.4.
 from __future__ import annotations
 
 from jobspec.operators.marks import set_by
+from jobspec.operators.stored import UID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def role_label(job: TrainingJob, replicas: Replicas, index: int) -> dict[str, An
 
 def metadata(job: TrainingJob, name: Any, **more: Any) -> dict[str, Any]:
     """The metadata of an object that belongs to the job."""
-    owner = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": job.name, "controller": True, "blockOwnerDeletion": True}
+    owner: dict[str, Any] = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": job.name, "uid": UID}
+    owner |= {"controller": True, "blockOwnerDeletion": True}
     present = {field: value for field, value in more.items() if value}
     return {"name": name, "namespace": job.namespace, **present, "ownerReferences": [set_by(job.operator, owner)]}

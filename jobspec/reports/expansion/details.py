@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.overlays.marked_tree import items
-from jobspec.reports.expansion.pods import text
+from jobspec.reports.expansion.pods import text, value_of
 from jobspec.reports.expansion.shell import shown_command
 
 TYPE_CHECKING = False
@@ -38,7 +38,10 @@ def rows(group: Sequence[Pod], at: int) -> Iterator[Row]:
     """What is told of one container of equal pods, the *at*-th to start."""
     all_of_them = [list(pod.containers())[at][0] for pod in group]
     container = all_of_them[0]
-    variables = [[(text(each, "name"), _value(each)) for each in items(one.get("env"))] for one in all_of_them]
+    variables = [
+        [(text(each, "name"), value_of(each, pod.tree)) for each in items(one.get("env"))]
+        for pod, one in zip(group, all_of_them, strict=True)
+    ]
     same = {name: values[0] for name, *values in _columns(variables) if len(set(values)) == 1 and not values[0].startswith("<")}
     words = [str(each.value) for field in ("command", "args") for each in items(container.get(field))]
     yield "image", [text(container, "image")]
@@ -64,15 +67,6 @@ def _joined(values: Sequence[str]) -> str:
 
     one = list(dict.fromkeys(values))
     return quote(one[0]) if len(one) == 1 and not one[0].startswith("<") else f"{one[0]}..{one[-1]}" if len(one) > 1 else one[0]
-
-
-def _value(variable: MarkedTree) -> str:
-    source = variable.get("valueFrom")
-    if source is None:
-        return text(variable, "value")
-    kind, reference = next(iter(source.value.items()))
-    parts = [text(reference, field) for field in ("name", "key", "fieldPath", "resource", "path")]
-    return f"<{kind.removesuffix('Ref')} {' '.join(part for part in parts if part)}>"
 
 
 def _port(port: MarkedTree) -> str:

@@ -19,12 +19,12 @@ class Pod:
 
     __slots__ = ("host_name", "name", "rank", "tree")
 
-    def __init__(self, tree: MarkedTree, objects: Sequence[MarkedTree]) -> None:
+    def __init__(self, tree: MarkedTree, rank: str, host_name: str) -> None:
         self.tree = tree
         self.name = text(tree, "metadata", "name")
-        self.rank = _rank(tree)
-        """Empty where the pods agree on ranks when they meet."""
-        self.host_name = _host_name(tree, objects)
+        self.rank = rank
+        """Empty where the pods agree on ranks when they meet, and for pods that have none."""
+        self.host_name = host_name
 
     def containers(self) -> Iterator[tuple[MarkedTree, bool]]:
         """Its containers in the order in which they start, and whether each is an init container."""
@@ -35,7 +35,11 @@ class Pod:
 def pods_among(objects: Sequence[MarkedTree]) -> list[Pod]:
     """The pods among objects."""
     services = [each for each in objects if text(each, "kind") == "Service"]
-    return [Pod(each, services) for each in objects if text(each, "kind") == "Pod"]
+    trees = [each for each in objects if text(each, "kind") == "Pod"]
+    ranks = list(map(_rank, trees))
+    if not any(ranks):
+        ranks = [text(each, "metadata", "annotations", _INDEX) for each in trees]
+    return [Pod(tree, rank, _host_name(tree, services)) for tree, rank in zip(trees, ranks, strict=True)]
 
 
 def text(tree: MarkedTree | None, *path: str) -> str:
@@ -44,15 +48,29 @@ def text(tree: MarkedTree | None, *path: str) -> str:
     return "" if found is None or found.value is None or isinstance(found.value, (dict, list)) else str(found.value)
 
 
+def value_of(variable: MarkedTree, pod: MarkedTree) -> str:
+    """The value that a variable will have in a pod; in `<>` what it is taken from, where that is not known yet."""
+    source = variable.get("valueFrom")
+    if source is None:
+        return text(variable, "value")
+    field = text(source, "fieldRef", "fieldPath")
+    path, bracket, key = field.removesuffix("']").partition("['")
+    known = text(pod, *path.split("."), *([key] if bracket else []))
+    if known:
+        return known
+    kind, reference = next(iter(source.value.items()))
+    parts = [text(reference, name) for name in ("name", "key", "fieldPath", "resource", "path")]
+    return f"<{kind.removesuffix('Ref')} {' '.join(part for part in parts if part)}>"
+
+
 def _rank(pod: MarkedTree) -> str:
-    variables = {text(each, "name"): text(each, "value") for each in items(_last_container(pod).get("env"))}
-    known = [variables[name] for name in _RANKS if variables.get(name)]
-    return known[0] if known else text(pod, "metadata", "annotations", _INDEX)
-
-
-def _last_container(pod: MarkedTree) -> MarkedTree:
-    found = items(pod.get("spec", "containers"))
-    return found[-1] if found else pod
+    """The rank that the operator gives to a pod, empty where it gives none."""
+    for container in items(pod.get("spec", "containers")):
+        variables = {text(each, "name"): each for each in items(container.get("env"))}
+        known = [value_of(variables[name], pod) for name in _RANKS if name in variables]
+        if known and known[0]:
+            return known[0]
+    return ""
 
 
 def _host_name(pod: MarkedTree, services: Sequence[MarkedTree]) -> str:
