@@ -4,7 +4,7 @@ The last section of the records' README says what was taken out of them; the sam
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -95,7 +95,7 @@ def _is_owned(made: Object, job: Object) -> bool:
     return owner in made["metadata"].get("ownerReferences", ())
 
 
-def by_name(objects: list[Object]) -> dict[Name, Object]:
+def by_name(objects: Iterable[Object]) -> dict[Name, Object]:
     return {(each["kind"], each["metadata"]["name"]): each for each in objects if each["kind"] in _WATCHED}
 
 

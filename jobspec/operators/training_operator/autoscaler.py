@@ -1,6 +1,7 @@
 """The HorizontalPodAutoscaler of a PyTorchJob whose elastic policy has metrics.
 
-Follows `desiredHPA`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, 1.7.0 to 1.9.4.
+Follows `desiredHPA`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, 1.7.0 to 1.9.4, and for its limits
+`validateHorizontalPodAutoscalerSpec`, k8s.io/kubernetes pkg/apis/autoscaling/validation, 1.36.
 """
 
 from __future__ import annotations
@@ -35,3 +36,14 @@ def autoscalers(job: TrainingJob, target: Target) -> Iterator[MarkedTree]:
     }
     kind = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
     yield set_by(job.operator, {**kind, "metadata": metadata(job, job.name), "spec": spec})
+
+
+def refused_limits(job: TrainingJob) -> str:
+    """Why the server refuses the autoscaler's limits; empty where it takes them, or there is no autoscaler."""
+    policy = job.elastic
+    least, most = (policy.get("minReplicas"), policy.get("maxReplicas")) if policy and policy.get("metrics") else (None, None)
+    if least is None or most is None:
+        return ""
+    if least.value < 1 or most.value < 1:
+        return f"an autoscaler needs at least 1 replica, and this one would have {least.value} to {most.value}"
+    return f"an autoscaler cannot have {least.value} replicas at the least and {most.value} at the most" if least.value > most.value else ""

@@ -26,8 +26,12 @@ def with_variables(container: MarkedTree, added: list[MarkedTree], job: Training
 
 def variables(job: TrainingJob, replicas: Replicas, index: int) -> list[MarkedTree]:
     """The variables of one replica; one that is empty has a name alone."""
-    found = _variables(job, replicas, index)
-    return [set_by(job.operator, {"name": name, "value": value} if value != "" else {"name": name}) for name, value in found]
+    return [_variable(job, name, value) for name, value in _variables(job, replicas, index)]
+
+
+def _variable(job: TrainingJob, name: str, value: str | MarkedTree) -> MarkedTree:
+    text = value.value if isinstance(value, MarkedTree) else value
+    return set_by(job.operator, {"name": name, "value": value} if text else {"name": name})
 
 
 def _variables(job: TrainingJob, replicas: Replicas, index: int) -> Iterator[tuple[str, str | MarkedTree]]:

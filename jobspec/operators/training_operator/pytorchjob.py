@@ -9,7 +9,7 @@ is here is the most that can come.
 from __future__ import annotations
 
 from jobspec.operators.objects import Expansion
-from jobspec.operators.training_operator.autoscaler import autoscalers
+from jobspec.operators.training_operator.autoscaler import autoscalers, refused_limits
 from jobspec.operators.training_operator.failures import failures
 from jobspec.operators.training_operator.job import TrainingJob
 from jobspec.operators.training_operator.pods import pods
@@ -39,6 +39,10 @@ def expand_pytorchjob(document: Document, target: Target) -> Expansion:
     if found:
         return Expansion((), found)
     objects = list(autoscalers(job, target))
+    why = refused_limits(job)
+    if why:
+        message = f"{why}: the server refuses it, and the operator then makes nothing else"
+        return Expansion(objects, [document.problem("autoscaler-refused", message, ("spec", "elasticPolicy"))])
     for replicas in job.replicas.values():
         objects += pods(job, replicas)
         objects += services(job, replicas)

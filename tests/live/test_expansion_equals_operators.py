@@ -1,0 +1,102 @@
+"""What real operators create of jobs that nobody recorded is what we expand."""
+
+import json
+import time
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from jobspec.documents.manifest import document_of
+from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.expansion import expand
+from jobspec.targets import choose
+from tests.agreement.created import as_recorded, by_name, differing
+from tests.support.job_growth import grown_job
+from tests.support.seeds import seed
+from tests.support.server import OPERATORS, Server, kubeconfig
+
+TARGET = choose(["training-operator=1.8.1"])
+_JOBS = 24
+_PATIENCE = 60.0  # seconds
+_PAUSE = 1.0
+_LISTS = {
+    "HorizontalPodAutoscaler": "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers",
+    "Pod": "/api/v1/namespaces/{}/pods",
+    "Service": "/api/v1/namespaces/{}/services",
+}
+_MADE_BY_SERVER = ("uid", "creationTimestamp", "generation", "managedFields", "resourceVersion")
+
+Objects = dict[tuple[str, str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    server = Server(kubeconfig(OPERATORS))
+    server.needs("PyTorchJob")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def namespace(server: Server) -> Iterator[str]:
+    name = f"expand-{seed()}-{time.time_ns()}"
+    assert server.has_namespace(name)
+    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    end = time.monotonic() + _PATIENCE
+    while server.get(account).get("kind") != "ServiceAccount" and time.monotonic() < end:
+        time.sleep(_PAUSE)
+    yield name
+    server.call("DELETE", f"/api/v1/namespaces/{name}")
+
+
+def _live(server: Server, namespace: str) -> Objects:
+    """All objects that the operator has made in a namespace so far, as records have them."""
+    found = []
+    for kind, place in _LISTS.items():
+        for item in server.get(place.format(namespace))["items"]:
+            metadata = {name: each for name, each in item["metadata"].items() if name not in _MADE_BY_SERVER}
+            spec = {name: each for name, each in item["spec"].items() if name != "nodeName"}
+            metadata.setdefault("ownerReferences", [])
+            made = {"apiVersion": "", "kind": kind, "metadata": metadata, "spec": spec}
+            found.append(as_recorded(made, {"metadata": {}}))
+    return by_name(map(_in_order, found))
+
+
+def _in_order(made: dict[str, Any]) -> dict[str, Any]:
+    """An object with a service's ports by name: the operator walks them in no fixed order."""
+    if made["kind"] == "Service":
+        made["spec"]["ports"].sort(key=lambda port: port.get("name", ""))
+    return made
+
+
+def _ours(data: dict[str, Any]) -> Objects:
+    job = document_of(data, "job.yaml")
+    expansion = expand(job, (), TARGET)
+    if any(each.rule == "autoscaler-refused" for each in expansion.diagnostics):
+        return {}
+    return by_name(_in_order(as_recorded(each.data(), {"metadata": {}})) for each in completed(expansion.objects, (), TARGET))
+
+
+def test_fresh_jobs(server: Server, namespace: str) -> None:
+    random = Random(seed())
+    jobs = {}
+    for number in range(_JOBS):
+        data = grown_job(f"j{number}", random)
+        answer = server.call("POST", f"/apis/kubeflow.org/v1/namespaces/{namespace}/pytorchjobs?fieldValidation=Strict", json.dumps(data))
+        if answer.accepted:
+            jobs[data["metadata"]["name"]] = data
+    assert len(jobs) > _JOBS / 2
+    ours = {name: made for data in jobs.values() for name, made in _ours(data).items()}
+    end = time.monotonic() + _PATIENCE
+    theirs: Objects = {}
+    while ours.keys() - theirs.keys() and time.monotonic() < end:
+        time.sleep(_PAUSE)
+        theirs |= {name: made for name, made in _live(server, namespace).items() if name not in theirs}
+    wrong = {}
+    for name in ours.keys() | theirs.keys():
+        job = jobs.get(str(name[1].split("-")[0]))
+        for difference in differing(theirs.get(name), ours.get(name), "/".join(name)):
+            wrong[difference] = job
+    assert wrong == {}

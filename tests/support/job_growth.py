@@ -1,0 +1,108 @@
+"""Random PyTorchJobs that are likely to be accepted: replicas, ports, elastic policies, sidecars, variables, metadata."""
+
+from random import Random
+from typing import Any
+
+_PORT = {"name": "pytorchjob-port", "containerPort": 4000}
+_CONTAINER: dict[str, tuple[Any, ...]] = {
+    "args": (["--rank=$(RANK)"], ["a b", "", "$(date)"]),
+    "command": (["python", "train.py"], ["sh", "-c", "set -e\necho $RANK\n"], []),
+    "env": (
+        [{"name": "RANK", "value": "7"}],
+        [{"name": "A", "value": ""}, {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+        [],
+    ),
+    "imagePullPolicy": ("Always", "Never", ""),
+    "livenessProbe": ({"exec": {"command": ["true"]}}, {"httpGet": {"port": 80}, "initialDelaySeconds": 0}),
+    "ports": ([_PORT], [{"name": "metrics", "containerPort": 9000}], [_PORT, {"name": "udp", "containerPort": 1, "protocol": "UDP"}], []),
+    "resources": ({"limits": {"cpu": "1000m", "memory": "0.5Gi"}}, {"requests": {"cpu": 0.5}}, {"limits": {}}, {}),
+    "securityContext": ({}, {"runAsUser": 0, "capabilities": {"add": ["SYS_PTRACE"]}}),
+    "stdin": (True, False),
+    "volumeMounts": ([{"name": "v", "mountPath": "/v", "readOnly": False}],),
+    "workingDir": ("/w", ""),
+}
+_POD: dict[str, tuple[Any, ...]] = {
+    "affinity": ({}, {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}),
+    "automountServiceAccountToken": (False, True),
+    "dnsPolicy": ("Default",),
+    "hostIPC": (True, False),
+    "initContainers": ([{"name": "first", "image": "b:1"}], []),
+    "nodeSelector": ({}, {"kubernetes.io/os": "linux"}),
+    "priority": (0,),
+    "restartPolicy": ("Always", "Never"),
+    "securityContext": ({"fsGroup": 0}, {}),
+    "terminationGracePeriodSeconds": (0, 5),
+    "tolerations": ([{"operator": "Exists"}], [{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}], []),
+}
+_METADATA: dict[str, tuple[Any, ...]] = {
+    "annotations": ({"a": "", "b/c": "d"}, {}),
+    "labels": ({"app": "a", "training.kubeflow.org/job-name": "mine"}, {}),
+    "name": ("ignored",),
+    "finalizers": ([],),
+}
+_ELASTIC: dict[str, tuple[Any, ...]] = {
+    "minReplicas": (1,),
+    "maxReplicas": (2, 4),
+    "rdzvBackend": ("c10d", "etcd"),
+    "rdzvHost": ("etcd",),
+    "rdzvId": ("a b", ""),
+    "rdzvPort": (29400, 0),
+    "rdzvConf": ([{"key": "a", "value": "1"}, {"key": "b", "value": ""}], [{}]),
+    "maxRestarts": (0, 3),
+    "nProcPerNode": (2,),
+    "standalone": (True, False),
+    "metrics": (
+        [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}],
+        [],
+    ),
+}
+_POLICY: dict[str, tuple[Any, ...]] = {
+    "backoffLimit": (0, 3),
+    "cleanPodPolicy": ("None", "All"),
+    "schedulingPolicy": ({"minAvailable": 1, "queue": "q"},),
+    "suspend": (False, False, True),
+    "ttlSecondsAfterFinished": (0, 60),
+}
+
+
+def grown_job(name: str, random: Random) -> dict[str, Any]:
+    """A job."""
+    spec: dict[str, Any] = {"pytorchReplicaSpecs": {}}
+    roles = random.choice((["Master"], ["Worker"], ["Master", "Worker"], ["Worker", "Master"]))
+    for role in roles:
+        spec["pytorchReplicaSpecs"][role] = _role(role, random, least=0 if "Master" in roles else 1)
+    if random.random() < 0.5:
+        spec["runPolicy"] = _some(_POLICY, random, 0.3)
+    if "Worker" in roles and random.random() < 0.5:
+        spec["elasticPolicy"] = _some(_ELASTIC, random, 0.35)
+    if "nProcPerNode" not in spec.get("elasticPolicy", {}) and random.random() < 0.5:
+        spec["nprocPerNode"] = random.choice(("1", "2", "auto", "gpu", "+3", "-1", "x"))
+    return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": name}, "spec": spec}
+
+
+def _role(role: str, random: Random, *, least: int) -> dict[str, Any]:
+    """A replica type; a job of Workers alone that has none of them is complete at once, and its pods may be gone before anybody looks."""
+    made: dict[str, Any] = {"template": _template(random)}
+    if role == "Master" or random.random() < 0.8:
+        made["replicas"] = 1 if role == "Master" else random.choice((least, 1, 2, 3))
+    if random.random() < 0.6:
+        made["restartPolicy"] = random.choice(("Always", "OnFailure", "Never", "ExitCode"))
+    return made
+
+
+def _template(random: Random) -> dict[str, Any]:
+    training = {
+        "name": "pytorch",
+        "image": random.choice(("a:1", "a", "b.example/c@sha256:" + "0" * 64, "<a>")),
+        **_some(_CONTAINER, random, 0.3),
+    }
+    sidecar = {"name": "side", "image": "s:1", **_some({**_CONTAINER, "ports": ([{"containerPort": 5}],)}, random, 0.2)}
+    containers = random.choice(([training], [training], [training, sidecar], [sidecar, training]))
+    template: dict[str, Any] = {"spec": {"containers": containers, "volumes": [{"name": "v"}], **_some(_POD, random, 0.2)}}
+    if random.random() < 0.4:
+        template["metadata"] = _some(_METADATA, random, 0.5)
+    return template
+
+
+def _some(choices: dict[str, tuple[Any, ...]], random: Random, odds: float) -> dict[str, Any]:
+    return {name: random.choice(values) for name, values in choices.items() if random.random() < odds}
