@@ -1,0 +1,163 @@
+"""What the trainer and JobSet do that no record shows, by their sources."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from jobspec.diagnostics import Mark
+from jobspec.documents.document import Document, marks_at
+from jobspec.operators.expansion import expand
+from jobspec.targets import choose
+
+Data = dict[str, Any]
+ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
+NODE = f"""
+name: node
+template:
+  metadata: {{labels: {{{ANCESTOR}: trainer}}}}
+  spec: {{template: {{spec: {{containers: [{{name: node, image: "a:1"}}]}}}}}}
+"""
+
+
+def _document(kind: str, name: str, spec: Any, index: int) -> Document:
+    data = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+    return Document(data, marks_at(data, Mark("job.yaml", index + 1, 1)), file="job.yaml", index=index)
+
+
+def _made(runtime: str, job: str = "{}", *, jobs: str = NODE, release: str = "2.3.0", template: str = "{}") -> tuple[list[Data], list[str]]:
+    """The objects, and what is told, of a job with a runtime of its own."""
+    jobset = {"metadata": yaml.safe_load(template), "spec": {"replicatedJobs": list(yaml.safe_load_all(jobs))}}
+    runtime_document = _document("TrainingRuntime", "own", {**yaml.safe_load(runtime), "template": jobset}, 0)
+    own = {"runtimeRef": {"kind": "TrainingRuntime", "name": "own"}, **yaml.safe_load(job)}
+    job_document = _document("TrainJob", "job", own, 1)
+    expansion = expand(job_document, [runtime_document, job_document], choose([f"trainer={release}"]))
+    return [each.data() for each in expansion.objects], [str(each.message) for each in expansion.diagnostics]
+
+
+def _one(objects: list[Data], kind: str) -> Data:
+    (found,) = [each for each in objects if each["kind"] == kind]
+    return found
+
+
+def _pods(objects: list[Data]) -> list[Data]:
+    return [each for each in objects if each["kind"] == "Pod"]
+
+
+def _variables(container: Data) -> dict[str, str]:
+    return {each["name"]: each.get("value", "") for each in container.get("env", [])}
+
+
+def test_variables_of_torch_reach_the_containers_that_the_runtime_names() -> None:
+    jobs = NODE.replace("containers:", 'initContainers: [{name: check, image: "b:1"}, {name: other, image: "b:1"}], containers:')
+    policy = "mlPolicy: {numNodes: 2, torch: {envInjection: {targets: [{jobName: node, containerNames: [check]}]}}}"
+    pod = _pods(_made(policy, jobs=jobs)[0])[1]["spec"]
+    check, other = pod["initContainers"]
+    found = {name: value for name, value in _variables(check).items() if name != "PET_NODE_RANK"}
+    address = {"PET_MASTER_ADDR": "job-node-0-0.job", "PET_MASTER_PORT": "29500"}
+    assert found == {"PET_NNODES": "2", "PET_NPROC_PER_NODE": "1", **address, "JOB_COMPLETION_INDEX": ""}
+    assert list(_variables(other)) == ["JOB_COMPLETION_INDEX"]
+    assert list(_variables(pod["containers"][0])) == ["JOB_COMPLETION_INDEX"]  # the job has no `trainer`
+
+
+def test_a_gang_waits_for_all_pods_and_what_they_request() -> None:
+    policy = "{mlPolicy: {numNodes: 3}, podGroupPolicy: {coscheduling: {}}}"
+    jobs = NODE.replace('image: "a:1"', 'image: "a:1", resources: {requests: {cpu: 500m, memory: 1Gi}}')
+    objects = _made(policy, jobs=jobs)[0]
+    group = _one(objects, "PodGroup")
+    assert group["apiVersion"] == "scheduling.x-k8s.io/v1alpha1"
+    assert group["spec"] == {"minMember": 3, "minResources": {"cpu": "1500m", "memory": "3Gi"}, "scheduleTimeoutSeconds": 60}
+    assert [each["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] for each in _pods(objects)] == ["job"] * 3
+
+
+def test_volcano_takes_queue_and_priority_from_the_runtime() -> None:
+    policy = "{podGroupPolicy: {volcano: {networkTopology: {mode: hard, highestTierAllowed: 1}}}}"
+    jobs = NODE.replace("containers:", "priorityClassName: system-node-critical, containers:")
+    template = "{annotations: {scheduling.volcano.sh/queue-name: big}}"
+    objects = _made(policy, jobs=jobs, template=template)[0]
+    assert _one(objects, "PodGroup")["spec"] == {
+        "minMember": 1,
+        "minResources": {},
+        "queue": "big",
+        "priorityClassName": "system-node-critical",
+        "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
+    }
+    (pod,) = _pods(objects)
+    assert pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "job"
+    assert pod["metadata"]["labels"]["jobset.sigs.k8s.io/priority"] == "2000001000"
+    assert not [
+        each
+        for each in _made(policy.replace("networkTopology: {mode: hard, highestTierAllowed: 1}", ""), release="2.0.0")[0]
+        if each["kind"] == "PodGroup"
+    ]
+
+
+def test_a_priority_class_that_is_not_at_hand_leaves_no_label() -> None:
+    jobs = NODE.replace("containers:", "priorityClassName: high, containers:")
+    (pod,) = _pods(_made("{}", jobs=jobs)[0])
+    assert "jobset.sigs.k8s.io/priority" not in pod["metadata"]["labels"]
+
+
+def test_two_ports_without_a_name_become_one_twice() -> None:
+    """The trainer tells ports apart by number or name, and both have none; the server then refuses the JobSet."""
+    jobs = NODE.replace('image: "a:1"', 'image: "a:1", ports: [{containerPort: 1}, {containerPort: 2}]')
+    jobset = _one(_made("mlPolicy: {torch: {}}", "trainer: {numNodes: 1}", jobs=jobs)[0], "JobSet")
+    pod = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    assert [each["containerPort"] for each in pod["containers"][0]["ports"]] == [2, 2]
+
+
+def test_pods_after_the_first_follow_it_into_its_topology() -> None:
+    template = "{annotations: {alpha.jobset.sigs.k8s.io/exclusive-topology: rack}}"
+    first, second = _pods(_made("mlPolicy: {numNodes: 2}", template=template)[0])
+    together = first["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert [(each["topologyKey"], each["namespaceSelector"]) for each in together] == [("rack", {})]
+    assert "affinity" not in second["spec"]
+    assert second["spec"]["nodeSelector"] == {"rack": "<random>"}
+
+
+def test_claims_come_before_the_jobs_that_mount_them() -> None:
+    jobs = NODE.replace('image: "a:1"', 'image: "a:1", volumeMounts: [{name: data, mountPath: /data}]')
+    runtime = _document("TrainingRuntime", "own", {"template": {"spec": {"replicatedJobs": [yaml.safe_load(jobs)]}}}, 0)
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}}
+    runtime.data["spec"]["template"]["spec"]["volumeClaimPolicies"] = [{"templates": [claim]}]
+    runtime = Document(runtime.data, marks_at(runtime.data, Mark("job.yaml")), file="job.yaml")
+    job = _document("TrainJob", "job", {"runtimeRef": {"kind": "TrainingRuntime", "name": "own"}}, 1)
+    objects = [each.data() for each in expand(job, [runtime], choose(["trainer=2.2.1"])).objects]
+    assert [each["kind"] for each in objects] == ["JobSet", "Service", "PersistentVolumeClaim", "Job", "Pod"]
+    made = _one(objects, "PersistentVolumeClaim")
+    assert (made["metadata"]["name"], made["metadata"]["ownerReferences"][0]["kind"]) == ("data-job", "JobSet")
+    assert _pods(objects)[0]["spec"]["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": "data-job"}}]
+
+
+def test_what_depends_on_others_waits_while_a_job_is_suspended() -> None:
+    waiting = NODE.replace("name: node\n", "name: later\ndependsOn: [{name: node, status: Complete}]\n", 1)
+    objects = _made("{}", "suspend: true", jobs=f"{NODE}---{waiting}")[0]
+    assert [each["metadata"]["name"] for each in objects if each["kind"] in ("Job", "Pod")] == ["job-node-0"]
+    objects = _made("{}", jobs=f"{NODE}---{waiting}")[0]
+    assert [each["metadata"]["name"] for each in objects if each["kind"] == "Job"] == ["job-node-0", "job-later-0"]
+
+
+def test_a_patch_puts_what_is_new_before_what_is_there() -> None:
+    """So Kubernetes orders the result of a strategic merge."""
+    jobs = NODE.replace("containers:", "volumes: [{name: x, emptyDir: {}}, {name: y, emptyDir: {}}], containers:")
+    volumes = "[{name: y, emptyDir: {medium: Memory}}, {name: z, emptyDir: {}}]"
+    patch = f"{{name: node, template: {{spec: {{template: {{spec: {{volumes: {volumes}}}}}}}}}}}"
+    own = f"runtimePatches: [{{manager: a.b/c, trainingRuntimeSpec: {{template: {{spec: {{replicatedJobs: [{patch}]}}}}}}}}]"
+    for release in ("2.2.1", "2.3.0"):
+        (pod,) = _pods(_made("{}", own, jobs=jobs, release=release)[0])
+        assert [each["name"] for each in pod["spec"]["volumes"]] == ["x", "y", "z"]
+    (pod,) = _pods(_made("{}", own.replace("{name: y, emptyDir: {medium: Memory}}, ", ""), jobs=jobs)[0])
+    assert [each["name"] for each in pod["spec"]["volumes"]] == ["z", "x", "y"]
+
+
+@pytest.mark.parametrize(("release", "told"), [("2.2.1", 1), ("2.3.0", 0)])
+def test_a_runtime_for_jax_without_a_part_for_the_trainer(release: str, told: int) -> None:
+    objects, messages = _made("mlPolicy: {jax: {}}", jobs=NODE.replace(f"{ANCESTOR}: trainer", "a: b"), release=release)
+    assert len(messages) == told
+    assert ("JobSet" in [each["kind"] for each in objects]) == (not told)
+
+
+def test_whom_others_manage_gets_nothing_from_2_3_on() -> None:
+    own = "managedBy: kueue.x-k8s.io/multikueue"
+    assert _made("{}", own) == ([], ["`kueue.x-k8s.io/multikueue` manages the job, so the trainer makes nothing of it here"])
+    assert len(_made("{}", own, release="2.2.1")[0]) == 4
