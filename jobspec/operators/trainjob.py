@@ -36,7 +36,7 @@ def expand_trainjob(job: Document, runtime: Document | None, target: Target, *, 
     managed = managed_by_others(train_job, job)
     if managed:
         return Expansion((), [managed])
-    made = made_by_trainer(train_job, runtime, target)
+    made = made_by_trainer(train_job, job, runtime, target)
     sent = [each for each in made.objects if text(each, "kind") == "JobSet"]
     further = [each for jobset in sent for each in expand_jobset(jobset, target, beside=beside)]
     return Expansion([*made.objects, *further], made.diagnostics)

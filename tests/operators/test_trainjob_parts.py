@@ -150,6 +150,27 @@ def test_a_patch_puts_what_is_new_before_what_is_there() -> None:
     assert [each["name"] for each in pod["spec"]["volumes"]] == ["z", "x", "y"]
 
 
+def test_flux_starts_the_program_on_all_nodes() -> None:
+    jobs = NODE.replace('image: "a:1"', 'image: "a:1", command: [solve], args: [--fast]')
+    objects, told = _made("mlPolicy: {flux: {}}", "trainer: {numNodes: 2, env: [{name: FLUX_VIEW_IMAGE, value: view}]}", jobs=jobs)
+    assert told == []
+    names = ["job-runtime-snapshot", "job-flux-entrypoint", "job-flux-curve"]
+    assert [each["metadata"]["name"] for each in objects if each["kind"] in ("ConfigMap", "Secret")] == names
+    pod = _pods(objects)[1]["spec"]
+    assert [(each["name"], each["image"]) for each in pod["initContainers"]] == [("flux-installer", "view")]
+    assert pod["containers"][0]["command"] == ["/bin/bash", "/etc/flux-config/entrypoint.sh", "solve"]
+    assert pod["containers"][0]["args"] == ["--fast"]  # the runtime's, which the trainer forgets to take away
+    mounted = {each["name"] for each in pod["containers"][0]["volumeMounts"]}
+    assert mounted == {"flux-install", "spack-install", "job-flux-entrypoint", "flux-curve", "shared-memory"}
+    assert {each["name"] for each in pod["volumes"]} == mounted
+
+
+def test_flux_needs_a_number_of_nodes() -> None:
+    objects, told = _made("mlPolicy: {flux: {}}", "trainer: {image: b}")
+    assert told == ["the trainer fails on a job for Flux that does not say its number of nodes"]
+    assert [each["kind"] for each in objects] == ["ConfigMap"]
+
+
 @pytest.mark.parametrize(("release", "told"), [("2.2.1", 1), ("2.3.0", 0)])
 def test_a_runtime_for_jax_without_a_part_for_the_trainer(release: str, told: int) -> None:
     objects, messages = _made("mlPolicy: {jax: {}}", jobs=NODE.replace(f"{ANCESTOR}: trainer", "a: b"), release=release)

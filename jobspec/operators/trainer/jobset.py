@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 _INITIALIZERS = {"dataset-initializer": "dataset", "model-initializer": "model"}
 
 
-def jobset(job: TrainJob, sets: list[PodSet], spec: MarkedTree) -> dict[str, Any]:
-    """The JobSet as the trainer sends it; *spec* is the runtime's with the job's overrides."""
-    command = command_of(job, sets)
-    jobs = [in_group(_with_job(_initializing(each, job), job, command).job, job) for each in (_synced(each, job) for each in sets)]
+def jobset(job: TrainJob, sets: list[PodSet], spec: MarkedTree, *, command: MarkedTree | None = None) -> dict[str, Any]:
+    """The JobSet as the trainer sends it; *spec* is the runtime's with the job's overrides.
+
+    *command*: what a plugin runs in place of the job's command and arguments.
+    """
+    program: dict[str, MarkedTree | None] = (
+        {"command": command} if command else {"command": command_of(job, sets), "args": job.trainer("args")}
+    )
+    jobs = [in_group(_with_job(_initializing(each, job), job, program).job, job) for each in (_synced(each, job) for each in sets)]
     listed = spec.get("replicatedJobs")
     whole = with_fields(spec, {"replicatedJobs": listed and listed.with_value(jobs), "suspend": job.tree.get("spec", "suspend")})
     metadata = {"name": job.name, **{name: labels for name in ("labels", "annotations") if (labels := _propagated(job, name))}}
@@ -75,11 +80,11 @@ def _once(pod_set: PodSet, job: TrainJob) -> PodSet:
     return PodSet(with_fields(pod_set.job, {"replicas": MarkedTree(1, job.mark)}), pod_set.count)
 
 
-def _with_job(pod_set: PodSet, job: TrainJob, command: MarkedTree | None) -> PodSet:
+def _with_job(pod_set: PodSet, job: TrainJob, program: dict[str, MarkedTree | None]) -> PodSet:
     """A replicated job that trains, with what the job says in `spec.trainer`; MPI's further nodes get the variables alone."""
     if pod_set.trains:
-        program = {"image": job.trainer("image"), "command": command, "args": job.trainer("args")}
-        pod_set = _once(pod_set, job).with_container(NODE, lambda each: _without_empty_lists(with_fields(each, program)))
+        own = {"image": job.trainer("image"), **program}
+        pod_set = _once(pod_set, job).with_container(NODE, lambda each: _without_empty_lists(with_fields(each, own)))
     as_node = job.reached("2.1.0") and pod_set.name == NODE and is_true(job.policy("mpi"), "runLauncherAsNode")
     if pod_set.trains or as_node:
         return pod_set.with_container(NODE, lambda each: with_variables(each, job.trainer("env")))

@@ -10,11 +10,12 @@ from jobspec.operators.marks import set_by
 from jobspec.operators.objects import Expansion
 from jobspec.operators.trainer import mpi
 from jobspec.operators.trainer.failures import failures
+from jobspec.operators.trainer.flux import settings_and_keys, wrapped_command
 from jobspec.operators.trainer.jobset import jobset
 from jobspec.operators.trainer.overrides import overridden
 from jobspec.operators.trainer.pod_groups import pod_groups
 from jobspec.operators.trainer.pod_sets import PodSet, pod_sets
-from jobspec.operators.trainer.policies import enforced
+from jobspec.operators.trainer.policies import enforced, is_active
 from jobspec.operators.trainer.resources import with_resources
 from jobspec.operators.trainer.snapshot import snapshot
 from jobspec.overlays.marked_tree import MarkedTree
@@ -28,18 +29,19 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-def made_by_trainer(job: TrainJob, runtime: Document, target: Target) -> Expansion:
-    """The objects that the trainer sends, the JobSet last; all belong to the job. *runtime*: the document, for problems in it."""
+def made_by_trainer(job: TrainJob, document: Document, runtime: Document, target: Target) -> Expansion:
+    """The objects that the trainer sends, the JobSet last; all belong to the job. *document*, *runtime*: for problems in them."""
     template = job.runtime.get("spec", "template", "spec")
     spec = overridden(template or MarkedTree({}, job.mark), job, target)
     before = pod_sets(spec, job)
     kept = [snapshot(job, target)] if job.reached("2.3.0") else []
-    found = list(failures(job, before, runtime))
+    found = list(failures(job, before, document, runtime))
     if found:
         return Expansion([_sent(each, job) for each in kept], found)
     sets = enforced(with_resources(before, job) if job.reached("2.3.0") else before, job)
-    final = jobset(job, _with_late_resources(sets, job), spec)
+    final = jobset(job, _with_late_resources(sets, job), spec, command=wrapped_command(before, job) if is_active(job, "flux") else None)
     beside = [mpi.secret(job), mpi.host_file(job, sets, spec)] if job.policy("mpi") is not None else []
+    beside += settings_and_keys(job) if is_active(job, "flux") else []
     groups = pod_groups(job, with_resources(sets, job), final["metadata"].get("annotations"))
     return Expansion([_sent(each, job) for each in (*kept, *beside, *groups, final)])
 

@@ -6,6 +6,7 @@ in no fixed order; a runtime has one policy, and what the plugin for plain jobs 
 
 from __future__ import annotations
 
+from jobspec.operators.trainer.flux import with_flux
 from jobspec.operators.trainer.frameworks import with_jax, with_plain, with_xgboost
 from jobspec.operators.trainer.mpi import with_mpi
 from jobspec.operators.trainer.torch import with_torch
@@ -25,12 +26,18 @@ _PLUGINS: dict[str, tuple[str, Plugin, bool]] = {
     "mpi": ("2.0.0", with_mpi, True),
     "jax": ("2.2.0", with_jax, True),
     "xgboost": ("2.2.0", with_xgboost, False),
+    "flux": ("2.2.0", with_flux, False),
 }
+
+
+def is_active(job: TrainJob, name: str) -> bool:
+    """Whether a runtime has a policy, and the trainer a plugin for it."""
+    return job.policy(name) is not None and job.reached(_PLUGINS[name][0])
 
 
 def enforced(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
     """The pod sets with what the plugins of the runtime's policies make of them."""
-    active = [name for name, (since, _, _) in _PLUGINS.items() if job.policy(name) is not None and job.reached(since)]
+    active = [name for name in _PLUGINS if is_active(job, name)]
     for name in active:
         sets = _PLUGINS[name][1](sets, job)
     return sets if any(_PLUGINS[name][2] for name in active) else with_plain(sets, job)
