@@ -222,8 +222,9 @@ def test_a_price_list_gives_the_most_that_a_job_costs(tmp_path: Path) -> None:
     _place(tmp_path, **{"jobspec.yaml": HEAD + entry.replace("GPUS", "2"), "overlays/costly.yaml": COSTLY, "prices.yaml": PRICES})
     write(tmp_path, {"jobspec.yaml": HEAD + entry.replace("GPUS", "8")})
     (variant,) = _report(tmp_path, "--prices", "prices.yaml")["variants"]
-    assert variant["before"] == {"pods": 1, "gpus": 2, "deadlineSeconds": 5400, "notes": [], "cost": 7.5}
-    assert variant["after"] == {"pods": 1, "gpus": 8, "deadlineSeconds": 5400, "notes": [], "cost": 30.0}
+    common = {"pods": 1, "mostPods": 1, "deadlineSeconds": 5400, "notes": []}
+    assert variant["before"] == {**common, "gpus": 2, "mostGpus": 2, "cost": 7.5}
+    assert variant["after"] == {**common, "gpus": 8, "mostGpus": 8, "cost": 30.0}
     done = run_here("diff", "--prices", "prices.yaml", cwd=tmp_path)
     assert "cost at most, EUR" in done.stdout
     assert "7.50 → 30.00" in done.stdout

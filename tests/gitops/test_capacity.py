@@ -1,16 +1,24 @@
 """Pods, GPUs, deadlines and prices of jobs."""
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import pytest
 import yaml
 
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.gitops.diff.capacity import Capacity, capacity_of, is_gpu
 from jobspec.gitops.diff.prices import Prices, cost_of
+from jobspec.operators.expansion import expand
+from jobspec.pipeline import Source
 from jobspec.reports.diff.view import duration
 from jobspec.targets import choose
+from jobspec.workloads import is_workload
 from tests.support.manifests import RUNTIME
+from tests.support.reference import ROOT, folder
 
 PODS = """\
 apiVersion: kubeflow.org/v1
@@ -89,10 +97,32 @@ def test_pods_and_gpus_of_a_pytorchjob() -> None:
     assert (master.selector, worker.selector) == ({"pool": "big", "zone": "a"}, {})
 
 
-def test_a_job_that_scales_itself_counts_with_the_most_of_its_pods() -> None:
+def test_a_job_that_scales_itself_has_a_number_of_pods_and_the_most_of_them() -> None:
     elastic = PODS.replace("spec:\n", "spec:\n  elasticPolicy: {maxReplicas: 9, metrics: [{type: Resource}]}\n", 1)
-    assert _numbers(elastic) == (10, 5 + 9 * 4)
-    assert _numbers(elastic.replace(", metrics: [{type: Resource}]", "")) == (4, 17)
+    found, plain = _capacity(elastic), _capacity(elastic.replace(", metrics: [{type: Resource}]", ""))
+    assert (found.number, found.gpus, found.most, found.most_gpus) == (4, 17, 10, 5 + 9 * 4)
+    assert (plain.number, plain.gpus, plain.most, plain.most_gpus) == (4, 17, 4, 17)
+    assert _cost(elastic) == Decimal("10.00") + 9 * 4 * Decimal("2.50")
+
+
+def _expanded(job: Document, beside: Sequence[Document], target: Mapping[str, str]) -> tuple[int, int] | None:
+    """The pods that the operator makes, and their GPUs; None where it makes none."""
+    pods = [each.data() for each in expand(job, beside, target).objects if each.data()["kind"] == "Pod"]
+    resources = [each.get("resources") or {} for pod in pods for each in pod["spec"]["containers"]]
+    asked = [{**(each.get("requests") or {}), **(each.get("limits") or {})} for each in resources]
+    return (len(pods), sum(int(amount) for each in asked for name, amount in each.items() if is_gpu(name))) if pods else None
+
+
+@pytest.mark.parametrize("target", [(), ("trainer=2.0", "training-operator=1.8.1")])
+def test_pods_are_counted_as_operators_make_them(target: tuple[str, ...]) -> None:
+    cluster, compared = Cluster(choose(target)), 0
+    for path in [*folder("corpus", "manifests").rglob("*.y*ml"), *(ROOT / "tests" / "cases" / "guides").glob("*.yaml")]:
+        checked = pipeline.checked(Source(str(path), path.read_bytes(), skip_unknown=True), (), cluster)
+        for job in filter(is_workload, checked.documents if checked.result.valid else ()):
+            made, found = _expanded(job, checked.documents, cluster.target), capacity_of(job, checked.documents, cluster.target)
+            compared += made is not None
+            assert made in (None, (found.number, found.gpus)), path
+    assert compared > 60
 
 
 @pytest.mark.parametrize(

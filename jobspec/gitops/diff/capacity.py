@@ -1,7 +1,6 @@
 """How many pods a job asks for, with which resources, and for how long at most.
 
-Pods are counted as `JobSet.SyncParallelCount` and the plugins of `mlPolicy` do, github.com/kubeflow/trainer pkg/runtime/framework/plugins,
-2.3.0; where training-operator scales a job by itself, up to the most that it may make.
+`operators/` makes every pod whole; here pods are counted without making them, since a project has thousands, and a test holds both equal.
 """
 
 from __future__ import annotations
@@ -34,10 +33,12 @@ _DEVICES = ("google.com/tpu", "habana.ai/", "aws.amazon.com/neuron", "huawei.com
 class Pods:
     """Pods that are all alike."""
 
-    __slots__ = ("number", "resources", "selector")
+    __slots__ = ("most", "number", "resources", "selector")
 
-    def __init__(self, number: int, resources: Amounts, selector: Mapping[str, str]) -> None:
+    def __init__(self, number: int, resources: Amounts, selector: Mapping[str, str], *, most: int = 0) -> None:
         self.number = number
+        self.most = max(most, number)
+        """The most pods that an autoscaler may make of them."""
         self.resources = resources
         """What one pod may use: its limits, and requests where it has no limit."""
         self.selector = selector
@@ -71,6 +72,16 @@ class Capacity:
         """The GPUs of all pods."""
         return sum(each.number * each.gpus for each in self.pods)
 
+    @property
+    def most(self) -> int:
+        """The number of pods, where an autoscaler makes as many as it may."""
+        return sum(each.most for each in self.pods)
+
+    @property
+    def most_gpus(self) -> int:
+        """The GPUs of those."""
+        return sum(each.most * each.gpus for each in self.pods)
+
 
 def is_gpu(resource: str) -> bool:
     """Whether a resource is a GPU, a slice of one, or another device that models are trained on."""
@@ -79,7 +90,7 @@ def is_gpu(resource: str) -> bool:
 
 
 def capacity_of(job: Document, beside: Iterable[Document], target: Target) -> Capacity:
-    """What a training job asks for; its runtime is looked for *beside* it."""
+    """What a training job asks for once it runs; its runtime is looked for *beside* it."""
     if job.group_kind == PYTORCHJOB:
         deadline = value_at(job.data, ("spec", "runPolicy", "activeDeadlineSeconds"))
         return Capacity(list(_of_roles(job)), deadline, list(_outliving(job, target)) if deadline is not None else ())
@@ -101,10 +112,9 @@ def _outliving(job: Document, target: Target) -> Iterator[str]:
 def _of_roles(job: Document) -> Iterator[Pods]:
     for role in roles_in(job):
         replicas = value_at(role.data, ("replicas",))
-        number = 1 if replicas is None else int(replicas)
-        if role.name == "Worker" and value_at(job.data, ("spec", "elasticPolicy", "metrics")) is not None:
-            number = max(number, int(value_at(job.data, ("spec", "elasticPolicy", "maxReplicas")) or 0))
-        yield Pods(number, _of_pod(role, {}), _selector(role.in_pod("nodeSelector")))
+        is_scaled = role.name == "Worker" and value_at(job.data, ("spec", "elasticPolicy", "metrics")) is not None
+        most = int(value_at(job.data, ("spec", "elasticPolicy", "maxReplicas")) or 0) if is_scaled else 0
+        yield Pods(1 if replicas is None else int(replicas), _of_pod(role, {}), _selector(role.in_pod("nodeSelector")), most=most)
 
 
 def _of_replicated_jobs(job: Document, runtime: Document, target: Target) -> Iterator[Pods]:

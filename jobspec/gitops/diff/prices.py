@@ -41,7 +41,7 @@ class Cost:
 
 
 def cost_of(capacity: Capacity, prices: Prices) -> Cost:
-    """The most that a job costs: pods, times the price of an hour, times the hours until its deadline."""
+    """The most that a job costs: the most pods that it may have, times the price of an hour, times the hours until its deadline."""
     if capacity.deadline is None:
         return Cost(None, "no cost without a deadline")
     hourly = Decimal(0)
@@ -49,7 +49,7 @@ def cost_of(capacity: Capacity, prices: Prices) -> Cost:
         price = _price(pods, prices)
         if isinstance(price, str):
             return Cost(None, price)
-        hourly += pods.number * price
+        hourly += pods.most * price
     exact = hourly * max(capacity.deadline, 0) / _HOUR
     return Cost(exact.quantize(_CENT, ROUND_CEILING))
 

@@ -47,10 +47,15 @@ if TYPE_CHECKING:
         fields: list[Field]
 
     class Needs(TypedDict):
-        """What a job asks for; `cost` is the most that it costs, null where nobody can say, and missing without a price list."""
+        """What a job asks for, with the `most` that an autoscaler may make of it.
+
+        `cost` is the most that it costs, null where nobody can say, and missing without a price list.
+        """
 
         pods: int
+        mostPods: int
         gpus: int
+        mostGpus: int
         deadlineSeconds: int | None
         cost: NotRequired[float | None]
         notes: list[str]
@@ -119,7 +124,14 @@ def _needs(capacity: Capacity | None, view: View) -> Needs | None:
     if capacity is None:
         return None
     notes = list(capacity.notes)
-    found: Needs = {"pods": capacity.number, "gpus": capacity.gpus, "deadlineSeconds": capacity.deadline, "notes": notes}
+    found: Needs = {
+        "pods": capacity.number,
+        "mostPods": capacity.most,
+        "gpus": capacity.gpus,
+        "mostGpus": capacity.most_gpus,
+        "deadlineSeconds": capacity.deadline,
+        "notes": notes,
+    }
     cost = view.cost(capacity)
     if cost:
         found["cost"] = None if cost.amount is None else float(cost.amount)

@@ -118,8 +118,8 @@ def _cells(change: VariantChange, view: View) -> list[str]:
     before, after = change.before, change.after
     presence = ", new variant" if change.presence == "new" else ""
     found = [WORDS[change.meaning] + presence]
-    found += [_both(str(before.number) if before else None, str(after.number) if after else None)]
-    found += [_both(str(before.gpus) if before else None, str(after.gpus) if after else None)]
+    found += [_both(*(_range(each.number, each.most) if each else None for each in (before, after)))]
+    found += [_both(*(_range(each.gpus, each.most_gpus) if each else None for each in (before, after)))]
     found += [_both(*(duration(each.deadline) if each else None for each in (before, after)))]
     if view.prices:
         found += [_both(*(_amount(view.cost(each)) for each in (before, after)))]
@@ -133,8 +133,8 @@ def totals(view: View) -> list[str]:
         return []
     sides = [[each.before for each in changed if each.before], [each.after for each in changed if each.after]]
     found = ["together", ""]
-    found += [_both(*(str(sum(each.number for each in side)) for side in sides))]
-    found += [_both(*(str(sum(each.gpus for each in side)) for side in sides)), ""]
+    found += [_both(*(_range(sum(each.number for each in side), sum(each.most for each in side)) for side in sides))]
+    found += [_both(*(_range(sum(each.gpus for each in side), sum(each.most_gpus for each in side)) for side in sides)), ""]
     if view.prices:
         costs = [[cost.amount for each in side if (cost := view.cost(each))] for side in sides]
         found += [_both(*(NONE if None in side else f"{sum(each for each in side if each is not None):.2f}" for side in costs))]
@@ -242,6 +242,11 @@ def listed(names: Sequence[str]) -> str:
 def counted(number: int, what: str) -> str:
     """A number of things."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _range(number: int, most: int) -> str:
+    """A number, and the most that an autoscaler makes of it where that is more."""
+    return str(number) if most == number else f"{number} to {most}"
 
 
 def _both(before: str | None, after: str | None) -> str:
