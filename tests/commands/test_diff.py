@@ -209,6 +209,15 @@ def test_many_variants_are_spread_and_told_in_groups(tmp_path: Path) -> None:
     assert "one-0, one-1, one-10 and 57 more\n  new run: PyTorchJob one-0-" in text
 
 
+def test_an_old_run_is_pruned_or_stays(tmp_path: Path) -> None:
+    for number, (said, fate) in enumerate((("", "is pruned"), (", history: 2", "stays as earlier run"))):
+        folder = tmp_path / str(number)
+        write(_place(folder, **{"jobspec.yaml": PROJECT.replace("name: one", f"name: one{said}")}), {"base/job.yaml": NEWER})
+        (job,) = _report(folder)["variants"][0]["objects"]
+        assert job["isPruned"] == (not said)
+        assert f", and {job['follows']} {fate}" in " ".join(run_here("diff", cwd=folder).stdout.split())
+
+
 COSTLY = """\
 apiVersion: jobspec.dev/v1alpha1
 kind: Overlay

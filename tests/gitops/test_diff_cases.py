@@ -36,8 +36,8 @@ def _states(text: str) -> Iterator[dict[str, str | None]]:
 def _expected(files: dict[str, str | None], sign: str, ref: str) -> Iterator[Told]:
     for path, text in files.items():
         for number, line in enumerate((text or "").splitlines(), 1):
-            if f"# {sign} " in line:
-                found = re.search(rf"# {sign} ([a-z-]+): (\S+)$", line)
+            for each in line.split("# ")[1:] if f"# {sign} " in line else ():
+                found = re.fullmatch(rf"{sign} ([a-z-]+): (\S+) *", each)
                 assert found, line
                 assert found[1] in MEANINGS, line
                 yield Told(ref + path, number, found[1], found[2])

@@ -7,7 +7,9 @@ from jobspec.gitops.diff.capacity import Capacity, capacity_of
 from jobspec.gitops.diff.causes import Causes
 from jobspec.gitops.diff.changes import changes
 from jobspec.gitops.diff.fields import fields_of
-from jobspec.gitops.rendering import objects_of
+from jobspec.gitops.engines.replacing import SPEC_HASH
+from jobspec.gitops.history import ANNOTATION
+from jobspec.gitops.rendering import identity_of, objects_of
 from jobspec.kinds import COMPONENTS
 from jobspec.workloads import is_workload
 
@@ -20,16 +22,16 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.gitops.diff.changes import Change
     from jobspec.gitops.diff.meaning import ObjectChange
-    from jobspec.gitops.rendering import RenderedVariant
+    from jobspec.gitops.rendering import Identity, RenderedVariant
     from jobspec.gitops.variants import Variant
 
-    Identity = tuple[str, ...]
     #: Whether a variant is on both sides.
     Presence = Literal["changed", "new", "removed"]
 
 _SECRETS = ("data", "stringData")
 _JOBS = ("PyTorchJob", "TrainJob")
 _CONFIGURATION = ("ConfigMap", "Secret")
+_DERIVED = [("metadata", "annotations", name) for name in (SPEC_HASH, ANNOTATION)]  # which follow from the rest of the object
 _NO_NEW_RUN = "no new run begins: the hash in a job's name covers the job alone"
 
 
@@ -117,16 +119,11 @@ class Comparison:
         return bool(self.variants) or self.moved
 
 
-def identity_of(document: Document) -> Identity:
-    """What names an object in a cluster."""
-    return document.group_kind[0], document.kind, document.namespace, document.name
-
-
-def compare(before: State, after: State, *, replaces: bool = False) -> Comparison:
-    """What changes from *before* to *after*; *replaces*: whether the engine makes anew what the server refuses to change."""
+def compare(before: State, after: State) -> Comparison:
+    """What changes from *before* to *after*."""
     names = sorted(before.rendered.keys() | after.rendered.keys())
     differing = [name for name in names if before.texts(name) != after.texts(name)]
-    between = _Between(before, after, replaces=replaces)
+    between = _Between(before, after)
     found = [between.variant(name) for name in differing]
     moved = bool(before.variants) and before.output != after.output
     return Comparison(found, len(names) - len(differing), list(_notes(before, after, moved=moved)), moved=moved)
@@ -145,10 +142,9 @@ def _notes(before: State, after: State, *, moved: bool) -> Iterator[str]:
 class _Between:
     """Compares the variants of two states, whose objects can be those of other variants, too."""
 
-    def __init__(self, before: State, after: State, *, replaces: bool) -> None:
+    def __init__(self, before: State, after: State) -> None:
         self._before = before
         self._after = after
-        self._replaces = replaces
         self._owners_before = before.owners()
         self._owners_after = after.owners()
 
@@ -171,9 +167,10 @@ class _Between:
             if stored:
                 found = self._changes(stored, document, name)
                 if found:
-                    yield meaning.update(stored, document, found, new, self._after.cluster, replaces=self._replaces)
+                    yield meaning.update(stored, document, found, new, self._after.cluster)
             elif old_job and self._follows(document, old_job):
-                yield meaning.new_run(old_job, document, self._renamed(old_job, document, name))
+                keeps_runs = self._after.variants[name].history is not None
+                yield meaning.new_run(old_job, document, self._renamed(old_job, document, name), is_pruned=not keeps_runs)
             else:
                 yield meaning.created(document)
 
@@ -197,7 +194,7 @@ class _Between:
 
     def _changes(self, old: Document, new: Document, name: str) -> list[Change]:
         target = self._after.cluster.target
-        found = changes(fields_of(old, target), fields_of(new, target))
+        found = [each for each in changes(fields_of(old, target), fields_of(new, target)) if each.path not in _DERIVED]
         if new.kind == "Secret":
             return [each.masked() if each.path[0] in _SECRETS else each for each in found]
         before, after = self._before.variants.get(name), self._after.variants.get(name)

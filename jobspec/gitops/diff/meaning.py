@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec.gitops.diff.effects import effect_of
 from jobspec.gitops.diff.refusals import refusals
+from jobspec.gitops.engines.replacing import ARGOCD, FLUX
 from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False
@@ -15,22 +16,21 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.gitops.diff.changes import Change
 
-    #: `new-run`: a job starts, and that of the old name is pruned; `replaced`: deleted and made anew under its name; `refused`: the
+    #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and made anew under its name; `refused`: the
     #: server does not take the update; `ignored`: it takes it, and nothing happens; `created`, `removed`: an object that comes or goes.
     Meaning = Literal["new-run", "replaced", "in-place", "refused", "ignored", "created", "removed"]
 
 #: From the most to the least that a reviewer wants to know of.
 MEANINGS: tuple[Meaning, ...] = ("refused", "ignored", "replaced", "new-run", "removed", "created", "in-place")
 
-_FLUX = ("metadata", "annotations", "kustomize.toolkit.fluxcd.io/force")
-_ARGO_CD = ("metadata", "annotations", "argocd.argoproj.io/sync-options")
+_ANNOTATIONS = ("metadata", "annotations")
 _CLAIM = "PersistentVolumeClaim"
 
 
 class ObjectChange:
     """What happens to one object."""
 
-    __slots__ = ("document", "fields", "kind", "meaning", "name", "namespace", "notes", "replaces")
+    __slots__ = ("document", "fields", "follows", "is_pruned", "kind", "meaning", "name", "namespace", "notes")
 
     def __init__(
         self,
@@ -39,7 +39,8 @@ class ObjectChange:
         fields: Sequence[tuple[Change, Meaning]] = (),
         notes: Sequence[str] = (),
         *,
-        replaces: str = "",
+        follows: str = "",
+        is_pruned: bool = True,
     ) -> None:
         self.document = document
         """The object after the change; one that goes, before it."""
@@ -51,12 +52,15 @@ class ObjectChange:
         """The changed fields, each with what its change means."""
         self.notes = notes
         """What else there is to say, each as one sentence."""
-        self.replaces = replaces
-        """Of a new run: the name of the job before it, which is pruned; empty where there was none."""
+        self.follows = follows
+        """Of a new run: the name of the job before it; empty where there was none."""
+        self.is_pruned = is_pruned and bool(follows)
+        """Whether that job is pruned; it is not where the variant keeps earlier runs."""
 
     def with_note(self, note: str) -> ObjectChange:
         """The same with another note."""
-        return ObjectChange(self.document, self.meaning, self.fields, [*self.notes, note], replaces=self.replaces)
+        notes = [*self.notes, note]
+        return ObjectChange(self.document, self.meaning, self.fields, notes, follows=self.follows, is_pruned=self.is_pruned)
 
 
 def created(document: Document) -> ObjectChange:
@@ -70,18 +74,16 @@ def removed(document: Document) -> ObjectChange:
     return ObjectChange(document, "removed", notes=notes)
 
 
-def new_run(old: Document, new: Document, changes: Sequence[Change]) -> ObjectChange:
-    """A job under another name than before."""
-    return ObjectChange(new, "new-run", [(each, "new-run") for each in changes], replaces=old.name)
+def new_run(old: Document, new: Document, changes: Sequence[Change], *, is_pruned: bool) -> ObjectChange:
+    """A job under another name than before; *is_pruned*: whether the old one goes."""
+    return ObjectChange(new, "new-run", [(each, "new-run") for each in changes], follows=old.name, is_pruned=is_pruned)
 
 
-def update(
-    old: Document, new: Document, changes: Sequence[Change], beside: Sequence[Document], cluster: Cluster, *, replaces: bool = False
-) -> ObjectChange:
-    """The update of an object; *replaces*: whether the engine deletes and makes anew what the server refuses to change."""
+def update(old: Document, new: Document, changes: Sequence[Change], beside: Sequence[Document], cluster: Cluster) -> ObjectChange:
+    """The update of an object; an engine deletes and makes anew what the server refuses to change, where the object asks for it."""
     refused = refusals(old, new, changes, beside, cluster)
     if refused:
-        meaning: Meaning = "replaced" if replaces or is_forced(new) else "refused"
+        meaning: Meaning = "replaced" if is_forced(new) else "refused"
         return ObjectChange(new, meaning, [(each, meaning) for each in changes], refused)
     effects = [effect_of(each, old, new) for each in changes]
     meanings: list[Meaning] = ["in-place" if each.heeded else "ignored" for each in effects]
@@ -91,9 +93,8 @@ def update(
 
 def is_forced(document: Document) -> bool:
     """Whether an object tells its engine to delete it and make it anew where it cannot be changed."""
-    by_flux = str(value_at(document.data, _FLUX) or "").lower() == "enabled"
-    options = str(value_at(document.data, _ARGO_CD) or "").replace(" ", "").split(",")
-    return by_flux or "Force=true" in options
+    by_flux, by_argo_cd = (str(value_at(document.data, (*_ANNOTATIONS, name)) or "") for name, _ in (FLUX, ARGOCD))
+    return by_flux.lower() == "enabled" or "Force=true" in by_argo_cd.replace(" ", "").split(",")
 
 
 def gravest(meanings: Sequence[Meaning]) -> Meaning:

@@ -1,10 +1,15 @@
-"""What a server refuses of an update that it would take of a new object: by the rules of `--from`, and those of a few built-in kinds."""
+"""What a server refuses of an update that it would take of a new object.
+
+That is by the rules of `--from`, those of a few built-in kinds, and the policy of a project's engines.
+"""
 
 from __future__ import annotations
 
 from jobspec import pipeline
 from jobspec.cluster import StoredObjects
+from jobspec.gitops.engines.replacing import SPEC_HASH
 from jobspec.pipeline import Manifests
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +37,7 @@ def refusals(old: Document, new: Document, changes: Sequence[Change], beside: Se
 
     The new object is a valid one: what is wrong with it now is wrong with the update.
     """
-    return [*_by_rules(old, new, beside, cluster), *_fixed(old, changes)]
+    return [*_by_rules(old, new, beside, cluster), *_fixed(old, changes), *_by_policy(old, new)]
 
 
 def _by_rules(old: Document, new: Document, beside: Sequence[Document], cluster: Cluster) -> Iterator[str]:
@@ -49,3 +54,10 @@ def _fixed(old: Document, changes: Sequence[Change]) -> Iterator[str]:
     for path in (*_FIXED.get(kind, ()), *(_SEALED if is_sealed else ())):
         if any(each.path[: len(path)] == path for each in changes):
             yield f"{'.'.join(path)}: the server does not change this field of a {old.kind}" + (" with `immutable: true`" * is_sealed)
+
+
+def _by_policy(old: Document, new: Document) -> Iterator[str]:
+    """The refusal by the policy that comes with the objects of a project's engines: another spec under a fixed name."""
+    before, after = (value_at(each.data, ("metadata", "annotations", SPEC_HASH)) for each in (old, new))
+    if before is not None and before != after:
+        yield "spec: the policy of the project's engines refuses another spec under a fixed name"

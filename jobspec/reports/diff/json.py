@@ -36,13 +36,14 @@ if TYPE_CHECKING:
         was: NotRequired[Place]
 
     class Object(TypedDict):
-        """An object that differs; `prunes` is the name of the job before a new run, empty where there was none."""
+        """An object that differs; a new run `follows` the job of that name, which is pruned or stays; empty where there was none."""
 
         kind: str
         namespace: str
         name: str
         meaning: Meaning
-        prunes: str
+        follows: str
+        isPruned: bool
         notes: list[str]
         fields: list[Field]
 
@@ -145,7 +146,8 @@ def _object(change: ObjectChange) -> Object:
         "namespace": change.namespace,
         "name": change.name,
         "meaning": change.meaning,
-        "prunes": change.replaces,
+        "follows": change.follows,
+        "isPruned": change.is_pruned,
         "notes": list(change.notes),
         "fields": [_field(each, meaning) for each, meaning in change.fields],
     }

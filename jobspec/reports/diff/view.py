@@ -161,7 +161,7 @@ def alike(changes: Sequence[VariantChange]) -> list[list[VariantChange]]:
 
 
 def _likeness(change: VariantChange) -> object:
-    objects = tuple((each.kind, each.meaning, tuple(each.notes), _rows_key(each)) for each in change.objects)
+    objects = tuple((each.kind, each.meaning, each.is_pruned, tuple(each.notes), _rows_key(each)) for each in change.objects)
     return change.presence, objects
 
 
@@ -230,8 +230,8 @@ def names_of(changes: Sequence[ObjectChange]) -> str:
     first = changes[0]
     name = visible("/".join(part for part in (first.namespace, first.name) if part))
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    pruned = f", and {visible(first.replaces)}{more} {'are' if more else 'is'} pruned" if first.replaces else ""
-    return f"{first.kind} {name}{more}{pruned}"
+    fate = f"{'are' if more else 'is'} pruned" if first.is_pruned else f"{'stay' if more else 'stays'} as earlier run{'s' if more else ''}"
+    return f"{first.kind} {name}{more}" + (f", and {visible(first.follows)}{more} {fate}" if first.follows else "")
 
 
 def listed(names: Sequence[str]) -> str:
