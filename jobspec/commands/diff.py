@@ -15,6 +15,7 @@ from jobspec.commands.ref_files import FilesAtRef
 from jobspec.diagnostics import JobspecError
 from jobspec.gitops.diff.comparison import State, compare
 from jobspec.gitops.diff.prices import Prices
+from jobspec.gitops.engine_tree import EngineTree, engine_tree
 from jobspec.gitops.tree import tree_of
 from jobspec.kinds import PRICES
 from jobspec.reports.diff.view import View
@@ -69,15 +70,16 @@ def _side(inputs: Inputs, files: Files) -> Side:
         return Side(planned.results, planned.read, releases)
     rendered = rendered_variants(planned.variants, planned.cluster)
     tree = tree_of(each for each in rendered if each.checked.result.valid)
-    result = result_of(files.project.path, planned, rendered, tree.diagnostics)
-    project = planned.project
-    state = State(planned.variants, rendered, planned.cluster, output=project.output, target=project.wishes)
+    engines, project = planned.engines, planned.project
+    made = engine_tree(engines.declared, rendered, tree, earlier={}, path=engines.path) if engines else EngineTree({})
+    result = result_of(files.project.path, planned, rendered, [*tree.diagnostics, *made.diagnostics])
+    state = State(planned.variants, rendered, planned.cluster, output=project.output, target=project.wishes, engine_files=made.files)
     return Side([result], planned.read, releases, state if result.valid else None)
 
 
 def _nothing() -> Side:
     """The side of a ref that had no project."""
-    return Side((), (), {}, State((), (), Cluster(), output="", target={}))
+    return Side((), (), {}, State((), (), Cluster(), output="", target={}, engine_files={}))
 
 
 def _prices(path: str) -> Prices | FileResult:

@@ -197,6 +197,21 @@ def test_another_output_and_another_target_are_told(tmp_path: Path) -> None:
     assert (report["differs"], report["target"]["trainer"]) == (False, "2.2.1")
 
 
+def test_other_objects_of_the_engines_are_told(tmp_path: Path) -> None:
+    def project(namespace: str, branch: str = "main") -> str:
+        engines = f"  engines: {{flux: {{url: 'https://git.example/a.git', ref: {{branch: {branch}}}}}}}\n"
+        return PROJECT.replace("name: one", f"name: one, namespace: {namespace}").replace("spec:\n", f"spec:\n{engines}")
+
+    _place(tmp_path, **{"jobspec.yaml": project("a")})
+    assert not _report(tmp_path)["differs"]
+    write(tmp_path, {"jobspec.yaml": project("a", "other")})
+    report = _report(tmp_path)
+    told = "the engines' objects change (flux/gitrepository-a.yaml): whoever runs the cluster applies them again"
+    assert (report["notes"], report["differs"], report["variants"]) == ([told], True, [])
+    write(tmp_path, {"jobspec.yaml": PROJECT})
+    assert re.match(r"the engines' objects change \(flux/\S+ and \d+ more\)", _report(tmp_path)["notes"][0])
+
+
 def test_many_variants_are_spread_and_told_in_groups(tmp_path: Path) -> None:
     seeds = ", ".join(map(str, range(60)))
     entry = "  variants: [{name: 'one-${seed}', base: base/job.yaml, matrix: {seed: [%s]}, flags: {--seed: '${seed}'}}]\n"

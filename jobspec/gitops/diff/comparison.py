@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jobspec.gitops.diff.changes import Change
     from jobspec.gitops.diff.meaning import ObjectChange
     from jobspec.gitops.rendering import Identity, RenderedVariant
+    from jobspec.gitops.tree import Files
     from jobspec.gitops.variants import Variant
 
     #: Whether a variant is on both sides.
@@ -38,10 +39,17 @@ _NO_NEW_RUN = "no new run begins: the hash in a job's name covers the job alone"
 class State:
     """A project that is rendered without an error."""
 
-    __slots__ = ("_documents", "cluster", "output", "rendered", "target", "variants")
+    __slots__ = ("_documents", "cluster", "engine_files", "output", "rendered", "target", "variants")
 
     def __init__(
-        self, variants: Sequence[Variant], rendered: Sequence[RenderedVariant], cluster: Cluster, *, output: str, target: Mapping[str, str]
+        self,
+        variants: Sequence[Variant],
+        rendered: Sequence[RenderedVariant],
+        cluster: Cluster,
+        *,
+        output: str,
+        target: Mapping[str, str],
+        engine_files: Files,
     ) -> None:
         self.variants = {each.name: each for each in variants}
         self.rendered = {each.name: each for each in rendered}
@@ -50,6 +58,8 @@ class State:
         """The folder of the tree, as the project says it."""
         self.target = target
         """The releases that the project asks for."""
+        self.engine_files = engine_files
+        """The files of the engines' objects; none without engines."""
         self._documents: dict[str, list[Document]] = {}
 
     def owners(self) -> dict[Identity, str]:
@@ -101,22 +111,17 @@ class VariantChange:
 class Comparison:
     """Two states of a project compared."""
 
-    __slots__ = ("moved", "notes", "unchanged", "variants")
+    __slots__ = ("differs", "notes", "unchanged", "variants")
 
-    def __init__(self, variants: Sequence[VariantChange], unchanged: int, notes: Sequence[str], *, moved: bool) -> None:
+    def __init__(self, variants: Sequence[VariantChange], unchanged: int, notes: Sequence[str], *, differs: bool) -> None:
         self.variants = variants
         """The variants that differ, by name."""
         self.unchanged = unchanged
         """The number of variants that are the same."""
         self.notes = notes
         """What is true of the project as a whole, each as one sentence."""
-        self.moved = moved
-        """Whether the tree goes to another folder."""
-
-    @property
-    def differs(self) -> bool:
-        """Whether anything would be another file or in another place."""
-        return bool(self.variants) or self.moved
+        self.differs = differs
+        """Whether any file would be another one, or in another place."""
 
 
 def compare(before: State, after: State) -> Comparison:
@@ -125,15 +130,25 @@ def compare(before: State, after: State) -> Comparison:
     differing = [name for name in names if before.texts(name) != after.texts(name)]
     between = _Between(before, after)
     found = [between.variant(name) for name in differing]
-    moved = bool(before.variants) and before.output != after.output
-    return Comparison(found, len(names) - len(differing), list(_notes(before, after, moved=moved)), moved=moved)
+    elsewhere = [*_moved(before, after), *_other_engines(before, after)]
+    notes = [*(() if before.variants else ["the project is new"]), *elsewhere, *_other_target(before, after)]
+    return Comparison(found, len(names) - len(differing), notes, differs=bool(found or elsewhere))
 
 
-def _notes(before: State, after: State, *, moved: bool) -> Iterator[str]:
-    if not before.variants:
-        yield "the project is new"
-    if moved:
+def _moved(before: State, after: State) -> Iterator[str]:
+    if before.variants and before.output != after.output:
         yield f"the tree moves from `{before.output}` to `{after.output}`: an engine that syncs the old folder needs the new path"
+
+
+def _other_engines(before: State, after: State) -> Iterator[str]:
+    paths = sorted(before.engine_files.keys() | after.engine_files.keys())
+    changed = [path for path in paths if before.engine_files.get(path) != after.engine_files.get(path)]
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        yield f"the engines' objects change ({changed[0]}{more}): whoever runs the cluster applies them again"
+
+
+def _other_target(before: State, after: State) -> Iterator[str]:
     if before.variants and before.target != after.target:
         said = [", ".join(f"{name} {release}" for name, release in each.target.items()) or "the newest" for each in (before, after)]
         yield f"the target changes from {said[0]} to {said[1]}: the cluster's operators have to follow"
