@@ -1,13 +1,14 @@
 """Which line changed a field, where that is not the line of its new value.
 
 A value that a parameter of an overlay gives was changed where the project sets the parameter. A removed value was removed by the last
-overlay without which it would be there.
+overlay without which it would be there; one of an overlay that is applied no more, by the variant that applied it.
 """
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Mark
 from jobspec.gitops.diff.fields import Item, fields_of
+from jobspec.gitops.matrix import in_layer
 from jobspec.gitops.rendering import objects_of
 from jobspec.overlays.directives import is_removal
 from jobspec.overlays.parameters import pieces
@@ -40,7 +41,7 @@ class Causes:
     def __call__(self, change: Change) -> Change:
         """The change with the line that made it."""
         if change.after is None:
-            return change.placed_at(self._removal(change.path))
+            return change.placed_at(self._removal(change.path) or self._omission(change.was))
         overlay = next((each for each in self._new.overlays if change.place and each.name == change.place.layer), None)
         place = self._parameter(overlay, change.after.mark) if overlay else None
         return change.placed_at(place) if place else change
@@ -60,6 +61,14 @@ class Causes:
             if fields and path in fields.values:
                 return _removal_in(overlay, path)
         return None
+
+    def _omission(self, was: Mark | None) -> Mark | None:
+        """The variant's entry in the project, where the layer of an old value is the variant's own or one that it applies no more."""
+        layers = {each.name for each in self._new.overlays} - {self._new.name}
+        if not was or not was.layer or was.layer in layers:
+            return None
+        said = self._new.entry.get("overlays") if was.layer != self._new.name else None
+        return in_layer((said or self._new.entry).place(), self._new.name)
 
     def _fields_without(self, overlay: Overlay) -> Fields | None:
         """The fields of the job without one of its overlays; None where it cannot be made without."""

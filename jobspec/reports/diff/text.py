@@ -73,11 +73,13 @@ def _object(changes: Sequence[ObjectChange], paint: _Paint, width: int) -> Itera
 
 
 def _split(field: str) -> tuple[str, str]:
-    """A field of a container as the container and the rest; any other is a rest."""
+    """A field of a container, or else of a pod template, as that and the rest; any other is a rest."""
     from re import match
 
-    found = match(r"(spec\.trainer|.*?\.(?:initC|c)ontainers\[[^]]*\])\.(.*)", field)
-    return (found[1], found[2]) if found else ("", field)
+    for around in (r"spec\.trainer|.*?\.(?:initC|c)ontainers\[[^]]*\]", r".*\.template"):
+        if found := match(rf"({around})\.(.*)", field):
+            return found[1], found[2]
+    return "", field
 
 
 def _row(row: Row, name: str, indent: str, usual: Meaning, paint: _Paint, width: int) -> Iterator[str]:
