@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from jobspec.overlays.overlay import Overlay
 
 
+#: Lists that lose an item only by `$remove`.
+_MERGED = ("containers", "initContainers", "env", "volumeMounts", "ports", "imagePullSecrets")
+
+
 class Causes:
     """Finds the lines that changed the job of a variant."""
 
@@ -57,7 +61,7 @@ class Causes:
 
     def _removal(self, path: Path) -> Mark | None:
         for overlay in reversed(self._new.overlays):
-            fields = self._fields_without(overlay)
+            fields = self._fields_without(overlay) if _may_remove(overlay, path) else None
             if fields and path in fields.values:
                 return _removal_in(overlay, path)
         return None
@@ -80,6 +84,15 @@ class Causes:
         return self._without[overlay.name]
 
 
+def _may_remove(overlay: Overlay, path: Path) -> bool:
+    """Whether an overlay says what could remove a value at a path: a removal, or a list around it that is not merged by items."""
+    steps = [str(step) for step in path]
+    for name, tree in _inside(overlay.spec):
+        if _removes(name, tree, steps) or (isinstance(tree.value, list) and name in steps and name not in _MERGED):
+            return True
+    return False
+
+
 def _removal_in(overlay: Overlay, path: Path) -> Mark:
     """The place of a removal in an overlay; that of the overlay itself where the line cannot be told."""
     steps = [str(step) for step in path]
@@ -87,7 +100,7 @@ def _removal_in(overlay: Overlay, path: Path) -> Mark:
     inside = list(_inside(overlay.spec))
     removals = [(name, tree) for name, tree in inside if _removes(name, tree, steps)]
     last = [tree for name, tree in removals if name == names[-1]] or [tree for _, tree in removals]
-    found = last or [tree for name, tree in inside if name == names[-1]]
+    found = last or [tree for wanted in names[:-3:-1] for name, tree in inside if name == wanted]
     return (found[0].key or found[0].mark) if found else Mark(overlay.tree.mark.file, layer=overlay.name)
 
 
