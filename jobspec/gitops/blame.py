@@ -115,7 +115,7 @@ class _Teller:
 
     def now(self, value: Value) -> list[Origin]:
         """The history of a value that the object has."""
-        return [self._origin(value, self._hash_in(value)), *self._before(value, len(self._states))]
+        return [self._origin(value, self._hash_in(value)), *self._before(value, 0 if value.is_name else len(self._states))]
 
     def gone(self, value: Value) -> list[Origin]:
         """The history of a value that the object has no more."""

@@ -47,6 +47,11 @@ class Value:
         return not self.tree.value or not isinstance(self.tree.value, (dict, list))
 
     @property
+    def is_name(self) -> bool:
+        """Whether it is the name of a flag, of which only the value can be overridden."""
+        return bool(self.address) and not isinstance(self.address[-1], str) and self.tree.value == self.names[-1]
+
+    @property
     def field(self) -> str:
         """Its path as messages spell it."""
         return spell(self.path)

@@ -10,16 +10,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from jobspec.cli import main
 from tests.support.manifests import CONFIG, JOB, write
 from tests.support.processes import program, run_here
+from tests.support.projects import RandomProject, projects
 from tests.support.seeds import seed
 
 HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
@@ -292,64 +291,17 @@ def test_without_a_path_and_a_project_there_is_a_way_out(tmp_path: Path) -> None
     assert "for a project" in _refused(tmp_path, "job.yaml", "--check")
 
 
-#: Variants at random: names that become different labels, overlays, a namespace, a matrix.
-_VARIANT = st.fixed_dictionaries(
-    {"base": st.just("base/job.yaml")},
-    optional={
-        "namespace": st.sampled_from(["a", "b"]),
-        "overlays": st.lists(st.sampled_from(["gpu-nccl", "istio-off", "pvc-output"]), unique=True),
-        "naming": st.sampled_from(["hash", "fixed"]),
-        "labels": st.dictionaries(st.sampled_from(["x", "y"]), st.sampled_from(["1", "yes"])),
-        "flags": st.dictionaries(st.sampled_from(["--lr", "--on"]), st.sampled_from([None, True, False, 0.1, "1"])),
-        "seeds": st.lists(st.sampled_from([1, 2, 0.5, "07"]), min_size=1, unique=True),
-    },
-)
-_VARIANTS = st.dictionaries(st.sampled_from(["p", "q0", "r.s", "T"]), _VARIANT, min_size=1)
-
-
-def _entry(name: str, said: dict[str, Any]) -> dict[str, Any]:
-    entry = {"name": name, **said}
-    seeds = entry.pop("seeds", None)
-    if seeds:
-        entry |= {"name": f"{name}-${{seed}}", "matrix": {"seed": seeds}, "flags": {**entry.get("flags", {}), "--seed": "${seed}"}}
-    return entry
-
-
 def _objects(texts: list[bytes]) -> list[str]:
     """The objects in YAML texts, whatever their order."""
     return sorted(json.dumps(each, sort_keys=True) for text in texts for each in yaml.load_all(text, yaml.CSafeLoader) if each)
 
 
-def _write_project(folder: Path, entries: list[dict[str, Any]]) -> None:
-    project = {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Project", "spec": {"variants": entries}}
-    (folder / "jobspec.yaml").write_text(yaml.safe_dump(project))
-
-
-@settings(max_examples=25)
-@given(_VARIANTS, st.randoms(use_true_random=False))
-def test_rendering_is_idempotent_and_the_order_of_variants_does_not_matter(said: dict[str, Any], chance: random.Random) -> None:
-    entries = [_entry(*each) for each in said.items()]
-    with TemporaryDirectory() as name:
-        folder = _place(Path(name))
-        _write_project(folder, entries)
-        tree = _render(folder)
-        assert _render(folder) == tree
-        assert run_here("render", "--check", cwd=folder).returncode == 0
-        chance.shuffle(entries)
-        _write_project(folder, entries)
-        assert run_here("render", "--check", cwd=folder).stdout == ""
-
-
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
 @settings(max_examples=15)
-@given(_VARIANTS)
-def test_kustomize_builds_the_same_objects(said: dict[str, Any]) -> None:
-    entries = [_entry(*each) for each in said.items()]
-    for entry in entries:  # a claim that the variants of a namespace share
-        entry["overlays"] = [*entry.get("overlays", []), {"pvc-output": {"create": True, "access": "ReadWriteMany"}}]
+@given(projects())
+def test_kustomize_builds_the_same_objects(project: RandomProject) -> None:
     with TemporaryDirectory() as name:
-        folder = _place(Path(name))
-        _write_project(folder, entries)
+        folder = project.write(Path(name))
         tree = _render(folder)
         built = program("kubectl", "kustomize", folder / "rendered", check=True).stdout
     ours = [content for path, content in tree.items() if path.endswith(".yaml") and not path.endswith("kustomization.yaml")]

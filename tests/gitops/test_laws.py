@@ -1,0 +1,226 @@
+"""The laws of projects, over random ones: a tree is the same again and in any order, and `blame` tells the truth of every value."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobspec import data
+from tests.support.processes import run_here
+from tests.support.projects import RandomProject, projects
+
+#: The values in a tree, as JSON, and how often each is there, by the variant, the object's kind, and the path without numbers of items.
+Seen = dict[tuple[str, str, str], Counter[str]]
+
+#: Values that some fields take besides the one that they have.
+CHOICES = ("Equal", "None", "ReadWriteOnce", "label", "true", "false")
+
+
+def rendered(folder: Path) -> dict[str, bytes] | None:
+    """The files of a rendered project; None where it cannot be rendered."""
+    if run_here("render", cwd=folder).returncode:
+        return None
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in (folder / "rendered").rglob("*") if path.is_file()}
+
+
+def objects_of(folder: Path) -> list[Path]:
+    return sorted(path for path in (folder / "rendered").glob("*/*.yaml") if path.name != "kustomization.yaml")
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value with nothing inside by its path."""
+    if isinstance(value, dict) and value:
+        for key, child in value.items():
+            yield from leaves(child, f"{path}.{key}")
+    elif isinstance(value, list) and value:
+        for number, child in enumerate(value):
+            yield from leaves(child, f"{path}.{number}")
+    else:
+        yield path.lstrip("."), value
+
+
+def in_file(path: Path) -> dict[str, Any]:
+    return dict(leaves(yaml.load(path.read_text(), yaml.CSafeLoader)))
+
+
+def dotted(field: str) -> str:
+    return field.replace("[", ".").replace("]", "")
+
+
+def blamed(folder: Path, path: Path) -> list[dict[str, Any]]:
+    """The fields of a rendered file, as `blame` tells them to programs."""
+    done = run_here("blame", path, "-o", "json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["state"] == "same"
+    fields: list[dict[str, Any]] = told["fields"]
+    return fields
+
+
+@settings(max_examples=25)
+@given(projects(), st.randoms(use_true_random=False))
+def test_rendering_again_and_in_another_order_gives_the_same_bytes(project: RandomProject, chance: Random) -> None:
+    with TemporaryDirectory() as name, TemporaryDirectory() as other:
+        tree = rendered(project.write(Path(name)))
+        assert tree
+        assert rendered(Path(name)) == tree
+        assert run_here("render", "--check", cwd=Path(name)).returncode == 0
+        assert rendered(project.shuffled(chance).write(Path(other))) == tree
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(projects(), st.randoms(use_true_random=False))
+def test_every_value_of_every_object_has_an_origin(project: RandomProject, chance: Random) -> None:
+    with TemporaryDirectory() as name:
+        folder = project.write(Path(name))
+        assert rendered(folder)
+        paths = objects_of(folder)
+        for path in chance.sample(paths, min(4, len(paths))):
+            fields = blamed(folder, path)
+            assert {dotted(each["field"]): each["value"] for each in fields} == in_file(path)
+            lines = [each["renderedLine"] for each in fields]
+            assert lines == sorted(set(lines))
+            for origin in [origin for each in fields for origin in (each, *each["overrode"])]:
+                assert (origin["line"] > 0, origin["removed"]) == (True, origin["removed"] and origin["value"] is None)
+                assert origin["file"] in project.files or origin["file"] == f"overlay {origin['layer']}"
+
+
+def place_in_tree(path: Path, field: str) -> tuple[str, str, str]:
+    return path.parent.name, path.name.partition("-")[0], re.sub(r"\.\d+(?=\.|$)", ".*", field)
+
+
+def seen_in(folder: Path) -> Seen:
+    """The values of a rendered tree."""
+    found: Seen = {}
+    for path in objects_of(folder):
+        for field, value in in_file(path).items():
+            found.setdefault(place_in_tree(path, field), Counter())[json.dumps(value)] += 1
+    return found
+
+
+def span(text: str, place: dict[str, Any]) -> tuple[int, int]:
+    """Where in a text the value of a place begins and ends."""
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    return starts[place["line"] - 1] + place["column"] - 1, starts[place["endLine"] - 1] + place["endColumn"] - 1
+
+
+def mutants(written: str) -> Iterator[str]:
+    """Other values in place of one, as YAML; the first that is valid there counts."""
+    value = yaml.load(written, yaml.CSafeLoader)
+    others: list[Any] = []
+    if isinstance(value, bool):
+        others = [not value]
+    elif isinstance(value, (int, float)):
+        others = [value + 1, value - 1]
+    elif isinstance(value, str):
+        others = [f"{value}x", re.sub(r"\d", lambda found: str(int(found[0]) % 8 + 1), value, count=1), *CHOICES]
+    end = "\n" if written.endswith("\n") else ""
+    yield from (json.dumps(each) + end for each in others if each != value)
+
+
+def after_change(folder: Path, place: dict[str, Any]) -> Seen | None:
+    """The values after a change of what is written at a place; None where no change renders."""
+    path = folder / place["file"]
+    text = path.read_text()
+    start, end = span(text, place)
+    try:
+        for mutant in mutants(text[start:end]):
+            path.write_text(text[:start] + mutant + text[end:])
+            if rendered(folder):
+                return seen_in(folder)
+        return None
+    finally:
+        path.write_text(text)
+
+
+def outcome(folder: Path, place: dict[str, Any], field: tuple[str, str, str], before: Seen) -> str:
+    """What a change at the place of a value does to it; fails where the project renders and the value is as it was."""
+    if place.get("kind") == "hash":
+        return "hash"
+    if (place["line"], place["column"]) == (place["endLine"], place["endColumn"]):
+        return "made"  # an empty mapping, or what jobspec makes of an overlay's mapping: there is no scalar to change
+    if place["file"].startswith("overlay "):  # which cannot be changed: what is written there has to be a value or its parameter
+        text = Path(data.path_of_file(place["file"])).read_text()
+        start, end = span(text, place)
+        assert text[start:end]
+        return "shipped"
+    after = after_change(folder, place)
+    assert after is None or after.get(field) != before[field], (field, place)
+    return "refused" if after is None else "changed"
+
+
+def overridden(folder: Path, place: dict[str, Any], field: tuple[str, str, str], before: Seen) -> str:
+    """What a change at an overridden place does to the value that overrode it; fails where that is another one then."""
+    if place["file"].startswith("overlay ") or place["removed"] or isinstance(place["value"], (dict, list)):
+        return "overridden, not changed"
+    after = after_change(folder, place)
+    assert after is None or after[field] == before[field], (field, place)
+    return "overridden, refused" if after is None else "overridden"
+
+
+@pytest.mark.slow
+def test_a_change_at_the_place_of_a_value_changes_it_and_at_an_overridden_one_it_does_not() -> None:
+    outcomes: Counter[str] = Counter()
+
+    @settings(max_examples=25)
+    @given(projects(), st.randoms(use_true_random=False))
+    def law(project: RandomProject, chance: Random) -> None:
+        with TemporaryDirectory() as name:
+            folder = project.write(Path(name))
+            assert rendered(folder)
+            before = seen_in(folder)
+            told = [(path, each) for path in objects_of(folder) for each in blamed(folder, path)]
+            told = [(path, each) for path, each in told if each["field"] not in ("apiVersion", "kind")]  # any change of these is refused
+            for path, each in chance.sample(told, min(10, len(told))):
+                field = place_in_tree(path, dotted(each["field"]))
+                for place in (each, *each["causes"]):
+                    outcomes[outcome(folder, place, field, before)] += 1
+                for place in each["overrode"]:
+                    outcomes[overridden(folder, place, field, before)] += 1
+
+    law()
+    assert outcomes["changed"] > 100, outcomes
+    assert outcomes["overridden"] > 10, outcomes
+    assert outcomes["refused"] < outcomes["changed"] / 4, outcomes
+    assert outcomes["made"] < outcomes["changed"] / 4, outcomes
+
+
+def test_the_generator_reaches_what_the_laws_are_about() -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=100)
+    @given(projects())
+    def count(project: RandomProject) -> None:
+        text = "".join(project.files.values())
+        variants = project.spec["variants"]
+        seen.update(
+            word for word in ("PyTorchJob", "TrainingRuntime", "torch-distributed", "Worker:", "$remove", "$append") if word in text
+        )
+        seen.update({key for each in (project.spec.get("defaults", {}), *variants) for key in each})
+        seen["several variants"] += len(variants) > 1
+        seen["own overlays in use"] += "overlays/" in project.files["jobspec.yaml"]
+        seen["flow style"] += project.flow is True
+
+    count()
+    wanted = [
+        "PyTorchJob",
+        "TrainingRuntime",
+        "torch-distributed",
+        "Worker:",
+        "$remove",
+        "$append",
+        "several variants",
+        "own overlays in use",
+    ]
+    fields = ["matrix", "namespace", "overlays", "flags", "labels", "annotations", "naming", "jobName", "resources"]
+    assert {name: seen[name] for name in (*wanted, *fields, "flow style") if seen[name] < 5} == {}
