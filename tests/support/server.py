@@ -90,8 +90,12 @@ class Server:
 
     def apply(self, path: str, body: str) -> Answer:
         """Apply an object for real, server-side."""
+        return self.patch(path, body, "application/apply-patch+yaml")
+
+    def patch(self, path: str, body: str, form: str = "application/merge-patch+json") -> Answer:
+        """Patch an object for real."""
         connection = self._connect()
-        connection.request("PATCH", path, body.encode(), {**self._headers, "Content-Type": "application/apply-patch+yaml"})
+        connection.request("PATCH", path, body.encode(), {**self._headers, "Content-Type": form})
         reply = connection.getresponse()
         content = reply.read()
         connection.close()

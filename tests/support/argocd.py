@@ -1,0 +1,164 @@
+"""A real Argo CD, which syncs real Git repositories, and how tests wait for it.
+
+`JOBSPEC_TEST_ARGOCD_KUBECONFIG` names its server, where operators and a simulated node run as well. Its repository server runs on this
+machine, so that it reads repositories of this machine by `file://`.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from tests.support.manifests import write
+from tests.support.processes import program, run_here
+from tests.support.server import Server, kubeconfig
+
+VARIABLE = "JOBSPEC_TEST_ARGOCD_KUBECONFIG"
+_PATIENCE = 120.0  # seconds: all of it is needed on a machine that is very busy, and a second or two on one that is not
+_APPLICATIONS = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"
+_AUTHOR = ("-c", "user.name=tests", "-c", "user.email=tests@example.com")
+
+
+class Repository:
+    """A Git repository with a project, or with plain manifests."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.url = f"file://{folder}"
+        folder.mkdir()
+        self._git("init", "--quiet", "--initial-branch=main")
+
+    def commit(self, files: Mapping[str, str]) -> str:
+        """Commit the files with what they render to, where they are a project; returns the commit."""
+        write(self.folder, files)
+        if (self.folder / "jobspec.yaml").exists():
+            done = run_here("render", cwd=self.folder)
+            assert done.returncode == 0, done.stdout + done.stderr
+        self._git("add", "--all")
+        self._git(*_AUTHOR, "commit", "--quiet", "--message=a change")
+        return self._git("rev-parse", "HEAD").strip()
+
+    def _git(self, *words: str) -> str:
+        done = program("git", *words, cwd=self.folder)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@dataclass(frozen=True)
+class State:
+    """What Argo CD says of an application."""
+
+    revision: str
+    """The commit that it compares with the cluster."""
+    synced: str
+    """The commit of its last sync, which is over; empty where none is."""
+    sync: str
+    health: str
+    asked: str
+    """Who asked for that sync: a test's own text; empty where Argo CD began it by itself."""
+    why: str
+    """What it says besides."""
+
+
+class ArgoCD:
+    """The server, and its Argo CD."""
+
+    def __init__(self) -> None:
+        self._kubeconfig = kubeconfig(VARIABLE)
+        self._server = Server(self._kubeconfig)
+
+    def close(self) -> None:
+        self._server.close()
+
+    def kubectl(self, *words: str | Path, stdin: str = "") -> str:
+        done = program("kubectl", f"--kubeconfig={self._kubeconfig}", *words, stdin=stdin)
+        assert done.returncode == 0, f"kubectl {' '.join(map(str, words))}: {done.stderr}"
+        return done.stdout
+
+    def get(self, *words: str) -> dict[str, Any]:
+        """What `kubectl get` finds, with all that the server keeps of it; empty where there is nothing."""
+        found = self.kubectl("get", *words, "--output=json", "--show-managed-fields", "--ignore-not-found")
+        return dict(json.loads(found)) if found else {}
+
+    def items(self, *words: str) -> dict[tuple[str, str], dict[str, Any]]:
+        """The objects that `kubectl get` lists, by kind and name."""
+        return {(each["kind"], each["metadata"]["name"]): each for each in self.get(*words)["items"]}
+
+    def apply(self, *resources: Mapping[str, Any]) -> None:
+        self.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": resources}))
+
+    def version(self) -> int:
+        """The version of everything that is stored now."""
+        return int(self._server.get("/api/v1/namespaces?limit=1")["metadata"]["resourceVersion"])
+
+    def made(self, resources: str, since: int) -> list[dict[str, Any]]:
+        """Objects as they were when they were made, in that order; their versions tell it among all kinds."""
+        path = f"{resources}?watch=1&resourceVersion={since}&timeoutSeconds=1"
+        events = [json.loads(line) for line in self.kubectl("get", f"--raw={path}").splitlines()]
+        return [each["object"] for each in events if each["type"] == "ADDED"]
+
+    def state(self, application: str) -> State:
+        status = self._application(application).get("status", {})
+        sync, operation = status.get("sync", {}), status.get("operationState", {})
+        resources = [f"{each['kind']} {each['name']}: {each.get('status')}" for each in status.get("resources", ())]
+        return State(
+            revision=sync.get("revision", ""),
+            synced=operation.get("syncResult", {}).get("revision", "") if operation.get("phase") == "Succeeded" else "",
+            sync=sync.get("status", ""),
+            health=status.get("health", {}).get("status", ""),
+            asked=next((each["value"] for each in operation.get("operation", {}).get("info", ())), ""),
+            why=json.dumps([operation.get("phase"), operation.get("message"), status.get("conditions", []), resources]),
+        )
+
+    def becomes(self, application: str, revision: str, health: str) -> State:
+        """Wait until a commit is synced and nothing differs from it, and until its objects are in that health."""
+
+        def is_so() -> bool:
+            found = self.state(application)
+            return (found.revision, found.synced, found.sync, found.health) == (revision, revision, "Synced", health)
+
+        self.waits_for(lambda: self._looked_at(application) and is_so(), lambda: f"{self.state(application)}, not {revision} {health}")
+        return self.state(application)
+
+    def syncs_again(self, application: str) -> None:
+        """Sync what is synced, as by `argocd app sync`, and wait for the end."""
+        asked = str(time.monotonic_ns())
+        options = self._application(application)["spec"]["syncPolicy"]["syncOptions"]
+        operation = {"info": [{"name": "asked", "value": asked}], "sync": {"prune": True, "syncOptions": options}}
+        self._patch(application, {"operation": operation})
+
+        def is_over() -> bool:
+            found = self.state(application)
+            return found.asked == asked and found.synced != ""
+
+        self.waits_for(is_over, lambda: f"no end of a sync: {self.state(application)}")
+
+    def _looked_at(self, application: str) -> bool:
+        """Have the application compared with its repository and the cluster."""
+        self._patch(application, {"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}})
+
+        def is_done() -> bool:
+            return "argocd.argoproj.io/refresh" not in self._application(application)["metadata"].get("annotations", {})
+
+        self.waits_for(is_done, lambda: f"Argo CD does not look at {application}")
+        return True
+
+    def _application(self, name: str) -> dict[str, Any]:
+        return self._server.get(f"{_APPLICATIONS}/{name}")
+
+    def _patch(self, application: str, patch: dict[str, Any]) -> None:
+        answer = self._server.patch(f"{_APPLICATIONS}/{application}", json.dumps(patch))
+        assert answer.accepted, answer
+
+    def waits_for(self, holds: Callable[[], bool], otherwise: Callable[[], str]) -> None:
+        """Look again and again until something holds; the test fails with what is so instead where it never does."""
+        deadline = time.monotonic() + _PATIENCE
+        for turn in count(1):
+            if holds():
+                return
+            if time.monotonic() > deadline:
+                raise AssertionError(f"after {_PATIENCE:.0f} s: {otherwise()}")
+            time.sleep(min(0.1 * turn, 1))
