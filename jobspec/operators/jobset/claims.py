@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def claims(jobset: MarkedTree) -> list[tuple[MarkedTree, MarkedTree]]:
-    """The templates of claims, each with the policy that it stands in."""
+    """The templates of claims that have a name, each with the policy that it stands in."""
     policies = items(jobset.get("spec", "volumeClaimPolicies"))
-    return [(policy, template) for policy in policies for template in items(policy.get("templates"))]
+    return [(policy, template) for policy in policies for template in items(policy.get("templates")) if template.get("metadata", "name")]
 
 
 def claim_name(template: MarkedTree, jobset: MarkedTree) -> str:
