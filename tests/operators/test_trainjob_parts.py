@@ -150,6 +150,21 @@ def test_a_patch_puts_what_is_new_before_what_is_there() -> None:
     assert [each["name"] for each in pod["spec"]["volumes"]] == ["z", "x", "y"]
 
 
+@pytest.mark.parametrize(
+    ("release", "own"),
+    [
+        ("2.0.0", "podSpecOverrides: [{targetJobs: [{name: node}], serviceAccountName: ''}]"),
+        ("2.1.0", "podTemplateOverrides: [{targetJobs: [{name: node}], spec: {serviceAccountName: ''}}]"),
+    ],
+)
+def test_an_empty_service_account_takes_the_runtimes_away(release: str, own: str) -> None:
+    jobs = NODE.replace("containers:", "serviceAccountName: team, containers:")
+    (pod,) = _pods(_made("{}", jobs=jobs, release=release)[0])
+    assert pod["spec"]["serviceAccountName"] == "team"
+    (pod,) = _pods(_made("{}", own, jobs=jobs, release=release)[0])
+    assert "serviceAccountName" not in pod["spec"]
+
+
 def test_flux_starts_the_program_on_all_nodes() -> None:
     jobs = NODE.replace('image: "a:1"', 'image: "a:1", command: [solve], args: [--fast]')
     objects, told = _made("mlPolicy: {flux: {}}", "trainer: {numNodes: 2, env: [{name: FLUX_VIEW_IMAGE, value: view}]}", jobs=jobs)

@@ -39,7 +39,19 @@ def overridden(spec: MarkedTree, job: TrainJob, target: Target) -> MarkedTree:
 def _entries(job: TrainJob, field: str, own: Shape) -> list[MarkedTree]:
     """The changes as the trainer writes them again before it merges them."""
     shape = own.at(("spec", field, 0))
-    return [as_go_writes(entry, shape) for entry in items(job.tree.get("spec", field))]
+    return [_with_empty_account(as_go_writes(entry, shape), entry) for entry in items(job.tree.get("spec", field))]
+
+
+def _with_empty_account(written: MarkedTree, given: MarkedTree) -> MarkedTree:
+    """A change that sends an empty `serviceAccountName`, if it was given so: this is a pointer here, and takes the runtime's away."""
+    if isinstance(given.value, list):
+        pairs = zip(items(written), items(given), strict=True)
+        return written.with_value([_with_empty_account(new, old) for new, old in pairs])
+    if not isinstance(given.value, dict):
+        return written
+    kept = {name: _with_empty_account(child, given.value[name]) for name, child in written.value.items()}
+    empty = {name: child for name, child in given.value.items() if name == "serviceAccountName" and child.value == ""}
+    return written.with_value({**kept, **empty})
 
 
 def _patched_whole(spec: MarkedTree, job: TrainJob, shape: Shape, own: Shape) -> MarkedTree:
