@@ -4,8 +4,9 @@ import pytest
 
 from jobspec.targets import RELEASES
 from tests.agreement import known
+from tests.agreement.__main__ import table_of_objects
 from tests.agreement.created import made
-from tests.support.reference import folder
+from tests.support.reference import ROOT, folder
 
 RECORDED = [f"training-operator-{release}" for release in RELEASES["training-operator"]]
 
@@ -42,3 +43,7 @@ def _told(release: str) -> dict[str, list[str]]:
     """The rules that we tell about probes of which we expand nothing."""
     found = made(folder("golden"), release)
     return {each.record.rpartition("/")[2]: each.told for each in found if each.record.startswith("probes/") and each.told}
+
+
+def test_the_readme_tells_the_agreement_as_it_is() -> None:
+    assert "\n".join(table_of_objects(folder("golden"))) in (ROOT / "README.md").read_text()
