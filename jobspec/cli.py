@@ -112,7 +112,9 @@ def _render(options: Options) -> int:
 def _expand(options: Options) -> int:
     from jobspec.commands import expand
 
-    return expand.run(_inputs(options), form=options.form, defaults=options.defaults, origin=options.origin)
+    return expand.run(
+        _inputs(options), form=options.form, defaults=options.defaults, origin=options.origin, gang_scheduler=options.gang_scheduler or ""
+    )
 
 
 def _blame(options: Options) -> int:
@@ -335,6 +337,11 @@ def _expand_options() -> list[Option]:
         *_journey_options(),
         Option("--output", "-o", dest="form", choices=forms, what="a table on a terminal and YAML elsewhere (auto), or one of these"),
         Option("--defaults", what="add what the API server fills in, as `kubectl get` will show it"),
+        Option(
+            "--gang-scheduler",
+            metavar="NAME",
+            what="expand as a training-operator with this `--gang-scheduler-name` does: volcano, or a scheduler of scheduler-plugins",
+        ),
         Option("--origin", what="write behind each line of YAML where it comes from"),
     ]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _OPERATORS = {"kubeflow.org": "training-operator", "trainer.kubeflow.org": "trainer"}
 
 
-def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool) -> int:
+def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool, gang_scheduler: str = "") -> int:
     """Print what becomes of all jobs in files that a server accepts; 1 where an error was found."""
     if form == "auto":
         form = "table" if is_terminal(sys.stdout) and not origin else "yaml"
@@ -45,7 +45,7 @@ def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool) -> int:
     accepted = checked if all(each.valid for each in results) else []
     if accepted and not any(is_workload(document) for each in accepted for document in each.documents):
         raise JobspecError(f"nothing to expand: the files hold no {' and no '.join(kind for _, kind in KINDS)}")
-    expanded, told = _expanded(accepted, setting.cluster.target, defaults=defaults)
+    expanded, told = _expanded(accepted, setting.cluster.target, defaults=defaults, gang_scheduler=gang_scheduler)
     _write(expanded, form, setting.cluster.target, origin=origin)
     results = [_with(each, told.get(each.path, ())) for each in results]
     if any(each.diagnostics for each in results):
@@ -53,7 +53,9 @@ def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool) -> int:
     return 0 if all(each.valid for each in results) else 1
 
 
-def _expanded(files: Sequence[Checked], target: Target, *, defaults: bool) -> tuple[list[Expanded], dict[str, list[Diagnostic]]]:
+def _expanded(
+    files: Sequence[Checked], target: Target, *, defaults: bool, gang_scheduler: str
+) -> tuple[list[Expanded], dict[str, list[Diagnostic]]]:
     """All jobs with their objects, and by file what is to be said of them."""
     from jobspec.operators.api_defaults.objects import completed
     from jobspec.operators.expansion import expand
@@ -64,7 +66,7 @@ def _expanded(files: Sequence[Checked], target: Target, *, defaults: bool) -> tu
     for file in files:
         beside = _beside(file, files)
         for job in filter(is_workload, file.documents):
-            expansion = expand(job, beside, target)
+            expansion = expand(job, beside, target, gang_scheduler=gang_scheduler)
             objects = completed(expansion.objects, beside, target) if defaults else expansion.objects
             operator = _OPERATORS[job.group_kind[0]]
             found.append(Expanded(job, objects, f"{operator} {target[operator]}"))

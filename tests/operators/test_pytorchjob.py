@@ -153,3 +153,63 @@ def test_an_autoscaler_that_the_server_refuses_is_all_that_comes(limits: str, *,
 def test_the_operators_own_name_manages_too() -> None:
     policy = "{managedBy: kubeflow.org/training-operator, suspend: false}"
     assert len(_objects(f"{{runPolicy: {policy}, pytorchReplicaSpecs: {{Worker: {{template: POD}}}}}}")) == 2
+
+
+_GANG = """\
+runPolicy: {schedulingPolicy: {POLICY}}
+pytorchReplicaSpecs:
+  Master: {replicas: 1, template: {spec: {priorityClassName: low, containers: [{name: pytorch, image: a, resources: {limits: {cpu: 1}}}]}}}
+  Worker:
+    replicas: 3
+    template:
+      metadata: {annotations: {a: b}}
+      spec:
+        priorityClassName: system-node-critical
+        containers: [{name: pytorch, image: a, resources: {requests: {cpu: 500m, memory: 1Gi}}}]
+"""
+
+
+def _gang(policy: str, scheduler: str, release: str = "1.9.4") -> dict[str, Any]:
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "j", "annotations": {"of": "job"}}}
+    data = {**job, "spec": yaml.safe_load(_GANG.replace("{POLICY}", policy))}
+    target = choose([f"training-operator={release}"])
+    found = [each.data() for each in expand(document_of(data, "job.yaml"), (), target, gang_scheduler=scheduler).objects]
+    return {f"{each['kind']} {each['metadata']['name']}": each for each in found}
+
+
+@pytest.mark.parametrize(
+    ("policy", "release", "spec"),
+    [
+        ("{}", "1.9.4", {"minMember": 4, "queue": "default", "minResources": {"cpu": "2500m", "memory": "3Gi"}}),
+        ("{}", "1.7.0", {"minMember": 4, "minResources": {"cpu": "2500m", "memory": "3Gi"}}),
+        ("{minAvailable: 2}", "1.9.4", {"minMember": 2, "queue": "default", "minResources": {"cpu": "1", "memory": "2Gi"}}),
+        (
+            "{minResources: {cpu: 9}, queue: q, priorityClass: p, scheduleTimeoutSeconds: 5}",
+            "1.9.4",
+            {"minMember": 4, "minResources": {"cpu": "9"}, "queue": "q", "priorityClassName": "p"},
+        ),
+    ],
+)
+def test_a_group_of_volcano(policy: str, release: str, spec: dict[str, Any]) -> None:
+    found = _gang(policy, "Volcano", release)
+    group = found["PodGroup j"]
+    assert next(iter(found)) == "PodGroup j"
+    assert (group["apiVersion"], group["metadata"]["annotations"]) == ("scheduling.volcano.sh/v1beta1", {"of": "job"})
+    assert group["spec"] == spec
+    pod = found["Pod j-worker-2"]
+    assert pod["spec"]["schedulerName"] == "volcano"
+    assert pod["metadata"]["annotations"] == {"a": "b", "scheduling.k8s.io/group-name": "j", "volcano.sh/task-spec": "worker"}
+
+
+def test_a_group_of_scheduler_plugins() -> None:
+    found = _gang("{scheduleTimeoutSeconds: 5}", "mine")
+    group = found["PodGroup j"]
+    assert group["apiVersion"] == "scheduling.x-k8s.io/v1alpha1"
+    assert group["spec"] == {"minMember": 4, "minResources": {"cpu": "2500m", "memory": "3Gi"}, "scheduleTimeoutSeconds": 5}
+    pod = found["Pod j-master-0"]
+    assert (pod["spec"]["schedulerName"], pod["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"]) == ("mine", "j")
+    assert "annotations" not in pod["metadata"]
+
+
+def test_without_gang_scheduling_a_policy_changes_nothing() -> None:
+    assert "PodGroup j" not in _gang("{minAvailable: 2}", "")

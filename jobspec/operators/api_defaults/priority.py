@@ -23,7 +23,7 @@ _SYSTEM = {"system-cluster-critical": {"value": 2_000_000_000}, "system-node-cri
 
 def with_priority(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:
     """A pod's spec with the priority of its class, 0 without one; a class that is the default of all pods counts, too."""
-    classes: dict[str, Mapping[str, Any]] = {**_SYSTEM, **{each.name: each.data for each in beside if each.group_kind == PRIORITY_CLASS}}
+    classes = _classes(beside)
     named = spec.get("priorityClassName")
     if named is None:
         name = max((name for name, each in classes.items() if each.get("globalDefault")), key=lambda n: -classes[n]["value"], default="")
@@ -35,3 +35,12 @@ def with_priority(spec: MarkedTree, server: Mark, beside: Sequence[Document]) ->
         return spec
     policy = chosen.get("preemptionPolicy", "PreemptLowerPriority")
     return with_missing(spec, {"priority": int(chosen.get("value", 0)), "preemptionPolicy": policy}, server)
+
+
+def value_of_class(name: str, beside: Sequence[Document]) -> int:
+    """The priority that a class stands for; 0 for one that is not at hand."""
+    return int(_classes(beside).get(name, {}).get("value", 0))
+
+
+def _classes(beside: Sequence[Document]) -> dict[str, Mapping[str, Any]]:
+    return {**_SYSTEM, **{each.name: each.data for each in beside if each.group_kind == PRIORITY_CLASS}}

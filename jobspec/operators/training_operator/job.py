@@ -64,11 +64,13 @@ class Replicas:
 class TrainingJob:
     """A PyTorchJob that is stored, and the operator's release."""
 
-    __slots__ = ("elastic", "name", "namespace", "operator", "processes", "release", "replicas", "tree")
+    __slots__ = ("elastic", "gang_scheduler", "name", "namespace", "operator", "processes", "release", "replicas", "tree")
 
-    def __init__(self, document: Document, target: Target) -> None:
+    def __init__(self, document: Document, target: Target, *, gang_scheduler: str = "") -> None:
         shape = shapes.load(document.api_version, document.kind, target)
         self.release = target["training-operator"]
+        self.gang_scheduler = gang_scheduler
+        """What the operator was started with as `--gang-scheduler-name`; empty without gang scheduling."""
         self.operator = operator_mark("training-operator", self.release)
         self.tree = stored(document, target)
         spec = self.tree.get("spec") or self.tree.with_value({})

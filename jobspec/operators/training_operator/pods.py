@@ -10,6 +10,7 @@ from jobspec.operators.marks import set_by
 from jobspec.operators.training_operator.environment import variables, with_variables
 from jobspec.operators.training_operator.init_container import with_init_container
 from jobspec.operators.training_operator.names import labels, metadata, object_name, role_label
+from jobspec.operators.training_operator.pod_group import group_annotations, group_labels, scheduler_name
 from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
@@ -26,7 +27,8 @@ def pods(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
         return
     policy = replicas.restart_policy
     restart = MarkedTree("Never", policy.mark, policy.key) if policy.value == "ExitCode" else policy
-    common = with_init_container(spec.with_value({**spec.value, "restartPolicy": restart}), job, replicas)
+    gang = set_by(job.operator, scheduler_name(job)).value if "schedulerName" not in spec.value else {}
+    common = with_init_container(spec.with_value({**spec.value, "restartPolicy": restart, **gang}), job, replicas)
     for index in range(replicas.made):
         yield _pod(job, replicas, common, index)
 
@@ -37,12 +39,14 @@ def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -
     spec = common.replace_at(("containers",), lambda before: before.with_value(containers))
     template = replicas.template.get("metadata")
     own = template.get("labels") if template else None
-    ours = set_by(job.operator, {**labels(job, replicas, index), **role_label(job, replicas, index)})
+    ours = set_by(job.operator, {**labels(job, replicas, index), **role_label(job, replicas, index), **group_labels(job)})
+    notes = template.get("annotations") if template else None
+    more = set_by(job.operator, group_annotations(job, replicas))
     about = metadata(
         job,
         object_name(job, replicas, index),
         labels=own.with_value({**own.value, **ours.value}) if own else ours,
-        annotations=template.get("annotations") if template else None,
+        annotations=notes.with_value({**notes.value, **more.value}) if notes else more if more.value else None,
         finalizers=template.get("finalizers") if template else None,
     )
     return set_by(job.operator, {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec})

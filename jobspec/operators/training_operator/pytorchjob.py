@@ -1,4 +1,4 @@
-"""All that the operator makes of a PyTorchJob, in the order of one pass: the autoscaler, then each replica type's pods and services.
+"""All that the operator makes of a PyTorchJob, in the order of one pass: autoscaler, PodGroup, then each replica type's pods and services.
 
 Follows `PyTorchJobReconciler.Reconcile`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, and
 `JobController.ReconcileJobs`, pkg/controller.v1/common, 1.7.0 to 1.9.4. The operator walks the replica types in no fixed order; here
@@ -12,11 +12,14 @@ from jobspec.operators.objects import Expansion
 from jobspec.operators.training_operator.autoscaler import autoscalers, refused_limits
 from jobspec.operators.training_operator.failures import failures
 from jobspec.operators.training_operator.job import TrainingJob
+from jobspec.operators.training_operator.pod_group import pod_groups
 from jobspec.operators.training_operator.pods import pods
 from jobspec.operators.training_operator.services import services
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jobspec.documents.document import Document
     from jobspec.targets import Target
 
@@ -24,9 +27,9 @@ _POLICY = ("spec", "runPolicy")
 _OWN_NAME = "kubeflow.org/training-operator"
 
 
-def expand_pytorchjob(document: Document, target: Target) -> Expansion:
-    """The objects of an accepted PyTorchJob."""
-    job = TrainingJob(document, target)
+def expand_pytorchjob(document: Document, target: Target, *, beside: Sequence[Document] = (), gang_scheduler: str = "") -> Expansion:
+    """The objects of an accepted PyTorchJob. *beside*: documents in which its priority classes may be."""
+    job = TrainingJob(document, target, gang_scheduler=gang_scheduler)
     manager = job.tree.get(*_POLICY, "managedBy")
     if manager and manager.value != _OWN_NAME:
         message = f"`{manager.value}` manages the job, so the operator makes nothing of it here"
@@ -43,6 +46,7 @@ def expand_pytorchjob(document: Document, target: Target) -> Expansion:
     if why:
         message = f"{why}: the server refuses it, and the operator then makes nothing else"
         return Expansion(objects, [document.problem("autoscaler-refused", message, ("spec", "elasticPolicy"))])
+    objects += pod_groups(job, beside, target)
     for replicas in job.replicas.values():
         objects += pods(job, replicas)
         objects += services(job, replicas)
