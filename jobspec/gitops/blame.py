@@ -9,7 +9,7 @@ from jobspec.diagnostics import spell
 from jobspec.documents.reader import read
 from jobspec.gitops.causes import Cause, Causes
 from jobspec.gitops.naming import spec_hash
-from jobspec.gitops.stages import stages_of
+from jobspec.gitops.stages import beneath, stages_of
 from jobspec.gitops.values import values_of
 from jobspec.workloads import is_workload
 
@@ -26,16 +26,23 @@ if TYPE_CHECKING:
     from jobspec.gitops.variants import Variant
 
 
+RUNTIME = "runtime"  # the layer of what the runtime of a TrainJob has
+
+
 class Origin:
     """A value that a field has or had, or its removal, and where that was written."""
 
-    __slots__ = ("causes", "field", "mark", "removed", "value")
+    __slots__ = ("causes", "field", "layer", "mark", "removed", "value")
 
-    def __init__(self, field: str, value: Any, mark: Mark, causes: Sequence[Cause] = (), *, removed: bool = False) -> None:
+    def __init__(
+        self, field: str, value: Any, mark: Mark, causes: Sequence[Cause] = (), *, layer: str | None = None, removed: bool = False
+    ) -> None:
         self.field = field
         """As messages spell it; the list around the field where that was replaced as a whole."""
         self.value = value
         self.mark = mark
+        self.layer = mark.layer if layer is None else layer
+        """The overlay or variant that says it, or the runtime of a TrainJob; empty for a base."""
         self.causes = causes
         """What the value is made of: parameters and values of the matrix, each followed by its own causes."""
         self.removed = removed
@@ -103,7 +110,7 @@ def _lines_of(text: str, cluster: Cluster) -> dict[Path, int]:
 class _Teller:
     """Tells the history of a value by the states of its object, from the base to the one before its last."""
 
-    __slots__ = ("_causes", "_document", "_stages", "_states", "_variant")
+    __slots__ = ("_beneath", "_causes", "_document", "_stages", "_states", "_variant")
 
     def __init__(self, variant: Variant, project: Project, cluster: Cluster, document: Document) -> None:
         self._variant = variant
@@ -111,7 +118,9 @@ class _Teller:
         self._causes = Causes(variant, project)
         found = [(stage, earlier) for stage in stages_of(variant, project, cluster) if (earlier := stage.counterpart(document))]
         self._stages = [stage for stage, _ in found]
-        self._states = [{value.address: value for value in values_of(earlier, cluster.target)} for _, earlier in found]
+        self._states = [_by_address(earlier, cluster) for _, earlier in found]
+        below = beneath(found[0][1], found[0][0].documents, cluster) if found else None
+        self._beneath = _by_address(below, cluster) if below else {}
 
     def now(self, value: Value) -> list[Origin]:
         """The history of a value that the object has."""
@@ -137,6 +146,9 @@ class _Teller:
             if older and (older.place != current.place or not present):
                 yield self._origin(older)
             current, present = older or current, bool(older)
+        inherited = self._beneath.get(current.address) or _replaced_list(current, self._beneath)
+        if inherited and inherited.place != current.place and inherited.path[:2] == ("spec", "trainer"):
+            yield Origin(inherited.field, inherited.tree.data(), inherited.tree.mark, layer=RUNTIME)
 
     def _origin(self, value: Value, more: Sequence[Cause] = ()) -> Origin:
         return Origin(value.field, value.tree.data(), value.tree.mark, [*self._causes.of(value.tree.mark), *more])
@@ -155,6 +167,10 @@ class _Teller:
         nearest = max(settings, key=lambda each: (_in_common(each.address, value.names), each.value == "null"), default=None)
         mark = nearest.mark if nearest else value.tree.mark
         return Origin(value.field, None, mark, self._causes.of(mark), removed=True)
+
+
+def _by_address(document: Document, cluster: Cluster) -> Mapping[Address, Value]:
+    return {value.address: value for value in values_of(document, cluster.target)}
 
 
 def _replaced_list(value: Value, state: Mapping[Address, Value]) -> Value | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from jobspec.documents.document import Document
 from jobspec.gitops.layer import own_layer
 from jobspec.gitops.matrix import filled_text
 from jobspec.gitops.project import field
 from jobspec.gitops.rendering import in_namespace
+from jobspec.kinds import TRAINJOB
 from jobspec.overlays.apply import apply
 from jobspec.overlays.job import overlaid
+from jobspec.overlays.marked_tree import with_marks
+from jobspec.runtimes.runtime import runtime_of
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
@@ -15,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.cluster import Cluster
-    from jobspec.documents.document import Document
     from jobspec.gitops.project import Project
     from jobspec.gitops.variants import Variant
     from jobspec.overlays.conflicts import Setting
@@ -57,6 +60,27 @@ def stages_of(variant: Variant, project: Project, cluster: Cluster) -> list[Stag
     by_default = _default_namespace(variant, project)
     stages = [Stage([in_namespace(each, namespace) for each in base], (), cluster) for namespace in (None, by_default)]
     return [*stages, *(Stage(inside, overlays, cluster) for overlays in _growing(variant, project))]
+
+
+def beneath(job: Document, beside: Sequence[Document], cluster: Cluster) -> Document | None:
+    """What `spec.trainer` of a TrainJob overrides: the same fields of the runtime's training container; None for other kinds.
+
+    The runtime is looked for *beside* the job and among the shipped ones.
+    """
+    if job.group_kind != TRAINJOB:
+        return None
+    from jobspec.overlays.job_runtime import JobRuntime
+    from jobspec.overlays.trainjob import TRAINER
+
+    runtime = JobRuntime(job, runtime_of(job, beside, cluster.target), cluster.target["trainer"])
+    container = runtime.training_container()
+    if container is None:
+        return None
+    fields = {TRAINER[name]: child for name, child in container.value.items() if name in TRAINER}
+    tree = with_marks(job.data, job.marks)
+    kind = {name: tree.value[name] for name in ("apiVersion", "kind")}
+    inside = tree.with_value({**kind, "spec": tree.with_value({"trainer": container.with_value(fields)})})
+    return Document(inside.data(), inside.marks, file=job.file)
 
 
 def _default_namespace(variant: Variant, project: Project) -> MarkedTree | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from jobspec.gitops.blame import RUNTIME
 from jobspec.reports.text import paint
 from jobspec.reports.visible import visible
 
@@ -37,7 +38,7 @@ def field_lines(blamed: Sequence[Blamed], *, colour: bool) -> Iterator[str]:
         if number:
             yield ""
         yield paint(visible(each.field), _BOLD, colour=colour)
-        rows = [(_value(origin), _layer(origin.mark)) for origin in each.history]
+        rows = [(_value(origin), _layer(origin)) for origin in each.history]
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         for (value, layer), origin in zip(rows, each.history, strict=True):
             is_now = origin is each.history[0]
@@ -58,7 +59,7 @@ def file_lines(blamed: Sequence[Blamed], text: str, *, colour: bool, width: int 
     colours = _colours_of(blamed)
     lines = [visible(line) for line in text.splitlines()]
     places = {number: f"{visible(each.origin.mark.file)}:{each.origin.mark.line}" for number, each in by_line.items()}
-    layers = {number: _layer(each.origin.mark) for number, each in by_line.items()}
+    layers = {number: _layer(each.origin) for number, each in by_line.items()}
     of_places, of_layers = max(map(len, places.values())), max(map(len, layers.values()))
     if width is not None and of_layers + 2 + of_places + 2 + max(map(len, lines)) > width:
         of_layers = 0
@@ -81,7 +82,7 @@ def as_json(blamed: Sequence[Blamed], *, file: str, project: str, variant: str, 
 def _told(origin: Origin) -> dict[str, Any]:
     value = {"field": origin.field, "removed": origin.removed, "value": origin.value}
     causes = [{"kind": each.kind, "name": each.name, "value": each.value, **_place(each.mark)} for each in origin.causes]
-    return {**value, **_place(origin.mark), "causes": causes}
+    return {**value, **_place(origin.mark), "layer": origin.layer, "causes": causes}
 
 
 def _place(mark: Mark) -> dict[str, Any]:
@@ -96,13 +97,13 @@ def _place(mark: Mark) -> dict[str, Any]:
     }
 
 
-def _layer(mark: Mark) -> str:
-    return visible(mark.layer) or _BASE
+def _layer(origin: Origin) -> str:
+    return visible(origin.layer) or _BASE
 
 
 def _colours_of(blamed: Iterable[Blamed]) -> Mapping[str, str]:
     """A colour for each layer."""
-    layers = dict.fromkeys(_layer(origin.mark) for each in blamed for origin in each.history)
+    layers = dict.fromkeys(_layer(origin) for each in blamed for origin in each.history)
     named = [each for each in layers if each != _BASE]
     return {_BASE: "", **{each: _COLOURS[number % len(_COLOURS)] for number, each in enumerate(named)}}
 
@@ -130,5 +131,9 @@ def _cause(cause: Cause) -> str:
 
 def _was(blamed: Blamed) -> str:
     """What a field was before, as a comment behind it."""
-    before = [f"{_value(origin)} ({visible(origin.mark.file)}:{origin.mark.line})" for origin in blamed.history[1:]]
+    before = [f"{_value(each)} ({_of_runtime(each)}{visible(each.mark.file)}:{each.mark.line})" for each in blamed.history[1:]]
     return f"  # was {', '.join(before)}" if before else ""
+
+
+def _of_runtime(origin: Origin) -> str:
+    return "runtime, " if origin.layer == RUNTIME else ""

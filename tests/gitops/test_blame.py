@@ -283,22 +283,42 @@ def test_programs_get_everything_as_json(repository: Path) -> None:
     }
 
 
-def test_a_trainjob_tells_what_its_runtime_gave(repository: Path) -> None:
-    trainjob = (
+def _trainjob(folder: Path, runtime: str) -> None:
+    """A rendered project of a TrainJob with a runtime."""
+    job = (
         "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: train}\n"
-        "spec: {runtimeRef: {name: ours, kind: TrainingRuntime}}\n---\n"
+        f"spec: {{runtimeRef: {runtime}, trainer: {{image: own}}}}\n---\n"
     )
-    runtime = RUNTIME.replace('v1"}]', 'v1", args: [--lr, "1", --x]}]')
-    variant = "  - {name: t, base: base/t.yaml, naming: fixed, flags: {--lr: 2}}\n"
+    beside = RUNTIME.replace('v1"}]', 'v1", args: [--lr, "1", --x]}]')
     head = PROJECT.partition("  defaults:")[0] + "  variants:\n"
-    write(repository, {"base/t.yaml": trainjob + runtime, "jobspec.yaml": head + variant})
-    assert run_here("render", cwd=repository).returncode == 0
-    places = re.findall(r"is   (\S+)\s+\S+\s+(\S+)$", _told(repository, "rendered/t/trainjob-t.yaml", "spec.trainer.args"), re.MULTILINE)
-    assert [(value, place.rpartition(":")[0]) for value, place in places] == [
-        ('"--lr"', "base/t.yaml:17"),
-        ('"2"', "jobspec.yaml:5"),
-        ('"--x"', "base/t.yaml:17"),
+    write(
+        folder,
+        {"base/t.yaml": job + beside, "jobspec.yaml": f"{head}  - {{name: t, base: base/t.yaml, naming: fixed, flags: {{--lr: 2}}}}\n"},
+    )
+    assert run_here("render", cwd=folder).returncode == 0
+
+
+def _rows(told: str) -> list[tuple[str, ...]]:
+    return [tuple(line.split()) for line in told.splitlines() if line.startswith(" ")]
+
+
+def test_a_trainjob_tells_what_its_runtime_gave(repository: Path) -> None:
+    _trainjob(repository, "{name: ours, kind: TrainingRuntime}")
+    assert _rows(_told(repository, "rendered/t/trainjob-t.yaml", "spec.trainer")) == [
+        ("is", '"own"', "base", "base/t.yaml:4:74"),
+        ("was", '"example.com/train:v1"', "runtime", "base/t.yaml:17:69"),
+        ("is", '"--lr"', "base", "base/t.yaml:17:100"),
+        ("is", '"2"', "t", "jobspec.yaml:5:63"),
+        ("was", '"1"', "runtime", "base/t.yaml:17:106"),
+        ("is", '"--x"', "base", "base/t.yaml:17:111"),
     ]
+
+
+def test_what_a_shipped_runtime_has_is_told_at_its_name(repository: Path) -> None:
+    _trainjob(repository, "{name: torch-distributed}")
+    _, was = _rows(_told(repository, "rendered/t/trainjob-t.yaml", "spec.trainer.image"))
+    assert (was[1][:17], *was[2:]) == ('"pytorch/pytorch:', "runtime", "base/t.yaml:4:27")
+    assert '" (runtime, base/t.yaml:4)' in run_here("blame", "rendered/t/trainjob-t.yaml", cwd=repository).stdout
 
 
 def test_a_companion_has_its_lines_too(repository: Path) -> None:
