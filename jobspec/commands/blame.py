@@ -2,69 +2,58 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from jobspec import rendering
 from jobspec.cluster import Cluster
-from jobspec.commands.files import Found, content_of, reader
+from jobspec.commands.files import Found, reader
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
-from jobspec.commands.project import plan, read_project
+from jobspec.commands.project import plan, tree_before
 from jobspec.commands.project_files import ProjectFiles
+from jobspec.commands.rendered_file import find
 from jobspec.diagnostics import JobspecError
-from jobspec.gitops import inventory
 from jobspec.gitops.blame import Blame
-from jobspec.gitops.project import FILE, Project
-from jobspec.gitops.rendering import documents_of
-from jobspec.gitops.sources import Unreadable
-from jobspec.gitops.tree import KUSTOMIZATION, as_rendered
-from jobspec.reports import blame as report
+from jobspec.gitops.rendering import documents_of, identity_of
+from jobspec.gitops.tree import SHARED, as_rendered, shared_path
+from jobspec.reports.blame import STATES, as_json, field_lines, file_lines
 from jobspec.results import FileResult
 from jobspec.validation.wording import closest
+from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from jobspec.commands.inputs import Inputs
+    from jobspec.commands.rendered_file import RenderedFile, State
+    from jobspec.documents.document import Document
+    from jobspec.gitops.blame import Blamed
     from jobspec.gitops.variants import Variant
-    from jobspec.reports.blame import State
+    from jobspec.pipeline import Checked
 
-
-class _Place:
-    """A rendered file: the project that it belongs to, and its path below the project's output folder."""
-
-    __slots__ = ("folder", "name", "output", "path", "project", "project_path")
-
-    def __init__(self, path: str, project_path: str, project: Project, output: str, parts: tuple[str, str]) -> None:
-        self.path = path
-        """As the user gives it."""
-        self.project_path = project_path
-        self.project = project
-        self.output = output
-        self.folder, self.name = parts
+    #: What a cluster says to a variant, and its objects by the names of their files.
+    Rendered = tuple[Checked, Mapping[str, Document]]
 
 
 def run(inputs: Inputs, field: str | None, *, project: str | None) -> int:
     """Tell of a rendered file, or of one *field* of it; 1 where the project has an error."""
-    (path,) = inputs.paths
-    place = _place_of(path, project)
-    if isinstance(place, FileResult):
-        return _refuse([place], inputs, Cluster(), [])
-    planned = plan(inputs, ProjectFiles(place.project_path))
-    variant = next((each for each in planned.variants if each.name == place.folder), None)
-    results = planned.results
-    if all(each.valid for each in results):
-        variant = _require_variant(place, variant, [each.name for each in planned.variants])
-        checked, files = documents_of(variant, planned.cluster)
-        results = [checked.result]
-    if not all(each.valid for each in results):
-        return _refuse(results, inputs, planned.cluster, planned.read)
-    assert variant
-    name = _require_file(place, variant, files)
-    text = as_rendered(rendering.text_of([files[name]], planned.cluster.target)).decode()
-    blame = Blame(variant, place.project, planned.cluster, files[name], text)
-    _write(inputs, place, blame, text, field=field, name=name)
+    file = find(inputs.paths[0], project)
+    if isinstance(file, FileResult):
+        return _refuse([file], inputs, Cluster(), [Found(file.path, named=True)])
+    planned = plan(inputs, ProjectFiles(file.project_path))
+    if not all(each.valid for each in planned.results):
+        return _refuse(planned.results, inputs, planned.cluster, planned.read)
+    folders = tree_before(planned.variants, planned.output)
+    variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
+    variant, (checked, documents) = _rendered(file, variants, planned.cluster)
+    if not checked.result.valid:
+        return _refuse([checked.result], inputs, planned.cluster, planned.read)
+    _refuse_earlier_run(file, variant, documents.values())
+    name = file.name_among(documents)
+    content = as_rendered(rendering.text_of([documents[name]], planned.cluster.target))
+    blame = Blame(variant, file.project, planned.cluster, documents[name], content.decode())
+    blamed = blame.fields() if field is None else _blamed(blame, field, file)
+    _write(inputs, file, blamed, file.state(content, name), text=content.decode() if field is None else None)
     return 0
 
 
@@ -74,113 +63,53 @@ def _refuse(results: Sequence[FileResult], inputs: Inputs, cluster: Cluster, rea
     return 1
 
 
-def _place_of(path: str, project: str | None) -> _Place | FileResult:
-    """The project whose output holds the file, or what is wrong with the nearest one. Raises JobspecError where there is none."""
-    outputs = []
-    for candidate in [project] if project is not None else _projects_above(path):
-        found = read_project(Found(candidate, named=True))
-        if not isinstance(found, Project):
-            return found
-        output = _output(candidate, found)
-        inside = os.path.relpath(os.path.realpath(path), os.path.realpath(output)).split(os.sep)
-        if inside[0] != os.pardir:
-            return _Place(path, candidate, found, output, _in_variant(path, inside))
-        outputs.append(f"{candidate} renders to {output}")
-    why = "; ".join(outputs) or f"there is no {FILE} above it"
-    raise JobspecError(f"{path}: no project renders it: {why}; `--project FILE` names the project")
+def _rendered(file: RenderedFile, variants: Sequence[Variant], cluster: Cluster) -> tuple[Variant, Rendered]:
+    """The variant that a file is of, and what it renders to; of a shared file, the first of its variants by name.
+
+    Raises JobspecError where there is none.
+    """
+    if file.variant == SHARED:
+        return _sharing(file, variants, cluster)
+    for each in variants:
+        if each.name == file.variant:
+            return each, documents_of(each, cluster)
+    hint = closest(file.variant, [each.name for each in variants]) or f"it has {len(variants)} others"
+    raise JobspecError(f"{file.path}: {file.project_path} has no variant `{file.variant}`: {hint}")
 
 
-def _projects_above(path: str) -> Iterator[str]:
-    """The project files in the folders around a path, the nearest first."""
-    here = os.path.dirname(os.path.abspath(path))
-    while True:
-        candidate = os.path.join(here, FILE)
-        if os.path.isfile(candidate):
-            yield _shown(candidate)
-        if os.path.dirname(here) == here:
-            return
-        here = os.path.dirname(here)
+def _sharing(file: RenderedFile, variants: Sequence[Variant], cluster: Cluster) -> tuple[Variant, Rendered]:
+    for variant in sorted(variants, key=lambda each: each.name):
+        checked, documents = documents_of(variant, cluster)
+        shared = {shared_path(identity_of(each)).removeprefix(f"{SHARED}/"): each for each in documents.values()}
+        if not checked.result.valid or file.name in shared:
+            return variant, (checked, shared)
+    raise JobspecError(f"{file.path}: no variant of {file.project_path} renders this object")
 
 
-def _shown(path: str) -> str:
-    """A path as it is shortest to read: from the working folder where that holds it or stands beside it."""
-    relative = os.path.relpath(path)
-    return relative if len(relative) < len(path) else path
+def _refuse_earlier_run(file: RenderedFile, variant: Variant, documents: Iterable[Document]) -> None:
+    """Raises JobspecError for a file that is kept as it was rendered once."""
+    job = next(filter(is_workload, documents), None)
+    if job and variant.history and f"{file.variant}/{file.name}" in variant.history.earlier(job):
+        raise JobspecError(f"{file.path}: this is an earlier run, which `history` keeps as it was; blame tells of what is rendered now")
 
 
-def _output(path: str, project: Project) -> str:
-    try:
-        return ProjectFiles(path).output(project.output)
-    except Unreadable as error:
-        raise JobspecError(f"{project.output_place}: cannot render to `{project.output}`: {error}") from None
-
-
-def _in_variant(path: str, inside: list[str]) -> tuple[str, str]:
-    """The folder and the name of a file below the output folder. Raises JobspecError for what no base or overlay makes."""
-    if inside[-1] in (KUSTOMIZATION, inventory.NAME):
-        what = "lists what engines read" if inside[-1] == KUSTOMIZATION else "holds the hashes of the rendered files"
-        raise JobspecError(f"{path}: jobspec writes this file itself: it {what}, and no value in it comes from your files")
-    if len(inside) != 2:
-        raise JobspecError(f"{path}: no rendered file: name one, such as FOLDER/VARIANT/pytorchjob-NAME.yaml")
-    return inside[0], inside[1]
-
-
-def _require_variant(place: _Place, variant: Variant | None, known: Collection[str]) -> Variant:
-    if variant is None:
-        hint = closest(place.folder, known) or f"it has {len(known)} others"
-        raise JobspecError(f"{place.path}: {place.project_path} has no variant `{place.folder}`: {hint}")
-    return variant
-
-
-def _require_file(place: _Place, variant: Variant, files: Collection[str]) -> str:
-    """The name under which the file is rendered now: a job's changes with its spec. Raises JobspecError for a file that is not rendered."""
-    if place.name in files:
-        return place.name
-    if os.path.isfile(place.path):
-        renamed = [each for each in files if _without_hash(each) == _without_hash(place.name) != ""]
-        if renamed:
-            return renamed[0]
-    hint = closest(place.name, files) or f"it renders {', '.join(sorted(files))}"
-    raise JobspecError(f"{place.path}: the variant `{variant.name}` renders no such file: {hint}")
-
-
-def _without_hash(name: str) -> str:
-    """The name of a job's file up to the hash of its spec, empty where none is in it."""
-    before, _, digest = name.removesuffix(".yaml").rpartition("-")
-    return before if len(digest) == 8 and not digest.strip("0123456789abcdef") else ""
-
-
-def _write(inputs: Inputs, place: _Place, blame: Blame, text: str, *, field: str | None, name: str) -> None:
-    blamed = blame.fields() if field is None else blame.at(field)
-    if not blamed:
-        assert field is not None
+def _blamed(blame: Blame, field: str, file: RenderedFile) -> list[Blamed]:
+    """What is told of a field. Raises JobspecError where there is none of the name, nor was."""
+    found = blame.at(field)
+    if not found:
         hint = closest(field, blame.names()) or "leave FIELD out to see all fields"
-        raise JobspecError(f"{place.path}: no field `{field}`: {hint}")
-    state = _state(place, text, name)
+        raise JobspecError(f"{file.path}: no field `{field}`: {hint}")
+    return found
+
+
+def _write(inputs: Inputs, file: RenderedFile, blamed: Sequence[Blamed], state: State, *, text: str | None) -> None:
+    """Write what is told of fields, beside the *text* of the file where the whole was asked for."""
     stream = sys.stdout
     if inputs.output == "json":
-        stream.write(report.as_json(blamed, file=place.path, project=place.project_path, variant=place.folder, state=state))
+        stream.write(as_json(blamed, file=file.path, project=file.project_path, variant=file.variant, state=state))
         return
     if state != "same":
-        sys.stderr.write(f"jobspec: {place.path} {report.STATES[state]}\n")
-    colour = takes_colour(stream)
-    if field is not None:
-        stream.writelines(f"{line}\n" for line in report.field_lines(blamed, colour=colour))
-    else:
-        width = width_of(stream) if is_terminal(stream) else None
-        stream.writelines(f"{line}\n" for line in report.file_lines(blamed, text, colour=colour, width=width))
-
-
-def _state(place: _Place, text: str, name: str) -> State:
-    """How the file on disk differs from the one that is rendered now."""
-    if not os.path.isfile(place.path):
-        return "missing"
-    found = content_of(Found(place.path, named=True))
-    if name == place.name and found == text.encode():
-        return "same"
-    try:
-        listed = content_of(Found(f"{place.output}/{inventory.NAME}", named=True)).decode()
-        hashes = inventory.parse(listed)
-    except (JobspecError, ValueError):
-        return "stale"
-    return "stale" if hashes.get(f"{place.folder}/{place.name}") == inventory.digest_of(found) else "edited"
+        sys.stderr.write(f"jobspec: {file.path} {STATES[state]}\n")
+    colour, width = takes_colour(stream), width_of(stream) if is_terminal(stream) else None
+    lines = field_lines(blamed, colour=colour) if text is None else file_lines(blamed, text, colour=colour, width=width)
+    stream.writelines(f"{line}\n" for line in lines)

@@ -186,7 +186,7 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> 
     if not all(each.valid for each in planned.results):
         return RenderedProject(planned.results, read=planned.read, releases=releases)
     _require(only, planned.variants)
-    folders = _before(planned.variants, planned.output)
+    folders = tree_before(planned.variants, planned.output)
     variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
     rendered = rendered_variants(variants, planned.cluster)
     chosen = [each for each in rendered if not only or each.name in only]
@@ -208,7 +208,7 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> 
     )
 
 
-def _before(variants: Sequence[Variant], output: str) -> dict[str, dict[str, bytes]]:
+def tree_before(variants: Sequence[Variant], output: str) -> dict[str, dict[str, bytes]]:
     """The tree before this render by folder and path, where a variant depends on it: by earlier runs that stay, or by a fixed name."""
     return before(output) if any(each.history or not each.hashed for each in variants) else {}
 

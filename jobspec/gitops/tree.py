@@ -66,14 +66,14 @@ def tree_of(variants: Iterable[RenderedVariant]) -> Tree:
                 problems.append(_same_object(each, variant.name, owner, known))
     placed: dict[str, Placed] = {}
     for identity, (owner, each) in first.items():
-        path = f"{owner}/{each.file}" if len(users[identity]) == 1 else _shared_path(identity)
+        path = f"{owner}/{each.file}" if len(users[identity]) == 1 else shared_path(identity)
         if path in placed:
             problems.append(_same_file(each, path))
         placed[path] = Placed(as_rendered(each.text), identity, users[identity])
     return Tree(placed, problems)
 
 
-def _shared_path(identity: Identity) -> str:
+def shared_path(identity: Identity) -> str:
     """The path of a shared object, which depends on nothing but what it is."""
     _, kind, namespace, name = identity
     return "/".join(part for part in (SHARED, namespace, f"{kind.lower()}-{name}.yaml") if part)

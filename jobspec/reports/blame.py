@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 
 from jobspec.gitops.blame import RUNTIME
+from jobspec.reports.excerpt import columns, cut
 from jobspec.reports.text import paint
 from jobspec.reports.visible import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Literal
+    from typing import Any
 
     from jobspec.diagnostics import Mark
     from jobspec.gitops.blame import Blamed, Origin
     from jobspec.gitops.causes import Cause
 
-    State = Literal["same", "stale", "edited", "missing"]
-
-#: What is told of a file on disk that is not the rendered one.
+#: What is told of a file on disk that is not the one that is rendered now, by how it differs.
 STATES = {
     "stale": "is stale: this is what it would be now; `jobspec render` writes it",
     "edited": "was edited by hand: this is what is rendered; put the change into a base, an overlay or the project, then `jobspec render`",
@@ -39,15 +38,13 @@ def field_lines(blamed: Sequence[Blamed], *, colour: bool) -> Iterator[str]:
             yield ""
         yield paint(visible(each.field), _BOLD, colour=colour)
         rows = [(_value(origin), _layer(origin)) for origin in each.history]
-        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-        for (value, layer), origin in zip(rows, each.history, strict=True):
-            is_now = origin is each.history[0]
-            place = f"{layer:{widths[1]}}  {visible(str(origin.mark))}"
-            value = f"{value:{widths[0]}}"
-            shown = f"{value if is_now else paint(value, _DIM, colour=colour)}  {paint(place, colours[layer], colour=colour)}"
-            yield f"    {'is' if is_now else 'was':3}  {shown}{_as_whole(origin)}"
+        of_values, of_layers = (max(columns(row[column]) for row in rows) for column in (0, 1))
+        for when, (value, layer), origin in zip(("is ", *["was"] * len(rows)), rows, each.history, strict=False):
+            shown = paint(_padded(value, of_values), _DIM if when == "was" else "", colour=colour)
+            place = paint(_padded(layer, of_layers) + visible(str(origin.mark)), colours[layer], colour=colour)
+            yield f"    {when}  {shown}{place}{_as_whole(origin)}"
             for cause in origin.causes:
-                yield f"    {'':3}  {'':{widths[0]}}  {paint(_cause(cause), _DIM, colour=colour)}"
+                yield f"         {_padded('', of_values)}{paint(_cause(cause), _DIM, colour=colour)}"
 
 
 def file_lines(blamed: Sequence[Blamed], text: str, *, colour: bool, width: int | None) -> Iterator[str]:
@@ -55,26 +52,39 @@ def file_lines(blamed: Sequence[Blamed], text: str, *, colour: bool, width: int 
 
     Lines are cut to *width* columns; where they would be, the layers are left out.
     """
-    by_line = {each.line: each for each in blamed}
+    rows = _rows(blamed, text)
     colours = _colours_of(blamed)
-    lines = [visible(line) for line in text.splitlines()]
-    places = {number: f"{visible(each.origin.mark.file)}:{each.origin.mark.line}" for number, each in by_line.items()}
-    layers = {number: _layer(each.origin) for number, each in by_line.items()}
-    of_places, of_layers = max(map(len, places.values())), max(map(len, layers.values()))
-    if width is not None and of_layers + 2 + of_places + 2 + max(map(len, lines)) > width:
-        of_layers = 0
-    for number, line in enumerate(lines, 1):
-        layer = layers.get(number, "")
-        origin = f"{layer:{of_layers}}  " * bool(of_layers) + f"{places.get(number, ''):{of_places}}  "
-        was = _was(by_line[number]) if number in by_line else ""
-        room = None if width is None else max(width - len(origin), 0)
-        shown, rest = _cut(line, room), _cut(was, None if room is None else max(room - len(line), 0))
-        yield f"{paint(origin, colours.get(layer, ''), colour=colour)}{shown}{paint(rest, _DIM, colour=colour)}".rstrip()
+    sizes = [max(columns(row[column]) for row in rows) for column in range(3)]
+    with_layers = width is None or sum(sizes) + 4 <= width
+    for layer, place, line, was in rows:
+        origin = _padded(layer, sizes[0]) * with_layers + _padded(place, sizes[1])
+        room = None if width is None else width - columns(origin)
+        rest = cut(was, None if room is None else room - columns(line))
+        yield f"{paint(origin, colours.get(layer, ''), colour=colour)}{cut(line, room)}{paint(rest, _DIM, colour=colour)}".rstrip()
 
 
-def as_json(blamed: Sequence[Blamed], *, file: str, project: str, variant: str, state: State) -> str:
+def _rows(blamed: Iterable[Blamed], text: str) -> list[tuple[str, str, str, str]]:
+    """Of each line of a file: its layer, its place, itself, and what its value was before."""
+    by_line = {each.line: each for each in blamed}
+    rows = []
+    for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
+        each = by_line.get(number)
+        mark = each and each.origin.mark
+        place = f"{visible(mark.file)}:{mark.line}" if mark else ""
+        rows.append((_layer(each.origin) if each else "", place, visible(line), _was(each) if each else ""))
+    return rows
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - columns(text) + 2)
+
+
+def as_json(blamed: Sequence[Blamed], *, file: str, project: str, variant: str, state: str) -> str:
     """The fields of a file as one JSON object."""
-    fields = [{**_told(each.origin), "renderedLine": each.line, "overrode": list(map(_told, each.history[1:]))} for each in blamed]
+    fields = [
+        {**_told(each.origin), "field": each.field, "renderedLine": each.line, "overrode": list(map(_told, each.history[1:]))}
+        for each in blamed
+    ]
     told = {"file": file, "project": project, "variant": variant, "state": state, "fields": fields}
     return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
 
@@ -112,11 +122,7 @@ def _value(origin: Origin) -> str:
     """A value as JSON, which tells the text "1" from the number."""
     if origin.removed:
         return "(removed)"
-    return _cut(visible(json.dumps(origin.value, ensure_ascii=False)), _LONGEST)
-
-
-def _cut(text: str, width: int | None) -> str:
-    return text if width is None or len(text) <= width else text[: max(width - 1, 0)] + "…" * bool(width)
+    return cut(visible(json.dumps(origin.value, ensure_ascii=False)), _LONGEST)
 
 
 def _as_whole(origin: Origin) -> str:

@@ -1,4 +1,4 @@
-"""Show the line of a diagnostic, with carets below the place."""
+"""Show lines in the columns of a terminal: that of a diagnostic, with carets below the place, and others cut to a width."""
 
 from __future__ import annotations
 
@@ -78,3 +78,18 @@ def _cells(character: str) -> tuple[str, int]:
     if kind.startswith("C") or kind in ("Zl", "Zp"):
         return _UNSEEN, 1
     return character, 2 if east_asian_width(character) in ("W", "F") else 1
+
+
+def columns(text: str) -> int:
+    """The width of a line in columns of a terminal."""
+    return len(text) if text.isascii() else sum(_cells(each)[1] for each in text)
+
+
+def cut(text: str, width: int | None) -> str:
+    """A line of at most *width* columns, which ends in `…` where it is cut; whole without a width."""
+    if width is None or columns(text) <= width:
+        return text
+    kept = text[: max(width, 0)]
+    while columns(kept) > width - 1 and kept:
+        kept = kept[:-1]
+    return f"{kept}…" if width > 0 else ""

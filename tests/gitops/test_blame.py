@@ -453,9 +453,17 @@ def test_the_lines_fit_the_terminal(repository: Path, columns: int) -> None:
         assert "\n".join(lines) + "\n" == WHOLE
 
 
+def test_wide_characters_take_two_columns(repository: Path) -> None:
+    write(repository, {"base/mnist.yaml": BASE.replace("value: info", f"value: {'深' * 40}")})
+    assert run_here("render", cwd=repository).returncode == 0
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", _on_terminal(repository, 80, ONE))
+    assert max(sum(2 if each == "深" else 1 for each in line) for line in shown.splitlines()) == 80
+    assert f'"{"深" * 29}…  base' in re.sub(r"\x1b\[[0-9;]*m", "", _on_terminal(repository, 80, ONE, f"{CONTAINER}.env"))
+
+
 def test_a_terminal_shows_what_was_before_less_bright(repository: Path) -> None:
     shown = _on_terminal(repository, 80, ONE, "metadata.labels[tier]")
-    assert '\x1b[2m"free"\x1b[0m' in shown
+    assert '\x1b[2m"free"  \x1b[0m' in shown
     done = program(*command("blame", ONE), cwd=repository, env=environment(FORCE_COLOR="1"))
     assert "\x1b[" in done.stdout
     assert "\x1b[" not in program(*command("blame", ONE), cwd=repository, env=environment(NO_COLOR="1")).stdout
@@ -472,3 +480,31 @@ def test_nothing_in_a_file_can_command_a_terminal(repository: Path) -> None:
 def test_a_job_of_plain_manifests_is_not_rendered_by_a_project(tmp_path: Path) -> None:
     write(tmp_path, {"rendered/one/pytorchjob-train.yaml": JOB})
     assert "no project renders it" in _refused(tmp_path, "rendered/one/pytorchjob-train.yaml")
+
+
+def test_what_variants_share_is_told_of_the_first_of_them(tmp_path: Path) -> None:
+    resource = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}"
+    project = f"  defaults:\n    base: job.yaml\n    namespace: ml\n    resources: [{resource}]\n  variants: [{{name: b}}, {{name: a}}]\n"
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": f"apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n{project}"})
+    (tmp_path / ".git").mkdir()
+    assert run_here("render", cwd=tmp_path).returncode == 0
+    done = run_here("blame", "rendered/_shared/ml/configmap-settings.yaml", "data.a", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == 'data.a\n    is   "b"  a  jobspec.yaml:7:89\n'
+    done = run_here("blame", "rendered/_shared/ml/configmap-other.yaml", cwd=tmp_path)
+    assert (done.returncode, "no variant of jobspec.yaml renders this object" in done.stderr) == (2, True)
+
+
+def test_the_number_of_a_run_is_told_and_an_earlier_run_is_not(tmp_path: Path) -> None:
+    head = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
+    write(tmp_path, {"job.yaml": JOB, "jobspec.yaml": f"{head}  - {{name: a, base: job.yaml, history: 1}}\n"})
+    (tmp_path / ".git").mkdir()
+    assert run_here("render", cwd=tmp_path).returncode == 0
+    (first,) = (tmp_path / "rendered" / "a").glob("pytorchjob-*")
+    write(tmp_path, {"jobspec.yaml": f"{head}  - {{name: a, base: job.yaml, history: 1, flags: {{--lr: 1}}}}\n"})
+    assert run_here("render", cwd=tmp_path).returncode == 0
+    (second,) = set((tmp_path / "rendered" / "a").glob("pytorchjob-*")) - {first}
+    done = run_here("blame", second, "metadata.annotations[jobspec.dev/run]", cwd=tmp_path)
+    assert (done.returncode, done.stderr, "jobspec.yaml:5:" in done.stdout) == (0, "", True)
+    done = run_here("blame", first, cwd=tmp_path)
+    assert (done.returncode, "this is an earlier run, which `history` keeps as it was" in done.stderr) == (2, True)
