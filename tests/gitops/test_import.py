@@ -96,7 +96,7 @@ VARIANT = """\
 
 def _place(place: Path, files: dict[str, str | bytes]) -> Path:
     """A repository with these files."""
-    (place / ".git").mkdir(parents=True)
+    (place / ".git").mkdir(parents=True, exist_ok=True)
     write(place, files)
     return place
 
@@ -434,6 +434,24 @@ def test_defaults_that_would_change_the_job_are_an_error_with_the_field(tmp_path
     said = _refused(tmp_path, "job.yaml")
     assert "error: the variant `train` would render another `metadata.labels` [import-differs]" in said
     assert "`defaults`" in said
+
+
+ENGINES = "  engines:\n    argocd: {repoURL: https://git.example/jobs.git, project: training}\n"
+
+
+@pytest.mark.parametrize("added", [ENGINES, "  defaults: {history: 2}\n", ENGINES + "  defaults: {history: 1}\n"])
+def test_a_project_with_engines_and_earlier_runs_takes_jobs(tmp_path: Path, added: str) -> None:
+    """The annotations that an engine needs are no difference, and a job under a fixed name has no earlier runs."""
+    project = HEAD.replace("  variants", f"{added}  variants") + "    - {name: old, base: base/old.yaml, namespace: ml}\n"
+    _place(tmp_path, {"mnist.yaml": COMMENTED, "base/old.yaml": JOB.replace("train", "old"), "jobspec.yaml": project})
+    program("git", "init", "--quiet", cwd=tmp_path, check=True)
+    _imported(tmp_path, "mnist.yaml")
+    done = run_here("render", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    job = yaml.safe_load((tmp_path / "rendered/mnist/pytorchjob-mnist.yaml").read_text())
+    wanted = yaml.safe_load(COMMENTED)
+    noted = set(job["metadata"].pop("annotations", {}))
+    assert (job, bool(noted)) == (wanted, "engines" in added)
 
 
 def test_an_object_that_the_project_renders_already_is_an_error_with_both_places(tmp_path: Path) -> None:

@@ -18,15 +18,17 @@ _NAMING = "# `naming: fixed` keeps a job's name as it was; without it, a hash fo
 class Entry:
     """A variant to be written."""
 
-    __slots__ = ("base", "comments", "item", "name")
+    __slots__ = ("base", "comments", "item", "name", "without_history")
 
-    def __init__(self, name: str, base: str, item: Import, comments: Sequence[str]) -> None:
+    def __init__(self, name: str, base: str, item: Import, comments: Sequence[str], *, without_history: bool = False) -> None:
         self.name = name
         self.base = base
         """The path of its base from the project's file."""
         self.item = item
         self.comments = comments
         """The comments of its manifest that do not stand in the base."""
+        self.without_history = without_history
+        """Whether it has to say that no earlier runs stay, since the defaults say otherwise."""
 
 
 def new_project(entries: Sequence[Entry], target: Mapping[str, str]) -> str:
@@ -88,6 +90,8 @@ def _fields(entry: Entry) -> Iterator[tuple[str, str]]:
     if job_name != entry.name:
         yield "jobName", _text(job_name)
     yield "naming", "fixed"
+    if entry.without_history:
+        yield "history", "0"
     if item.flags:
         yield "flags", _mapping(item.flags, _flag)
     if item.labels:

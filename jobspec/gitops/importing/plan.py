@@ -6,13 +6,14 @@ from jobspec import pipeline
 from jobspec.diagnostics import Diagnostic, JobspecError, spell
 from jobspec.documents.reader import read as read_documents
 from jobspec.gitops.importing.comments import lost
-from jobspec.gitops.importing.cuts import Uncuttable
+from jobspec.gitops.importing.cuts import Uncuttable, without
 from jobspec.gitops.importing.entries import Entry, extended, new_project
 from jobspec.gitops.importing.equality import difference
 from jobspec.gitops.importing.imports import import_of
 from jobspec.gitops.importing.sharing import groups, on_one_base
 from jobspec.gitops.project import FILE
 from jobspec.gitops.whole import whole
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +58,11 @@ class Setting:
         """The releases that a new project asks for."""
         self.existing = existing
 
+    @property
+    def has_history(self) -> bool:
+        """Whether the project keeps earlier runs, of which a job under a fixed name has none."""
+        return bool(self.existing and value_at(self.existing.document.data, ("spec", "defaults", "history")))
+
 
 class Planned:
     """What is to be written, or what is wrong."""
@@ -100,7 +106,7 @@ def _planned(shared: Sequence[Sequence[Import]], setting: Setting) -> Planned:
             path = bases.setdefault(each.text, f"{setting.folder}/{_common(chosen, names) if one_base else name}.yaml".removeprefix("./"))
             files[path] = each.text
             kept = [*each.original.unwritten, *lost(each.original.text, each.text)]
-            entries.append(Entry(name, path, each, kept))
+            entries.append(Entry(name, path, each, kept, without_history=setting.has_history))
     files[FILE] = _project(entries, setting)
     return Planned(files, entries, list(_problems(files, entries, setting)))
 
@@ -156,9 +162,23 @@ def _problems(files: Mapping[str, str], entries: Sequence[Entry], setting: Setti
 
     found = whole(pipeline.Source(setting.path, files[FILE]), read)
     yield from (each for each in found.diagnostics if each.severity == "error")
+    without_engines = _without_engines(files[FILE])
+    if without_engines:
+        found = whole(pipeline.Source(setting.path, without_engines), read)
     rendered = {each.name: each for each in found.variants}
     for entry in entries if found.valid else ():
         yield from _differences(rendered[entry.name], entry, is_new=setting.existing is None)
+
+
+def _without_engines(text: str) -> str:
+    """The text of a project without its engines, whose annotations are no part of a manifest; empty where it has none."""
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    (document,) = read_documents(plain, file=FILE)[0]
+    marks = document.marks
+    try:
+        return without(plain, marks, ("spec", "engines")) if marks.nearest(("spec", "engines")) is not marks.nearest(("spec",)) else ""
+    except Uncuttable:
+        return ""
 
 
 def _differences(variant: RenderedVariant, entry: Entry, *, is_new: bool) -> Iterator[Diagnostic]:

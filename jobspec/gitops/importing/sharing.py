@@ -6,8 +6,12 @@ job again is for the proof to tell.
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Mark
+from jobspec.documents.document import marks_at
 from jobspec.gitops.importing.cuts import Uncuttable
 from jobspec.gitops.importing.imports import Import, documents_in, job_in, without_keys
+from jobspec.overlays.flags import read_flags
+from jobspec.overlays.marked_tree import items, with_marks
 from jobspec.workloads import KINDS, is_workload, value_at
 
 TYPE_CHECKING = False
@@ -89,7 +93,7 @@ def _without_flags(data: Any, job: Document) -> Any:
     inside = {key: _without_flags(value, job) for key, value in data.items()}
     if id(data) not in containers:
         return inside
-    words = [word for name in ("command", "args") for word, is_flag in _words(data.get(name)) if not is_flag]
+    words = [[value for flag, value in _words(data.get(name)) if not flag] for name in ("command", "args")]
     return {**{key: value for key, value in inside.items() if key not in ("command", "args")}, "words": words}
 
 
@@ -97,7 +101,7 @@ def _flags(job: Document) -> Iterator[tuple[str, str | bool]]:
     """The flags of a job's training program with their values."""
     for container in _containers(job):
         for name in ("command", "args"):
-            yield from (flag for _, flag in _words(container.get(name)) if flag)
+            yield from (each for each in _words(container.get(name)) if each[0])
 
 
 def _changed(first: dict[str, str | bool], other: dict[str, str | bool]) -> dict[str, str | bool | None]:
@@ -106,17 +110,7 @@ def _changed(first: dict[str, str | bool], other: dict[str, str | bool]) -> dict
     return {**changed, **{flag: None for flag in first if flag not in other}}
 
 
-def _words(words: Any) -> Iterator[tuple[str, tuple[str, str | bool] | None]]:
-    """Each word of a command line; for a flag, with its value, None for another word. A value goes with its flag."""
-    left = [str(each) for each in words] if isinstance(words, list) else []
-    while left:
-        word = left.pop(0)
-        flag, equals, value = word.partition("=")
-        if len(word) < 2 or word[0] != "-" or word == "--":
-            yield word, None
-        elif equals:
-            yield word, (flag, value)
-        elif left and not left[0].startswith("-"):
-            yield word, (flag, left.pop(0))
-        else:
-            yield word, (flag, True)
+def _words(words: Any) -> list[tuple[str, str | bool]]:
+    """A command line: each flag with its value, True for a bare one; other words with an empty flag."""
+    tree = with_marks(words, marks_at(words, Mark("")))
+    return [(flag, value.value if value.value is True else str(value.value)) for flag, value in read_flags(items(tree))]
