@@ -130,7 +130,14 @@ def _init(options: Options) -> int:
 
     if options.checks:
         return init.run_checks(options.folder)
-    return init.run(options.folder, kind=options.kind, name=options.name, namespace=options.namespace)
+    return init.run(
+        options.folder,
+        kind=options.kind,
+        name=options.name,
+        namespace=options.namespace,
+        engine=options.engine,
+        repository=options.repository,
+    )
 
 
 def _import(options: Options) -> int:
@@ -407,13 +414,16 @@ def _diff_arguments(parser: ArgumentParser) -> ArgumentParser:
 
 
 def _init_arguments(parser: ArgumentParser) -> ArgumentParser:
-    from jobspec.gitops.scaffold import KINDS
+    from jobspec.gitops.scaffold import ENGINES, KINDS
 
     add = parser.add_argument
     add("folder", nargs="?", default=".", metavar="DIR", help="where to; the working folder by default, and none of its files is replaced")
     add("--kind", choices=KINDS, default=KINDS[0], help=f"the kind of the job; {KINDS[0]} by default")
     add("--name", default="mnist", help="the name of the job; `mnist` by default")
     add("--namespace", default="training", help="the namespace of the variants; `training` by default")
+    add("--engine", choices=list(ENGINES), default="argocd", help="what syncs the tree; `argocd` by default")
+    url = "https://git.example/ml/jobs.git"
+    add("--repository", metavar="URL", default=url, help=f"the URL from which the engine fetches the repository; {url} by default")
     add("--checks", action="store_true", help="write the hooks and the workflow alone, into the root of a repository that has a project")
     return parser
 

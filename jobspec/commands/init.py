@@ -8,7 +8,9 @@ import sys
 from jobspec import additions, data
 from jobspec.commands.files import Found
 from jobspec.commands.project import read_project
+from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import JobspecError
+from jobspec.gitops.engines.declared import OUTPUT as ENGINE_OUTPUT
 from jobspec.gitops.project import FILE, OUTPUT, Project
 from jobspec.gitops.scaffold import checks, scaffold
 
@@ -17,9 +19,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def run(folder: str, *, kind: str, name: str, namespace: str) -> int:
+def run(folder: str, *, kind: str, name: str, namespace: str, engine: str, repository: str) -> int:
     """Write the repository into a folder, in which none of its files may be yet."""
-    return _write(folder, scaffold(_template, kind=kind, name=name, namespace=namespace), alone=[OUTPUT])
+    around = ProjectFiles(os.path.join(folder, FILE))
+    files = scaffold(
+        _template,
+        kind=kind,
+        name=name,
+        namespace=namespace,
+        engine=engine,
+        repository=repository,
+        place=lambda path: around.in_repository(os.path.join(folder, path)),
+    )
+    return _write(folder, files, alone=[OUTPUT, ENGINE_OUTPUT])
 
 
 def run_checks(folder: str) -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from json import dumps
+
 from jobspec import __version__
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.scalars import is_plain
+from jobspec.gitops.engine_tree import EngineTree, engine_tree
+from jobspec.gitops.engines.declared import OUTPUT as ENGINE_OUTPUT
 from jobspec.gitops.naming import label_of
 from jobspec.gitops.project import FILE, OUTPUT
 from jobspec.gitops.sources import Unreadable
-from jobspec.gitops.tree import complete
+from jobspec.gitops.tree import complete, with_inventory
 from jobspec.gitops.whole import whole
 from jobspec.pipeline import Source
 from jobspec.targets import complete as newest
@@ -23,20 +27,31 @@ if TYPE_CHECKING:
 
 #: The kinds of jobs that a repository can begin with, each the name of its template, too.
 KINDS = ("PyTorchJob", "TrainJob")
+#: What `spec.engines` says of each engine, by its name there.
+ENGINES = {"argocd": "{repoURL: GIT_URL, revision: main, autosync: true}", "flux": "{url: GIT_URL, ref: {branch: main}}"}
 _ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
-def scaffold(template: Template, *, kind: str, name: str, namespace: str) -> dict[str, bytes]:
+def scaffold(
+    template: Template, *, kind: str, name: str, namespace: str, engine: str, repository: str, place: Callable[[str], str]
+) -> dict[str, bytes]:
     """The files by path; *template* gives the text of each by its name.
 
-    Raises JobspecError for a name or namespace that Kubernetes does not take.
+    *engine* syncs the tree from the URL of the *repository*, in which *place* gives the path of a folder.
+    Raises JobspecError for a name or namespace that Kubernetes does not take, and for a URL that the engine does not take.
     """
     _require_names(name, namespace)
-    words = {"JOB_NAMESPACE": namespace, "JOB_NAME": name, **_releases()}
+    url = dumps(repository)
+    words = {
+        "JOB_NAMESPACE": namespace,
+        "JOB_NAME": name,
+        "ENGINE": engine,
+        **_releases(),
+        "SYNCED": ENGINES[engine].replace("GIT_URL", url),
+    }
     templates = {"README.md": "README.md", FILE: FILE, f"base/{name}.yaml": f"{kind}.yaml"}
     texts = {path: _filled(template(each), words) for path, each in templates.items()}
-    tree = {f"{OUTPUT}/{path}": content for path, content in _rendered(texts).items()}
-    return {**{path: text.encode() for path, text in texts.items()}, **checks(template, OUTPUT), **tree}
+    return {**{path: text.encode() for path, text in texts.items()}, **checks(template, OUTPUT), **_rendered(texts, place(OUTPUT))}
 
 
 def checks(template: Template, output: str) -> dict[str, bytes]:
@@ -72,8 +87,11 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
     return text
 
 
-def _rendered(texts: Mapping[str, str]) -> Mapping[str, bytes]:
-    """The tree that the project among the texts renders to. Raises JobspecError where something is wrong with it."""
+def _rendered(texts: Mapping[str, str], path: str) -> dict[str, bytes]:
+    """What the project among the texts renders to, *path* being that of the tree in the repository.
+
+    Raises JobspecError where something is wrong with it.
+    """
 
     def read(path: str) -> Source:
         if path not in texts:
@@ -81,8 +99,10 @@ def _rendered(texts: Mapping[str, str]) -> Mapping[str, bytes]:
         return Source(path, texts[path])
 
     found = whole(Source(FILE, texts[FILE]), read)
-    problems = [*found.diagnostics, *(problem for each in found.variants for problem in each.checked.result.diagnostics)]
-    wrong = dict.fromkeys(each.message for each in problems if each.severity == "error")
+    made = engine_tree(found.engines, found.variants, found.tree, earlier={}, path=path) if found.engines else EngineTree({})
+    inside = (problem for each in found.variants for problem in each.checked.result.diagnostics)
+    wrong = dict.fromkeys(each.message for each in (*found.diagnostics, *inside, *made.diagnostics) if each.severity == "error")
     if wrong:
         raise JobspecError("\n".join(wrong))
-    return complete(found.tree, {}, {})
+    tree = {f"{OUTPUT}/{each}": content for each, content in complete(found.tree, {}, {}).items()}
+    return tree | {f"{ENGINE_OUTPUT}/{each}": content for each, content in with_inventory(made.files).items()}

@@ -27,6 +27,11 @@ FILES = [
     ".pre-commit-config.yaml",
     "README.md",
     "base/mnist.yaml",
+    "engines/.jobspec-inventory",
+    "engines/argocd/application-jobs.yaml",
+    "engines/argocd/appproject-jobs.yaml",
+    "engines/argocd/argocd-cm-health.yaml",
+    "engines/argocd/kustomization.yaml",
     "jobspec.yaml",
     "rendered/.jobspec-inventory",
     "rendered/kustomization.yaml",
@@ -105,7 +110,24 @@ def test_it_holds_a_base_of_the_kind_and_two_variants(tmp_path: Path, kind: str)
     assert {(each["kind"], each["metadata"]["namespace"]) for each in documents} == {(kind, "nlp")}
     assert yaml.safe_load(tree["base/bert-large.yaml"])["kind"] == kind
     assert len(tree["README.md"].decode().splitlines()) == 5
-    assert not [path for path, content in tree.items() if re.search(rb"JOB_|JOBSPEC_|OUTPUT_|TRAIN(ING_OPERATOR|ER)\b", content)]
+    words = rb"JOB_|JOBSPEC_|OUTPUT_|TRAIN(ING_OPERATOR|ER)\b|ENGINE|SYNCED|_URL"
+    assert not [path for path, content in tree.items() if not path.startswith("engines/") and re.search(words, content)]
+
+
+def test_the_engine_syncs_the_tree_from_where_the_folder_is_in_its_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    _init(tmp_path / "deep" / "er", "--repository", "https://git.example/a/b.git")
+    _init(tmp_path / "flux", "--engine", "flux", "--repository", "ssh://git@git.example/a/b.git")
+    application = yaml.safe_load((tmp_path / "deep/er/engines/argocd/application-b.yaml").read_text())
+    source = application["spec"]["source"]
+    assert (source["repoURL"], source["targetRevision"], source["path"]) == ("https://git.example/a/b.git", "main", "deep/er/rendered")
+    kustomization = yaml.safe_load((tmp_path / "flux/engines/flux/kustomization-b.yaml").read_text())
+    assert kustomization["spec"]["path"].removeprefix("./") == "flux/rendered"
+    for folder in (tmp_path / "deep" / "er", tmp_path / "flux"):
+        assert run_here("render", "--check", cwd=folder).stdout == ""
+    done = run_here("init", tmp_path / "no", "--engine", "flux", "--repository", "git@git.example:a/b.git")
+    assert (done.returncode, done.stderr) == (2, "jobspec: Flux takes no `git@git.example:a/b.git` as URL of a repository\n")
+    assert not (tmp_path / "no").exists()
 
 
 def test_the_releases_are_the_newest_and_jobspec_this_one(tmp_path: Path) -> None:
@@ -113,7 +135,7 @@ def test_the_releases_are_the_newest_and_jobspec_this_one(tmp_path: Path) -> Non
     target = yaml.safe_load(tree["jobspec.yaml"])["spec"]["target"]
     newest = {operator: max(RELEASES[operator], key=lambda each: tuple(map(int, each.split(".")))) for operator in target}
     assert target == {operator: release.rpartition(".")[0] for operator, release in newest.items()}
-    assert tree[".github/workflows/jobspec.yaml"].count(f"=={__version__}".encode()) == 2
+    assert tree[".github/workflows/jobspec.yaml"].count(f"=={__version__}".encode()) == 3
 
 
 def test_files_are_told_and_other_files_stay(tmp_path: Path) -> None:
@@ -138,6 +160,7 @@ def test_nothing_is_replaced_and_everything_in_the_way_is_named(tmp_path: Path) 
     (tmp_path / "new" / "base").rmdir()
     (tmp_path / "new" / "base").write_text("a file\n")
     (tmp_path / "new" / "README.md").write_text("mine\n")
+    shutil.rmtree(tmp_path / "new" / "engines")
     shutil.rmtree(tmp_path / "new" / "rendered")
     (tmp_path / "new" / "rendered").mkdir()
     (tmp_path / "new" / "rendered" / "notes.txt").write_text("mine\n")
@@ -253,6 +276,24 @@ def test_what_the_workflow_runs_goes_well_in_the_repository(tmp_path: Path, kind
         done = repository.run("bash", "-e", "-c", command)
         assert (done.returncode, done.stderr) == (0, ""), command
     assert '"version": "2.1.0"' in (repository.folder / "jobspec.sarif").read_text()
+
+
+def test_the_comment_on_a_pull_request_tells_what_it_changes(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    repository.run("git", "update-ref", "refs/remotes/origin/main", "HEAD")
+    project = repository.folder / "jobspec.yaml"
+    project.write_text(project.read_text().replace("gpus: 1", "gpus: 4"))
+    assert repository.run("jobspec", "render").returncode == 0
+    repository.commit()
+    (step,) = [step for _, step in _steps(_workflow(repository.folder)) if step.get("run", "").startswith("jobspec diff")]
+    assert step["env"] == {"BASE": "${{ github.base_ref }}"}
+    repository.variables["BASE"] = "main"
+    done = repository.run("bash", "-e", "-c", step["run"])
+    assert (done.returncode, done.stderr) == (0, "")
+    told = (repository.folder / "diff.md").read_text()
+    assert "mnist-gpu" in told
+    assert "nvidia.com/gpu" in told
+    assert "mnist-cpu" not in told
 
 
 @pytest.mark.slow

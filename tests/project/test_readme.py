@@ -110,7 +110,7 @@ def test_the_example_of_a_project_renders_as_the_chapter_says(tmp_path: Path) ->
 def _rendered_with_engines(folder: Path, *, naming: str = "hash") -> set[str]:
     """The paths of the engines' objects of the chapter's project."""
     overlay = "apiVersion: jobspec.dev/v1alpha1\nkind: Overlay\nmetadata: {name: queue}\nspec: {job: {}}\n"
-    project = _block("yaml", "kind: Project") + _block("yaml", "  engines:").removeprefix("spec:\n")
+    project = _block("yaml", "kind: Project") + _block("yaml", "spec:\n  engines:").removeprefix("spec:\n")
     project = project.replace("  defaults:", f"  defaults:\n    naming: {naming}")
     write(folder, {"base/mnist.yaml": _before(), "overlays/queue.yaml": overlay, "jobspec.yaml": project})
     assert run_here("render", cwd=folder).returncode == 0
@@ -204,7 +204,9 @@ def test_five_minutes_from_one_job_to_gitops(tmp_path: Path) -> None:
         shell(line)
     folders = sorted(path.name for path in (place / "rendered").iterdir() if path.is_dir())
     assert folders == ["mnist", "mnist-cpu"]
-    assert yaml.safe_load((place / "rendered/mnist/pytorchjob-mnist.yaml").read_text()) == yaml.safe_load(_after())
+    job = yaml.safe_load((place / "rendered/mnist/pytorchjob-mnist.yaml").read_text())
+    assert (job["metadata"]["namespace"], job["spec"]) == ("ml", yaml.safe_load(_after())["spec"])
+    assert (place / "engines/argocd/application-jobs.yaml").exists()
     assert shell("git status --porcelain") == ""
     shell(f"{sys.executable} -m pre_commit run --all-files")
 

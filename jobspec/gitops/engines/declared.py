@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from jobspec.overlays.marked_tree import MarkedTree
 
-_OUTPUT = "engines"
+OUTPUT = "engines"
 _IN_CLUSTER = "https://kubernetes.default.svc"
 _OCI = "oci://"
 _SCHEMES = ("https://", "ssh://", "http://", _OCI)
@@ -95,7 +95,7 @@ class Engines:
         argocd, flux, output = (_given(tree, name) for name in ("argocd", "flux", "output"))
         self.argocd = ArgoCD(argocd) if argocd else None
         self.flux = Flux(flux) if flux else None
-        self.output: str = output.value if output else _OUTPUT
+        self.output: str = output.value if output else OUTPUT
         """Path of the folder of their objects, from the folder of the project's file."""
         self.output_place = (output or tree).place()
 
