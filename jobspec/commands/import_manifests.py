@@ -55,7 +55,12 @@ def run(inputs: Inputs, *, to: str, preview: bool) -> int:
         raise JobspecError("nothing to import: no file holds a training job")
     existing = _existing(project)
     folder = _folder(to, project.output if project else OUTPUT)
-    planned = plan(jobs, Setting(FILE, folder, ProjectFiles(FILE).read, cluster.target, wishes=_wishes(inputs), existing=existing))
+    planned = plan(
+        jobs,
+        Setting(
+            FILE, folder, ProjectFiles(FILE).read, cluster.target, wishes=project.wishes if project else _wishes(inputs), existing=existing
+        ),
+    )
     if planned.diagnostics:
         return _report(_by_file(planned.diagnostics), inputs, cluster, found, planned.files)
     if any(each.diagnostics for each in results):

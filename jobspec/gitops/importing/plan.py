@@ -55,7 +55,7 @@ class Setting:
         """Reads what the project names already."""
         self.target = target
         self.wishes = wishes
-        """The releases that a new project asks for."""
+        """The releases that the project asks for, or a new one is to."""
         self.existing = existing
 
     @property
@@ -77,24 +77,26 @@ class Planned:
 
 
 def plan(originals: Sequence[Original], setting: Setting) -> Planned:
-    """What to write for originals. A group that does not render again from one base gets a base for each of its jobs."""
-    found = [list(group) for group in groups([import_of(each, setting.target) for each in originals], setting.target)]
-    planned = _planned([on_one_base(group, setting.target) if len(group) > 1 else group for group in found], setting)
+    """What to write for originals. Those that do not render again from the base of their group get one each."""
+    found = groups([import_of(each, setting.target) for each in originals], setting.target)
+    planned = _planned(found, setting)
     if not planned.diagnostics or all(len(group) == 1 for group in found):
         return planned
-    good = [[each for each in group if _fits(group[0], each, setting)] for group in found]
-    alone = [[each] for group, fitting in zip(found, good, strict=True) for each in group if each not in fitting]
-    together = [on_one_base(group, setting.target) if len(group) > 1 else group for group in good]
-    return _planned([*together, *alone], setting)
+    fresh = Setting(setting.path, setting.folder, setting.read, setting.target, wishes=setting.wishes)
+    fitting = [[group[0], *(each for each in group[1:] if _fits(group[0], each, fresh))] for group in found]
+    others = [[each] for group, good in zip(found, fitting, strict=True) for each in group if each not in good]
+    planned = _planned([*fitting, *others], setting)
+    return _planned([[each] for group in found for each in group], setting) if planned.diagnostics else planned
 
 
 def _fits(first: Import, other: Import, setting: Setting) -> bool:
     """Whether two jobs render again from one base."""
-    pair = [first] if first is other else [first, other]
-    return not _planned([on_one_base(pair, setting.target) if len(pair) > 1 else pair], setting).diagnostics
+    return not _planned([[first, other]], setting).diagnostics
 
 
-def _planned(shared: Sequence[Sequence[Import]], setting: Setting) -> Planned:
+def _planned(found: Sequence[Sequence[Import]], setting: Setting) -> Planned:
+    """What to write for groups of imports, each with one base."""
+    shared = [on_one_base(group, setting.target) if len(group) > 1 else group for group in found]
     names = _Names(setting.existing.names if setting.existing else ())
     files: dict[str, str] = {}
     entries: list[Entry] = []
