@@ -60,7 +60,7 @@ def _told(report: dict[str, Any]) -> Iterator[tuple[str, tuple[str, str, str]]]:
                 yield "goes", (each["kind"], before, each["follows"])
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(_VARIANTS, _VARIANTS)
 def test_each_object_that_differs_is_told_and_no_other(one: dict[str, Any], other: dict[str, Any]) -> None:
     with TemporaryDirectory() as name:

@@ -138,7 +138,7 @@ _VARIANT = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(st.lists(_VARIANT, min_size=1, max_size=4))
 def test_what_a_project_renders_is_imported_and_rendered_again(variants: list[dict[str, Any]]) -> None:
     entries = [{"name": f"v{number}", "namespace": f"n{number}", "naming": "fixed", **each} for number, each in enumerate(variants)]

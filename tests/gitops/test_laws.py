@@ -66,7 +66,7 @@ def blamed(folder: Path, path: Path) -> list[dict[str, Any]]:
     return fields
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(projects(), st.randoms(use_true_random=False))
 def test_rendering_again_and_in_another_order_gives_the_same_bytes(project: RandomProject, chance: Random) -> None:
     with TemporaryDirectory() as name, TemporaryDirectory() as other:
@@ -78,7 +78,7 @@ def test_rendering_again_and_in_another_order_gives_the_same_bytes(project: Rand
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(projects(), st.randoms(use_true_random=False))
 def test_every_value_of_every_object_has_an_origin(project: RandomProject, chance: Random) -> None:
     with TemporaryDirectory() as name:
@@ -176,7 +176,7 @@ def overridden(folder: Path, place: dict[str, Any], field: tuple[str, str, str],
 def test_a_change_at_the_place_of_a_value_changes_it_and_at_an_overridden_one_it_does_not() -> None:
     outcomes: Counter[str] = Counter()
 
-    @settings(max_examples=25)
+    @settings(max_examples=8)
     @given(projects(), st.randoms(use_true_random=False))
     def law(project: RandomProject, chance: Random) -> None:
         with TemporaryDirectory() as name:
