@@ -1,12 +1,14 @@
 """Whole processes side by side: jobspec against kubeconform and kustomize (Go programs), and against a bare interpreter.
 
-    python tests/bench/bench.py [--manifests FOLDER] [--kubeconform PATH] [--kustomize PATH] [--crds FOLDER] [--runs N]
+    python tests/bench/bench.py [--manifests FOLDER] [--kubeconform PATH] [--kustomize PATH] [--kubectl PATH] [--crds FOLDER] [--runs N]
 
 Prints the median wall time of each, its ratio to the first one's in the same rounds, its processor time and the memory of its largest
 process. The jobs are those of our guides, or with `--manifests` all PyTorchJobs and TrainJobs in a folder of public manifests that both
 programs accept. kubeconform validates the same files by jobspec's own JSON Schemas, or with `--crds` by those that its users make of
-upstream's CRDs. jobspec is measured as users have it: installed into a virtual environment, with byte code, which a checkout may lack.
-Without a peer only what needs none is measured.
+upstream's CRDs. A project of 1,000 variants is rendered on two processors, to a folder that is not there and over one that is as it should
+be. Beside it `kubectl kustomize` builds a single one of these variants, and all of them, by overlays that make the same changes: it prints
+them, without a file for each, a hash in a name or a check. jobspec is measured as users have it: installed into a virtual environment, with
+byte code, which a checkout may lack. Without a peer only what needs none is measured.
 """
 
 import argparse
@@ -18,7 +20,7 @@ import subprocess
 import tempfile
 import time
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,7 @@ PATCHES = (
 - {op: add, path: /spec/pytorchReplicaSpecs/Worker/template/metadata, value: {annotations: {sidecar.istio.io/inject: "false"}}}
 """,
 )
+VARIANTS = 1000
 Commands = dict[str, tuple[list[str], int]]
 
 
@@ -155,6 +158,83 @@ def write_kustomization(folder: Path, job: Path) -> Path:
     return folder
 
 
+def write_project(folder: Path, jobs: list[Job], number: int) -> Path:
+    """A project of as many variants of the jobs: in a namespace, with a label of their own, out of the mesh."""
+    (folder / "base").mkdir(parents=True)
+    variants = []
+    for index, job in enumerate(jobs):
+        (folder / "base" / f"{index}.yaml").write_text(job.named("job"))
+        seeds = list(range(index, number, len(jobs)))
+        labels = {"seed": "${seed}"}
+        variants.append({"name": "v-${seed}", "base": f"base/{index}.yaml", "matrix": {"seed": seeds}, "labels": labels})
+    defaults = {"namespace": "ml", "overlays": ["istio-off"]}
+    project = {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Project", "spec": {"defaults": defaults, "variants": variants}}
+    (folder / "jobspec.yaml").write_text(yaml.safe_dump(project))
+    return folder / "jobspec.yaml"
+
+
+def write_overlays(folder: Path, jobs: list[Job]) -> Path:
+    """The same variants for kustomize: a folder for each in `all`, whose kustomization lists them."""
+    for index, job in enumerate(jobs):
+        base = folder / "base" / str(index)
+        base.mkdir(parents=True)
+        (base / "job.yaml").write_text(job.named("job"))
+        (base / "kustomization.yaml").write_text(json.dumps({"resources": ["job.yaml"]}))
+    for number in range(VARIANTS):
+        here = folder / "all" / f"v-{number}"
+        here.mkdir(parents=True)
+        data = jobs[number % len(jobs)].document.data
+        roles = data["spec"]["pytorchReplicaSpecs"]
+        sidecar = {"template": {"metadata": {"annotations": {"sidecar.istio.io/inject": "false"}}}}
+        metadata = {"name": "job", "labels": {"seed": str(number)}}
+        patch = {
+            "apiVersion": data["apiVersion"],
+            "kind": data["kind"],
+            "metadata": metadata,
+            "spec": {"pytorchReplicaSpecs": dict.fromkeys(roles, sidecar)},
+        }
+        said = {
+            "resources": [f"../../base/{number % len(jobs)}"],
+            "namespace": "ml",
+            "nameSuffix": f"-{number}",
+            "patches": [{"target": {"kind": "PyTorchJob"}, "patch": json.dumps(patch)}],
+        }
+        (here / "kustomization.yaml").write_text(json.dumps(said))
+    (folder / "all" / "kustomization.yaml").write_text(json.dumps({"resources": [f"v-{number}" for number in range(VARIANTS)]}))
+    return folder / "all"
+
+
+def on_two_processors() -> None:
+    """Keep this process and those that it starts to two processors."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+
+
+def bases(jobs: list[Job], jobspec: str, folder: Path) -> list[Job]:
+    """The PyTorchJobs of which a project of one variant can be rendered."""
+    found = []
+    for index, job in enumerate(each for each in jobs if each.document.kind == "PyTorchJob"):
+        project = write_project(folder / str(index), [job], 1)
+        if subprocess.run([jobspec, "render", project], capture_output=True, check=False).returncode == 0:
+            found.append(job)
+    return found
+
+
+def compare_projects(jobs: list[Job], jobspec: str, kubectl: str | None, folder: Path, runs: int) -> None:
+    """A project of many variants, beside kustomize on one of them and on all."""
+    different = bases(jobs, jobspec, folder / "bases")
+    project = write_project(folder / "project", different, VARIANTS)
+    commands: Commands = {}
+    if kubectl:
+        overlays = write_overlays(folder / "overlays", different)
+        commands["kubectl, one of them"] = [kubectl, "kustomize", str(overlays / "v-0")], 0
+        commands["kubectl, all of them"] = [kubectl, "kustomize", str(overlays)], 0
+    commands["jobspec, first time"] = [jobspec, "render", str(project)], 0
+    commands["jobspec, unchanged"] = [jobspec, "render", str(project)], 0
+    title = f"{VARIANTS:,} variants of {len(different)} bases on two processors"
+    compare(title, commands, runs, gone={"jobspec, first time": project.parent / "rendered"})
+
+
 def installed(folder: Path) -> Path:
     """The programs of a fresh virtual environment with jobspec in it."""
     venv.create(folder, with_pip=True)
@@ -175,11 +255,13 @@ def measured(command: list[str], code: int) -> tuple[float, float, float]:
     return taken, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000
 
 
-def compare(title: str, commands: Commands, runs: int) -> None:
-    """Run the commands in turn, round by round, and print medians and ratios to the first."""
+def compare(title: str, commands: Commands, runs: int, *, gone: Mapping[str, Path] | None = None) -> None:
+    """Run the commands in turn, round by round, and print medians and ratios to the first; *gone*: what is removed before some of them."""
     found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
     for number in range(runs + 1):
         for name, (command, code) in commands.items():
+            if gone and name in gone:
+                shutil.rmtree(gone[name], ignore_errors=True)
             one = measured(command, code)
             if number:  # the first round warms the file cache
                 found[name].append(one)
@@ -198,7 +280,7 @@ def compare(title: str, commands: Commands, runs: int) -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--manifests", type=Path, help="a folder of public manifests, the jobs in which are measured instead of our guides")
-    for name in ("kubeconform", "kustomize"):
+    for name in ("kubeconform", "kustomize", "kubectl"):
         parser.add_argument(f"--{name}", default=shutil.which(name), help="the program, found on PATH by default")
     parser.add_argument("--crds", type=Path, help="a folder of upstream's CRDs, named PLURAL.GROUP@vRELEASE.yaml")
     parser.add_argument("--runs", type=int, default=20)
@@ -206,7 +288,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Measure a cold start on one job of each kind, on many files, sound and broken, and a render with two overlays."""
+    """Measure a cold start on one job of each kind, on many files, sound and broken, a render with two overlays, and a project."""
     options = arguments()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -240,6 +322,8 @@ def main() -> None:
         if peer:
             build["kubeconform"] = [*peer, str(job)], 0
         compare("render with two overlays", {**build, "jobspec": (render, 0)}, options.runs)
+        on_two_processors()
+        compare_projects(jobs, str(programs / "jobspec"), options.kubectl, folder / "projects", few)
 
 
 if __name__ == "__main__":
