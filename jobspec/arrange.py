@@ -22,10 +22,11 @@ def arrange(data: Any, shape: Shape | None = None) -> Any:
         return [arrange(item, items) for item in data]
     if not isinstance(data, dict):
         return data
-    return {key: arrange(data[key], shape.at((key,)) if shape else None) for key in _order(data, shape)}
+    return {key: arrange(data[key], shape.at((key,)) if shape else None) for key in order_of(data, shape)}
 
 
-def _order(data: dict[str, Any], shape: Shape | None) -> list[str]:
+def order_of(data: dict[str, Any], shape: Shape | None) -> list[str]:
+    """The keys of an object in that order."""
     if shape and shape.fields is not None:
         return [name for name in shape.fields if name in data] + sorted(data.keys() - shape.fields.keys())
     if shape and shape.values:

@@ -94,7 +94,7 @@ def _write(expanded: Sequence[Expanded], form: str, target: Target, *, origin: b
         return
     from jobspec.reports.expansion.ordered import ordered
 
-    objects = [ordered(each, target) for job in expanded for each in job.objects]
+    objects = ordered([each for job in expanded for each in job.objects], target)
     if form == "json":
         import json
 

@@ -5,8 +5,6 @@ Follows `ParseQuantity`, `Quantity.Add` and `Quantity.CanonicalizeBytes`, k8s.io
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
@@ -18,44 +16,69 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 
 
+_NANO = 9
+"""The power of ten that amounts are counted in: what is smaller is rounded up."""
+_ONE = 1_000_000_000
+_LONGEST = 99
+"""The longest exponent that is written out; with a longer one, a quantity stays as it is written."""
+
+
 class Quantity:
     """An amount, and the format in which it is written."""
 
-    __slots__ = ("amount", "format")
+    __slots__ = ("format", "nanos")
 
-    def __init__(self, amount: Fraction, form: Format) -> None:
-        self.amount = amount
+    def __init__(self, nanos: int, form: Format) -> None:
+        self.nanos = nanos
         self.format: Format = form
 
     def plus(self, other: Quantity) -> Quantity:
         """The sum, in the format of the first that is not zero."""
-        return Quantity(self.amount + other.amount, self.format if self.amount else other.format)
+        return Quantity(self.nanos + other.nanos, self.format if self.nanos else other.format)
+
+    def times(self, count: int) -> Quantity:
+        """That many times the amount."""
+        return Quantity(self.nanos * count, self.format)
+
+    def rounded_up(self) -> int:
+        """The least whole number that is as much."""
+        return -(-self.nanos // _ONE)
 
     def __str__(self) -> str:
-        if self.format == "binary" and abs(self.amount) >= 1024 and self.amount.denominator == 1:
-            return _binary(int(self.amount))
-        return _decimal(self.amount, exponent=self.format == "exponent")
+        whole, rest = divmod(self.nanos, _ONE)
+        if self.format == "binary" and abs(self.nanos) >= 1024 * _ONE and not rest:
+            return _binary(whole)
+        return _decimal(self.nanos, exponent=self.format == "exponent")
 
 
 def quantity(text: str) -> Quantity:
     """The quantity of a text that is one."""
     number, suffix = _split(text.strip())
+    whole, _, fraction = number.partition(".")
+    digits = int(whole + fraction)
     if suffix in _BINARY:
-        return Quantity(Fraction(number) * 2 ** _BINARY[suffix], "binary")
-    if suffix in _DECIMAL:
-        return Quantity(Fraction(number) * Fraction(10) ** _DECIMAL[suffix], "decimal")
-    return Quantity(Fraction(number) * Fraction(10) ** int(suffix[1:]), "exponent")
+        return Quantity(_shifted(digits << _BINARY[suffix], _NANO - len(fraction)), "binary")
+    power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
+    return Quantity(_shifted(digits, _NANO + power - len(fraction)), "decimal" if suffix in _DECIMAL else "exponent")
 
 
 def canonical_quantity(text: str) -> str:
     """A quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`."""
-    return str(quantity(text))
+    exponent = text.strip().lower().partition("e")[2].lstrip("+-")
+    return text if exponent.isdecimal() and int(exponent) > _LONGEST else str(quantity(text))
 
 
 def _split(text: str) -> tuple[str, str]:
     """The number of a quantity, and its suffix; without a digit it is zero."""
     end = next((at for at, each in enumerate(text) if each not in "+-.0123456789"), len(text))
     return (text[:end] if any(each.isdigit() for each in text[:end]) else "0"), text[end:]
+
+
+def _shifted(digits: int, power: int) -> int:
+    """A number times a power of ten, rounded up."""
+    if power < 0:
+        return -(-digits // int(10**-power))
+    return digits * int(10**power)
 
 
 def _binary(amount: int) -> str:
@@ -67,11 +90,10 @@ def _binary(amount: int) -> str:
     return f"{amount}{suffix}"
 
 
-def _decimal(amount: Fraction, *, exponent: bool) -> str:
-    """A number with a decimal suffix, rounded up to nano."""
-    nanos = int(-(-amount * 10**9 // 1))
-    power = -9
-    while nanos and nanos % 1000 == 0 and power < 18:
+def _decimal(nanos: int, *, exponent: bool) -> str:
+    """A number with the largest suffix that leaves it whole."""
+    power = -_NANO
+    while nanos and nanos % 1000 == 0 and (exponent or power < max(_SUFFIXES)):
         nanos, power = nanos // 1000, power + 3
     if not nanos:
         return "0"

@@ -136,7 +136,7 @@ _METRICS = "metrics: [{type: Resource, resource: {name: cpu, target: {type: Util
 )
 def test_jobs_of_which_the_operator_makes_nothing(spec: str, release: str, rule: str) -> None:
     expansion = _expanded(spec, release)
-    assert expansion.objects == ()
+    assert list(expansion.objects) == []
     assert rule in [each.rule for each in expansion.diagnostics]
 
 
@@ -148,6 +148,12 @@ def test_an_autoscaler_that_the_server_refuses_is_all_that_comes(limits: str, *,
     kinds = [each.data()["kind"] for each in expansion.objects]
     assert kinds == (["HorizontalPodAutoscaler"] if refused else ["HorizontalPodAutoscaler", "Pod", "Service"])
     assert [each.rule for each in expansion.diagnostics] == (["autoscaler-refused"] if refused else [])
+
+
+def test_an_autoscaler_comes_before_a_crash() -> None:
+    expansion = _expanded(f"{{elasticPolicy: {{rdzvConf: [], {_METRICS}}}, pytorchReplicaSpecs: {{Worker: {{template: POD}}}}}}")
+    assert [each.data()["kind"] for each in expansion.objects] == ["HorizontalPodAutoscaler"]
+    assert [each.rule for each in expansion.diagnostics] == ["operator-crash"]
 
 
 def test_the_operators_own_name_manages_too() -> None:

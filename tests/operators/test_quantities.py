@@ -35,6 +35,13 @@ from jobspec.operators.quantities import canonical_quantity
         (".5", "500m"),
         ("-1500m", "-1500m"),
         ("Gi", "0"),
+        ("1e30", "1e30"),
+        ("1e-3", "1e-3"),
+        ("5e-1", "500e-3"),
+        ("1e-12", "1e-9"),
+        ("2e999999999", "2e999999999"),
+        ("1E", "1E"),
+        ("1.5e3", "1500"),
     ],
 )
 def test_quantities(written: str, sent: str) -> None:

@@ -71,6 +71,6 @@ def sum_of(amounts: Iterable[Amounts]) -> Amounts:
 def _most(one: Amounts, other: Amounts) -> Amounts:
     found = dict(one)
     for name, each in other.items():
-        if name not in found or each.amount > found[name].amount:
+        if name not in found or each.nanos > found[name].nanos:
             found[name] = each
     return found

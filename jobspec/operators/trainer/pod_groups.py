@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from jobspec.operators.api_defaults.pod_resources import sum_of
 from jobspec.operators.edits import changed, text, with_fields
-from jobspec.operators.quantities import Quantity
 from jobspec.operators.trainer.pod_sets import POD
 from jobspec.operators.trainer.requests import pod_requests
 
@@ -75,4 +74,4 @@ def _requests(sets: list[PodSet]) -> dict[str, str]:
 
 
 def _times(amounts: Amounts, count: int) -> Amounts:
-    return {name: Quantity(each.amount * count, each.format) for name, each in amounts.items()}
+    return {name: each.times(count) for name, each in amounts.items()}

@@ -49,7 +49,7 @@ def cpus(resources: MarkedTree) -> MarkedTree | None:
 
 def whole(amount: MarkedTree) -> int:
     """A quantity as a whole number, rounded up."""
-    return -int(-quantity(str(amount.value)).amount // 1)
+    return quantity(str(amount.value)).rounded_up()
 
 
 def with_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:

@@ -6,8 +6,6 @@ makes the checks of the later webhook; and, for crashes, `SetDefaults_PyTorchJob
 
 from __future__ import annotations
 
-from jobspec.admission import pytorchjob as webhook
-from jobspec.admission.names import job_name
 from jobspec.admission.rule import Finding
 from jobspec.diagnostics import Key
 from jobspec.workloads import Workload, roles
@@ -23,62 +21,67 @@ if TYPE_CHECKING:
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _ELASTIC: Path = ("spec", "elasticPolicy")
-_CHECKED_LATE = (
-    job_name,
-    webhook.replica_specs,
-    webhook.training_container,
-    webhook.container_image,
-    webhook.processes_twice,
-)
 
 
-def failures(job: TrainingJob, document: Document, target: Target) -> Iterator[Diagnostic]:
-    """The reasons for which the operator makes no pods."""
-    refused = list(_refused(document, target)) if not job.since("1.8.0") else []
-    for finding in refused:
+def failures_at_once(job: TrainingJob, document: Document, target: Target) -> Iterator[Diagnostic]:
+    """The reasons for which the operator makes nothing at all."""
+    for finding in _refused(document, target) if not job.since("1.8.0") else ():
         yield document.problem("refused-by-operator", finding.message, finding.path, hint=finding.hint)
-    for finding in [] if refused else _unmade(job):
+    for finding in _crashes_at_once(job):
+        yield document.problem("operator-crash", finding.message, finding.path, hint=finding.hint)
+
+
+def failures_in_pods(job: TrainingJob, document: Document) -> Iterator[Diagnostic]:
+    """The reasons for which the operator makes no pods, which come behind the autoscaler."""
+    for finding in _not_found(job):
         yield document.problem("refused-by-operator", finding.message, finding.path, hint=finding.hint)
-    for finding in _crashes(job):
+    for finding in _crashes_in_pods(job):
         yield document.problem("operator-crash", finding.message, finding.path, hint=finding.hint)
 
 
 def _refused(document: Document, target: Target) -> Iterator[Finding]:
+    from jobspec.admission import pytorchjob as webhook
+    from jobspec.admission.names import job_name
+
     workload = Workload(document)
-    for check in _CHECKED_LATE:
+    for check in (job_name, webhook.replica_specs, webhook.training_container, webhook.container_image, webhook.processes_twice):
         yield from check(workload, target)
     for role in roles(workload):
-        if role.name not in ("Master", "Worker") and role.name.lower() not in ("master", "worker"):
+        if role.name.lower() not in ("master", "worker"):
             yield Finding(role.path, f"a PyTorchJob has no replica type `{role.name}`", "the types are `Master` and `Worker`")
         if role.name == "Master" and role.data.get("replicas") not in (None, 1):
             yield Finding((*role.path, "replicas"), f"the Master has `replicas: {role.data['replicas']}`; it has to be 1")
 
 
-def _unmade(job: TrainingJob) -> Iterator[Finding]:
-    """What the operator cannot find in the job, and tries again for ever."""
+def _crashes_at_once(job: TrainingJob) -> Iterator[Finding]:
+    """What the operator's defaults cannot work with."""
+    for name, replicas in job.replicas.items():
+        containers = replicas.template.get("spec", "containers")
+        if containers is None or not containers.value:
+            path = (*_REPLICAS, Key(name), "template", "spec", "containers")
+            yield Finding(path, f"`{name}` has no container, and the operator looks for one", "it needs one named `pytorch`")
+    if job.elastic and job.elastic.get("maxReplicas") is None:
+        yield Finding(_ELASTIC, "the operator looks for the number of Workers, and there are none", "add a `Worker`")
+
+
+def _not_found(job: TrainingJob) -> Iterator[Finding]:
+    """What the operator does not find in the job, and looks for again for ever."""
     for name, replicas in job.replicas.items():
         if replicas.ports() is None:
             path = (*_REPLICAS, Key(name), "template", "spec", "containers")
             yield Finding(path, f"none of `{name}`'s containers is named `pytorch`, so the operator finds no port", "name one `pytorch`")
 
 
-def _crashes(job: TrainingJob) -> Iterator[Finding]:
-    for name, replicas in job.replicas.items():
-        containers = replicas.template.get("spec", "containers")
-        if containers is None or not containers.value:
-            path = (*_REPLICAS, Key(name), "template", "spec", "containers")
-            yield Finding(path, f"`{name}` has no container, and the operator looks for one", "it needs one named `pytorch`")
+def _crashes_in_pods(job: TrainingJob) -> Iterator[Finding]:
+    """What the variables cannot be made of."""
     policy = job.elastic
     if policy is None:
-        if job.processes is None:
-            yield Finding(("spec", "nprocPerNode"), "the operator needs a number of processes")
         return
     settings = policy.get("rdzvConf")
     if settings and not settings.value:
         yield Finding((*_ELASTIC, "rdzvConf"), "the operator crashes on an empty list of settings", "remove `rdzvConf`")
-    limited = policy.get("minReplicas") and policy.get("maxReplicas")
-    if "Worker" not in job.replicas and not (limited and policy.get("rdzvPort")):
-        yield Finding(_ELASTIC, "the operator looks for the Workers of an elastic job, and there are none", "add a `Worker`")
+    if "Worker" not in job.replicas and policy.get("rdzvPort") is None:
+        yield Finding(_ELASTIC, "the operator looks for the port of the Workers, and there are none", "add a `Worker`")
     if job.processes is None and "Master" in job.replicas and not job.since("1.8.0"):
         message = "with a Master, this release reads `spec.nprocPerNode` alone, and crashes where only `nProcPerNode` is there"
         yield Finding((*_ELASTIC, "nProcPerNode"), message, "write `nprocPerNode` in `spec` instead")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from jobspec.operators.objects import Expansion
 from jobspec.operators.training_operator.autoscaler import autoscalers, refused_limits
-from jobspec.operators.training_operator.failures import failures
+from jobspec.operators.training_operator.failures import failures_at_once, failures_in_pods
 from jobspec.operators.training_operator.job import TrainingJob
 from jobspec.operators.training_operator.pod_group import pod_groups
 from jobspec.operators.training_operator.pods import pods
@@ -18,8 +18,9 @@ from jobspec.operators.training_operator.services import services
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.targets import Target
 
@@ -34,20 +35,26 @@ def expand_pytorchjob(document: Document, target: Target, *, beside: Sequence[Do
     if manager and manager.value != _OWN_NAME:
         message = f"`{manager.value}` manages the job, so the operator makes nothing of it here"
         return Expansion((), [document.problem("nothing-made", message, (*_POLICY, "managedBy"), severity="info")])
+    at_once = list(failures_at_once(job, document, target))
+    if at_once:
+        return Expansion((), at_once)
     suspended = job.tree.get(*_POLICY, "suspend")
-    found = list(failures(job, document, target))
-    if suspended and suspended.value and not found:
+    if suspended and suspended.value:
         message = "the job is suspended: the operator makes nothing until `suspend` is false"
         return Expansion((), [document.problem("nothing-made", message, (*_POLICY, "suspend"), severity="info")])
-    if found:
-        return Expansion((), found)
     objects = list(autoscalers(job, target))
-    why = refused_limits(job)
-    if why:
-        message = f"{why}: the server refuses it, and the operator then makes nothing else"
-        return Expansion(objects, [document.problem("autoscaler-refused", message, ("spec", "elasticPolicy"))])
+    wrong = [*_of_autoscaler(job, document), *failures_in_pods(job, document)]
+    if wrong:
+        return Expansion(objects, wrong)
     objects += pod_groups(job, beside, target)
     for replicas in job.replicas.values():
         objects += pods(job, replicas)
         objects += services(job, replicas)
     return Expansion(objects)
+
+
+def _of_autoscaler(job: TrainingJob, document: Document) -> Iterator[Diagnostic]:
+    why = refused_limits(job)
+    if why:
+        message = f"{why}: the server refuses it, and the operator then makes nothing else"
+        yield document.problem("autoscaler-refused", message, ("spec", "elasticPolicy"))
