@@ -313,6 +313,13 @@ def test_render_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     assert not {"typing", "dataclasses", "pydantic", "jsonschema", "ruamel", "kubernetes"} & loaded
 
 
+@pytest.mark.parametrize("arguments", [("-o", "json"), ("-o", "yaml", "--defaults")])
+def test_expand_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    loaded = _loaded("expand", str(ROOT / "tests" / "cases" / "guides" / "simple.yaml"), *arguments)
+    assert "jobspec.operators.expansion" in loaded
+    assert not {"typing", "dataclasses", "decimal", "fractions", "pydantic", "jsonschema", "ruamel", "kubernetes"} & loaded
+
+
 def test_public_names_are_there_when_asked_for() -> None:
     import jobspec
 
