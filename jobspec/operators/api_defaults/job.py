@@ -1,10 +1,11 @@
 """The defaults of a batch Job and of the pod template in it, which gets all but what only pods get.
 
-Follows `SetObjectDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, 1.36.
+Follows `SetObjectDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, and `DropDisabledTemplateFields`, pkg/api/pod, 1.36.
 """
 
 from __future__ import annotations
 
+from jobspec.operators.api_defaults.disabled import without_disabled
 from jobspec.operators.api_defaults.pod_spec import pod_spec_defaults
 from jobspec.operators.batch_job.job import job_defaults
 from jobspec.operators.edits import changed
@@ -17,4 +18,4 @@ if TYPE_CHECKING:
 
 def whole_job(job: MarkedTree, server: Mark) -> MarkedTree:
     """A Job as the server stores it."""
-    return changed(job_defaults(job, server), ("spec", "template", "spec"), lambda spec: pod_spec_defaults(spec, server))
+    return changed(job_defaults(job, server), ("spec", "template", "spec"), lambda spec: without_disabled(pod_spec_defaults(spec, server)))

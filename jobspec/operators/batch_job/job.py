@@ -6,7 +6,7 @@ pkg/registry/batch/job, 1.36.
 
 from __future__ import annotations
 
-from jobspec.operators.edits import changed, each_item, number, text, with_fields
+from jobspec.operators.edits import changed, each_item, is_true, number, text, with_fields
 from jobspec.operators.marks import set_by
 from jobspec.overlays.marked_tree import MarkedTree
 
@@ -23,7 +23,8 @@ _LABEL = "batch.kubernetes.io"
 
 def job_defaults(job: MarkedTree, server: Mark) -> MarkedTree:
     """A Job with all that the server fills in, but for the defaults of its pod template."""
-    return changed(_labelled(job, server), ("spec",), lambda spec: _spec(spec, server))
+    whole = changed(job, ("spec",), lambda spec: _spec(spec, server))
+    return whole if is_true(whole, "spec", "manualSelector") else _selecting(whole, server)
 
 
 def _spec(spec: MarkedTree, server: Mark) -> MarkedTree:
@@ -37,7 +38,6 @@ def _spec(spec: MarkedTree, server: Mark) -> MarkedTree:
         "suspend": False,
         "manualSelector": False,
         "podReplacementPolicy": "Failed" if policy else "TerminatingOrFailed",
-        "selector": {"matchLabels": {f"{_LABEL}/controller-uid": UID}},
     }
     absent = {name: set_by(server, each) for name, each in defaults.items() if name not in spec.value}
     spec = with_fields(spec, absent)
@@ -53,8 +53,8 @@ def _policy(policy: MarkedTree, server: Mark) -> MarkedTree:
     return each_item(policy, "rules", rule)
 
 
-def _labelled(job: MarkedTree, server: Mark) -> MarkedTree:
-    """A Job whose pods have the labels by which it finds them."""
+def _selecting(job: MarkedTree, server: Mark) -> MarkedTree:
+    """A Job whose pods have the labels by which it finds them; labels that they have already stay."""
     name = job.value["metadata"].value["name"]
     own = {
         f"{_LABEL}/controller-uid": set_by(server, UID),
@@ -62,7 +62,9 @@ def _labelled(job: MarkedTree, server: Mark) -> MarkedTree:
         "controller-uid": set_by(server, UID),
         "job-name": name,
     }
-    return changed(job, ("spec", "template", "metadata", "labels"), lambda labels: with_fields(labels, own))
+    selector = {f"{_LABEL}/controller-uid": set_by(server, UID)}
+    selecting = changed(job, ("spec", "selector", "matchLabels"), lambda labels: with_fields(labels, selector))
+    return changed(selecting, ("spec", "template", "metadata", "labels"), lambda labels: with_fields(MarkedTree(own, server), labels.value))
 
 
 def completions_of(job: MarkedTree) -> int:

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _VARIABLE = "JOB_COMPLETION_INDEX"
+_FAILURES = "batch.kubernetes.io/job-index-failure-count"
+_CONTROLLER = "kubernetes.io/job-controller"
+_FINALIZER = "batch.kubernetes.io/job-tracking"
 _LONGEST_PREFIX = 63 - 5
 
 
 def pods_of(job: MarkedTree, target: Target) -> list[MarkedTree]:
-    """The pods of a stored Job; none while it is suspended."""
-    if is_true(job, "spec", "suspend"):
+    """The pods of a stored Job; none while it is suspended, or where others manage it."""
+    if is_true(job, "spec", "suspend") or text(job, "spec", "managedBy") not in ("", _CONTROLLER):
         return []
     mark = operator_mark("kube-controller-manager", target["kubernetes"])
     return list(_pods(job, mark))
@@ -51,7 +54,8 @@ def _metadata(job: MarkedTree, template: MarkedTree, mark: Mark) -> MarkedTree:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": UID, "controller": True, "blockOwnerDeletion": True}
     own = template.get("metadata") or MarkedTree({}, mark)
     kept = {field: each for field in ("labels", "annotations", "finalizers") if (each := own.get(field))}
-    finalizers = [*items(kept.get("finalizers")), set_by(mark, "batch.kubernetes.io/job-tracking")]
+    given = items(kept.get("finalizers"))
+    finalizers = given if any(each.value == _FINALIZER for each in given) else [*given, set_by(mark, _FINALIZER)]
     fields = {
         **kept,
         "namespace": job.value["metadata"].value["namespace"],
@@ -63,9 +67,11 @@ def _metadata(job: MarkedTree, template: MarkedTree, mark: Mark) -> MarkedTree:
 
 def _numbered(metadata: MarkedTree, job: MarkedTree, index: int, mark: Mark) -> MarkedTree:
     number = {_INDEX: set_by(mark, str(index))}
-    marked = {name: with_fields(metadata.value.get(name) or MarkedTree({}, mark), number) for name in ("labels", "annotations")}
-    prefix = f"{text(job, 'metadata', 'name')}-{index}-"
-    return _named(with_fields(metadata, marked), job, prefix)
+    failures = {_FAILURES: set_by(mark, "0")} if job.get("spec", "backoffLimitPerIndex") else {}
+    own = {"labels": number, "annotations": {**number, **failures}}
+    marked = {name: with_fields(metadata.value.get(name) or MarkedTree({}, mark), each) for name, each in own.items()}
+    end = f"-{index}-"
+    return _named(with_fields(metadata, marked), job, text(job, "metadata", "name")[: _LONGEST_PREFIX - len(end)] + end)
 
 
 def _named(metadata: MarkedTree, job: MarkedTree, prefix: str) -> MarkedTree:
