@@ -8,6 +8,7 @@ from __future__ import annotations
 from jobspec.admission.policies import is_reviewed_by_torch
 from jobspec.admission.rule import Finding, Rule
 from jobspec.runtimes.runtime import Reference, ancestor
+from jobspec.runtimes.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.targets import reached
 from jobspec.validation.formats import is_parsed_quantity
 from jobspec.workloads import items_at, roles, value_at
@@ -25,7 +26,6 @@ _TRAINER: Path = ("spec", "trainer")
 _NODES: Path = (*_TRAINER, "numNodes")
 _ARGUMENTS: Path = (*_TRAINER, "args")
 _RUNTIME: Path = ("spec", "runtimeRef", "name")
-_MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
 
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
@@ -37,9 +37,7 @@ _MODELS_2_0 = ("llama3_2/1B", "llama3_2/7B", _LARGE)
 
 
 def _model(workload: Workload) -> str:
-    """The model in the runtime's name: `llama3_2/1B` of `torchtune-llama3.2-1b`; empty for other names."""
-    parts = Reference(workload.document.data).name.split("-")
-    return f"{parts[1].replace('.', '_')}/{parts[2].upper()}" if len(parts) == 3 else ""
+    return model_of(Reference(workload.document.data).name)
 
 
 def _nodes(workload: Workload) -> int:
@@ -49,6 +47,10 @@ def _nodes(workload: Workload) -> int:
 
 def _arguments(workload: Workload) -> list[str]:
     return value_at(workload.document.data, _ARGUMENTS) or []
+
+
+def _is_qlora(workload: Workload, target: Target) -> bool:
+    return is_qlora(_arguments(workload), target["trainer"])
 
 
 def torchtune_model(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -71,13 +73,13 @@ def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
         yield Finding(_NODES, "`tune run` needs `numNodes`, without which the webhook fails", "write `numNodes: 1`")
     elif nodes > 1 and model != _LARGE:
         yield Finding(_NODES, f"torchtune tunes `{model}` on one node, not on {nodes}", "write `numNodes: 1`")
-    elif nodes > 1 and reached(target["trainer"], "2.3.0") and (_lora(workload) or _qlora(workload, target)):
+    elif nodes > 1 and reached(target["trainer"], "2.3.0") and (is_lora(_arguments(workload)) or _is_qlora(workload, target)):
         yield Finding(_NODES, f"torchtune cannot tune by LoRA on {nodes} nodes", "write `numNodes: 1`, or remove the arguments of LoRA")
 
 
 def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Finding]:
     """QLoRA (`model.quantize_base=true`) works for Llama 3.2 on one device only, and for Qwen not at all."""
-    if not is_reviewed_by_torch(workload, target) or _nodes(workload) != 1 or not _qlora(workload, target):
+    if not is_reviewed_by_torch(workload, target) or _nodes(workload) != 1 or not _is_qlora(workload, target):
         return
     model = _model(workload)
     processes = value_at(workload.document.data, (*_TRAINER, "numProcPerNode"))
@@ -94,29 +96,8 @@ def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Finding]
     """The runtime sets the folders that torchtune reads and writes, to fit its volumes; a job cannot set them in `args`."""
     for path, argument in items_at(workload.document.data, _ARGUMENTS) if is_reviewed_by_torch(workload, target) else ():
         name = argument.partition("=")[0]
-        if name in _MANAGED:
+        if name in MANAGED:
             yield Finding(path, f"`{name}` is set by the runtime, so a job cannot set it", "remove it, or set it in a runtime of your own")
-
-
-def _lora(workload: Workload) -> bool:
-    return any("model.lora_attn_modules" in argument for argument in _arguments(workload))
-
-
-def _qlora(workload: Workload, target: Target) -> bool:
-    return _asked(workload, target, "model.quantize_base") and not _asked(workload, target, "model.use_dora")
-
-
-def _asked(workload: Workload, target: Target, name: str) -> bool:
-    """Whether an argument turns a setting on: until 2.2 by naming it, from 2.3 on by the value `true` in any case."""
-    for argument in _arguments(workload):
-        if not reached(target["trainer"], "2.3.0"):
-            if name in argument:
-                return True
-        else:
-            before, equals, value = argument.partition("=")
-            if equals and name in before and value.strip().lower() == "true":
-                return True
-    return False
 
 
 def _gpus(workload: Workload) -> int:

@@ -13,20 +13,17 @@ from jobspec.operators.trainer.processes import processes_per_node
 from jobspec.operators.trainer.resources import gpus, resources_per_node, whole
 from jobspec.operators.trainer.train_job import PORT
 from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.runtimes.torchtune import ENTRYPOINT, MANAGED, is_lora, is_qlora, model_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.operators.trainer.pod_sets import PodSet
     from jobspec.operators.trainer.train_job import TrainJob
 
-_ENTRYPOINT = ["tune", "run"]
-#: Settings that the runtime has in the command of its container, and hands over to the job's.
-_MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
-
 
 def is_torchtune(job: TrainJob) -> bool:
     """Whether the job's command is that of torchtune, and nothing more."""
-    return [each.value for each in items(job.trainer("command"))] == _ENTRYPOINT
+    return [each.value for each in items(job.trainer("command"))] == ENTRYPOINT
 
 
 def command_of(job: TrainJob, sets: list[PodSet]) -> MarkedTree | None:
@@ -56,12 +53,6 @@ class _Processes:
         self.gpus = gpus
 
 
-def model_of(runtime: str) -> str:
-    """The model in a runtime's name: `llama3_2/1B` of `torchtune-llama3.2-1b`; empty for other names."""
-    parts = runtime.split("-")
-    return f"{parts[1].replace('.', '_')}/{parts[2].upper()}" if len(parts) == 3 else ""
-
-
 def _meets(job: TrainJob, how: _Processes) -> bool:
     """Whether several processes have to find each other."""
     if not job.reached("2.1.0"):
@@ -87,21 +78,11 @@ def _full(nodes: int) -> tuple[str, str]:
 def _kind(job: TrainJob) -> str:
     """How the arguments ask for the model to be tuned: `qlora`, `lora` or `full`."""
     arguments = [str(each.value) for each in items(job.trainer("args"))]
-    if _asks(job, arguments, "model.quantize_base") and not _asks(job, arguments, "model.use_dora"):
-        return "qlora"
-    return "lora" if any("model.lora_attn_modules" in each for each in arguments) else "full"
-
-
-def _asks(job: TrainJob, arguments: list[str], name: str) -> bool:
-    """Whether an argument turns a setting on: until 2.2 by naming it, from 2.3 on by the value `true` in any case."""
-    if not job.reached("2.3.0"):
-        return any(name in each for each in arguments)
-    parts = [each.partition("=") for each in arguments]
-    return any(equals and name in before and value.strip().lower() == "true" for before, equals, value in parts)
+    return "qlora" if is_qlora(arguments, job.release) else "lora" if is_lora(arguments) else "full"
 
 
 def _folders(job: TrainJob, sets: list[PodSet]) -> list[MarkedTree]:
     """The words of the runtime's own command that are settings of folders."""
-    managed = _MANAGED if job.reached("2.1.0") else _MANAGED[:-1]
+    managed = MANAGED if job.reached("2.1.0") else MANAGED[:-1]
     nodes = [each for pods in sets if pods.trains for each in pods.containers() if text(each, "name") == NODE]
     return [word for node in nodes for word in items(node.get("command")) if str(word.value).partition("=")[0] in managed]
