@@ -5,10 +5,10 @@ Follows `Build` and `Builder` of the plugin jobset, github.com/kubeflow/trainer 
 
 from __future__ import annotations
 
-from jobspec.operators.edits import is_true, with_fields, with_items
+from jobspec.operators.edits import with_fields, with_items
 from jobspec.operators.marks import set_by
 from jobspec.operators.trainer.pod_groups import in_group
-from jobspec.operators.trainer.pod_sets import NODE, PodSet, synced, with_variables
+from jobspec.operators.trainer.pod_sets import NODE, PodSet, is_configured, synced, with_variables
 from jobspec.operators.trainer.torchtune import command_of
 from jobspec.overlays.marked_tree import MarkedTree, items
 
@@ -85,8 +85,7 @@ def _with_job(pod_set: PodSet, job: TrainJob, program: dict[str, MarkedTree | No
     if pod_set.trains:
         own = {"image": job.trainer("image"), **program}
         pod_set = _once(pod_set, job).with_container(NODE, lambda each: _without_empty_lists(with_fields(each, own)))
-    as_node = job.reached("2.1.0") and pod_set.name == NODE and is_true(job.policy("mpi"), "runLauncherAsNode")
-    if pod_set.trains or as_node:
+    if is_configured(pod_set, job):
         return pod_set.with_container(NODE, lambda each: with_variables(each, job.trainer("env")))
     return pod_set
 

@@ -5,7 +5,7 @@ Follows `newRuntimeInfo` and `WithPodSet`, github.com/kubeflow/trainer pkg/runti
 
 from __future__ import annotations
 
-from jobspec.operators.edits import changed, each_item, number, text, with_fields, with_items
+from jobspec.operators.edits import changed, each_item, is_true, number, text, with_fields, with_items
 from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.runtimes.runtime import ANCESTOR, TEMPLATE, TRAINER
 
@@ -90,6 +90,12 @@ def _count(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
 def first(sets: Iterable[PodSet], condition: Callable[[PodSet], bool]) -> PodSet | None:
     """The first that meets a condition."""
     return next(filter(condition, sets), None)
+
+
+def is_configured(pod_set: PodSet, job: TrainJob) -> bool:
+    """Whether the variables and resources of `spec.trainer` are for its pods: from 2.1 on also for the nodes of a launcher that is one."""
+    shares = job.reached("2.1.0") and is_true(job.policy("mpi"), "runLauncherAsNode")
+    return pod_set.trains or (shares and pod_set.name == NODE)
 
 
 def with_nodes_of(job: TrainJob, sets: list[PodSet]) -> list[PodSet]:

@@ -6,9 +6,9 @@ plugin torch and `MergeResourceRequirements` in pkg/util/trainingruntime, 2.0.0 
 
 from __future__ import annotations
 
-from jobspec.operators.edits import is_true, text, with_fields
+from jobspec.operators.edits import text, with_fields
 from jobspec.operators.quantities import canonical_quantity, quantity
-from jobspec.operators.trainer.pod_sets import NODE
+from jobspec.operators.trainer.pod_sets import NODE, is_configured
 from jobspec.operators.trainer.strategic_merge import merged
 from jobspec.overlays.marked_tree import MarkedTree
 
@@ -58,12 +58,8 @@ def with_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
     counts = job.policy() is not None if job.reached("2.3.0") else own is not None and any(own.get(name) for name in AMOUNTS)
     if own is None or not counts:
         return sets
-    as_node = job.reached("2.1.0") and is_true(job.policy("mpi"), "runLauncherAsNode")
     change = _merged if job.reached("2.3.0") else _replaced
-    return [
-        each.with_container(NODE, lambda container: change(container, own)) if each.trains or (as_node and each.name == NODE) else each
-        for each in sets
-    ]
+    return [each.with_container(NODE, lambda container: change(container, own)) if is_configured(each, job) else each for each in sets]
 
 
 def _replaced(container: MarkedTree, own: MarkedTree) -> MarkedTree:
