@@ -8,8 +8,9 @@ from __future__ import annotations
 from jobspec.operators.edits import with_fields, with_items
 from jobspec.operators.marks import set_by
 from jobspec.operators.trainer.pod_groups import in_group
-from jobspec.operators.trainer.pod_sets import NODE, PodSet, is_configured, synced, with_variables
+from jobspec.operators.trainer.pod_sets import NODE, PodSet, is_configured, synced
 from jobspec.operators.trainer.torchtune import command_of
+from jobspec.operators.trainer.variables import with_variables
 from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from jobspec.runtimes.runtime import ANCESTOR, TEMPLATE, TRAINER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from jobspec.operators.trainer.train_job import TrainJob
 
@@ -23,14 +23,6 @@ LAUNCHER = "launcher"
 """The replicated job in which `mpirun` runs."""
 POD = (*map(str, TEMPLATE), "spec")
 """The path of the pod spec in a replicated job."""
-
-#: The sources of a variable that the trainer knows -> the fields that it copies, with what it writes where they are absent.
-_SOURCES: Mapping[str, Mapping[str, str | None]] = {
-    "fieldRef": {"fieldPath": ""},
-    "resourceFieldRef": {"containerName": "", "resource": "", "divisor": "0"},
-    "configMapKeyRef": {"key": "", "name": "", "optional": None},
-    "secretKeyRef": {"key": "", "name": "", "optional": None},
-}
 
 
 class PodSet:
@@ -108,33 +100,6 @@ def with_training_container(sets: list[PodSet], change: Change) -> list[PodSet]:
     """The container that trains changed, in the first that trains."""
     training = first(sets, lambda each: each.trains)
     return [each.with_container(NODE, change) if each is training else each for each in sets]
-
-
-def with_variables(container: MarkedTree, variables: MarkedTree | None) -> MarkedTree:
-    """A container with a TrainJob's variables; one without a value has the empty text."""
-    return with_items(container, "env", map(variable, items(variables)))
-
-
-def variable(given: MarkedTree) -> MarkedTree:
-    """A variable of a TrainJob as the trainer writes it: a source hides its value, and of sources it knows four.
-
-    Follows `EnvVar`, github.com/kubeflow/trainer pkg/apply.
-    """
-    source = given.get("valueFrom")
-    own = source.with_value(_source(source)) if source else None
-    value = None if source else given.get("value") or given.with_value("")
-    return with_fields(given.with_value({"name": given.value["name"]}), {"valueFrom": own, "value": value})
-
-
-def _source(source: MarkedTree) -> dict[str, MarkedTree]:
-    found = {}
-    for name, fields in _SOURCES.items():
-        given = source.get(name)
-        if given:
-            always = {field: given.with_value(empty) for field, empty in fields.items() if empty is not None}
-            own = {field: child for field in fields if (child := given.get(field))}
-            found[name] = given.with_value({**always, **own})
-    return found
 
 
 def synced(pod_set: PodSet, job: TrainJob) -> MarkedTree:
