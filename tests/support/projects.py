@@ -87,12 +87,16 @@ _tolerations = st.lists(st.sampled_from("abc").map(lambda key: {"key": key, "ope
 _amounts = _any(cpu=st.sampled_from([1, "500m"]), memory=st.just("1Gi"), **{"ephemeral-storage": st.just("2Gi")})
 _resources = _any(limits=_amounts, requests=_amounts)
 _ports = st.lists(st.sampled_from([80, 81]).map(lambda port: {"containerPort": port, "protocol": "TCP"}), min_size=1, unique_by=str)
-_container = _some(args=_args, env=_env, resources=_resources, ports=_ports, command=st.just(["python", "train.py"]))
+_command = st.just(["python", "train.py"])
+_container = _some(args=_args, env=_env, resources=_resources, ports=_ports, command=_command)
+#: That of a runtime has nothing that the overlays remove: a TrainJob cannot remove it.
+_kept = {"env": _named(st.fixed_dictionaries({"value": _text}), "A", "B"), "resources": _amounts.map(lambda found: {"limits": found})}
+_container_of_runtime = _some(args=_args, ports=_ports, command=_command, **_kept)
 
 
-def _pod(name: str) -> st.SearchStrategy[Data]:
+def _pod(name: str, container: st.SearchStrategy[Data]) -> st.SearchStrategy[Data]:
     """A pod template with a container of this name."""
-    container = _container.map(lambda more: {"name": name, "image": "example.com/train:v1", **more})
+    container = container.map(lambda more: {"name": name, "image": "example.com/train:v1", **more})
     spec = _some(tolerations=_tolerations, nodeSelector=_labels, hostNetwork=st.booleans())
     metadata = _some(labels=_labels, annotations=_annotations)
     return st.builds(
@@ -108,7 +112,7 @@ def _metadata(name: str) -> st.SearchStrategy[Data]:
 
 
 def _pytorchjob(name: str) -> st.SearchStrategy[list[Data]]:
-    role = st.builds(lambda replicas, template: {"replicas": replicas, "template": template}, st.just(1), _pod("pytorch"))
+    role = st.builds(lambda replicas, template: {"replicas": replicas, "template": template}, st.just(1), _pod("pytorch", _container))
     roles = st.fixed_dictionaries({"Master": role}, optional={"Worker": role})
     policy = _some(runPolicy=_any(backoffLimit=st.integers(0, 3), suspend=st.booleans(), cleanPodPolicy=st.just("Running")))
     return st.builds(
@@ -129,7 +133,7 @@ def _pytorchjob(name: str) -> st.SearchStrategy[list[Data]]:
 def _trainjob(name: str) -> st.SearchStrategy[list[Data]]:
     """A TrainJob with a runtime of its own beside it, or one that the trainer ships."""
     trainer = _some(image=st.just("example.com/train:v2"), args=_args, env=_env, numNodes=st.integers(1, 2), resourcesPerNode=_resources)
-    return st.builds(_with_runtime, _metadata(name), trainer, st.none() | _pod("node"))
+    return st.builds(_with_runtime, _metadata(name), trainer, st.none() | _pod("node", _container_of_runtime))
 
 
 def _with_runtime(metadata: Data, trainer: Data, pod: Data | None) -> list[Data]:
@@ -163,8 +167,8 @@ def _base(name: str) -> st.SearchStrategy[list[Data]]:
 @st.composite
 def _overlay(draw: st.DrawFn, name: str) -> Data:
     """An overlay for both kinds."""
-    changes = draw(st.dictionaries(st.sampled_from("ABD"), st.sampled_from(["value", "$remove"]), min_size=1))
-    env = [{"name": each, **({"value": "${word}"} if how == "value" else {"$remove": True})} for each, how in changes.items()]
+    changed = draw(st.lists(st.sampled_from("ABCD"), min_size=1, unique=True))
+    env = [{"name": each, **({"$remove": True} if each == "C" else {"value": "${word}"})} for each in changed]
     resources = {"limits": {"ephemeral-storage": "${amount}Gi"}, "requests": {"ephemeral-storage": None}}
     container = draw(_some(env=st.just(env), resources=st.just(resources)))
     tolerations = st.one_of(_tolerations, _tolerations.map(lambda each: {"$append": each}))
