@@ -53,7 +53,8 @@ def rows(group: Sequence[Pod], at: int) -> Iterator[Row]:
     yield "ports", [_port(each) for each in items(container.get("ports"))]
     yield "limits", _resources(container, "limits")
     yield "requests", _resources(container, "requests")
-    yield "volumes", [_mount(each, group[0].tree) for each in items(container.get("volumeMounts"))]
+    mounts = [_mount(each, group[0].tree) for each in items(container.get("volumeMounts"))]
+    yield "volumes", ["\n".join(mounts)] if mounts else []
 
 
 def _columns(variables: list[list[tuple[str, str]]]) -> Iterator[tuple[str, ...]]:
@@ -86,7 +87,7 @@ def _mount(mount: MarkedTree, pod: MarkedTree) -> str:
     name = text(mount, "name")
     volume = next((each for each in items(pod.get("spec", "volumes")) if text(each, "name") == name), None)
     read_only = " read-only" if text(mount, "readOnly") == "True" else ""
-    return f"{text(mount, 'mountPath')} from {name}{_source(volume)}{read_only},"
+    return f"{text(mount, 'mountPath')} from {name}{_source(volume)}{read_only}"
 
 
 def _source(volume: MarkedTree | None) -> str:

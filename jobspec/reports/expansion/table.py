@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.overlays.marked_tree import items
 from jobspec.reports.expansion.details import groups, rows
 from jobspec.reports.expansion.pods import pods_among, text
 from jobspec.reports.visible import visible
@@ -87,15 +88,18 @@ def _others(objects: Sequence[MarkedTree]) -> Iterator[Row]:
     by_kind: dict[str, list[str]] = {}
     for each in objects:
         if text(each, "kind") != "Pod":
-            by_kind.setdefault(text(each, "kind"), []).append(text(each, "metadata", "name") + _ports(each))
+            by_kind.setdefault(text(each, "kind"), []).append(text(each, "metadata", "name") + _more(each))
     yield from by_kind.items()
 
 
-def _ports(service: MarkedTree) -> str:
-    from jobspec.overlays.marked_tree import items
-
-    found = items(service.get("spec", "ports")) if text(service, "kind") == "Service" else []
-    return "".join(f":{text(each, 'port')}" for each in found)
+def _more(made: MarkedTree) -> str:
+    """What is told of an object beside its name: a service's ports, how many pods an autoscaler or a group wants."""
+    spec = made.get("spec")
+    if text(made, "kind") == "Service":
+        return "".join(f":{text(each, 'port')}" for each in items(spec.get("ports") if spec else None))
+    if text(made, "kind") == "HorizontalPodAutoscaler":
+        return f" ({text(spec, 'minReplicas') or 1} to {text(spec, 'maxReplicas')} replicas)"
+    return f" (at least {text(spec, 'minMember') or 0} pods)" if text(made, "kind") == "PodGroup" else ""
 
 
 def _row(row: Row, indent: str, *, width: int, colour: bool) -> Iterator[str]:
@@ -103,7 +107,7 @@ def _row(row: Row, indent: str, *, width: int, colour: bool) -> Iterator[str]:
     label, words = row
     size = max(_LABELS, len(label))
     room = max(width - len(indent) - size - len(_GAP), _LEAST)
-    lines = [line for part in " ".join(words).rstrip(",").split("\n") for line in _wrapped(visible(part), room)]
+    lines = [line for part in " ".join(words).rstrip("\n").split("\n") for line in _wrapped(visible(part), room)]
     for number, line in enumerate(lines):
         head = _painted(label, _DIM, colour=colour) + " " * (size - len(label)) if number == 0 else " " * size
         yield f"{indent}{head}{_GAP}{line}".rstrip()
