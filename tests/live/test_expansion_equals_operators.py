@@ -1,6 +1,7 @@
 """What real operators create of jobs that nobody recorded is what we expand."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from random import Random
@@ -8,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
+from jobspec.operators.marks import set_by
+from jobspec.operators.stored import RANDOM
 from jobspec.targets import choose
 from tests.agreement.created import as_recorded, by_name, differing
 from tests.support.job_growth import grown_job
@@ -100,3 +104,23 @@ def test_fresh_jobs(server: Server, namespace: str) -> None:
         for difference in differing(theirs.get(name), ours.get(name), "/".join(name)):
             wrong[difference] = job
     assert wrong == {}
+
+
+_MOUNT = [{"name": "v", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": [{"name": "a", "image": "a"}], "initContainers": [{"name": "b", "image": "b:1"}]},
+        {"containers": [{"name": "a", "image": "a", "volumeMounts": _MOUNT}, {"name": "b", "image": "b"}], "volumes": [{"name": "v"}]},
+        {"containers": [{"name": "a", "image": "a", "volumeMounts": _MOUNT}], "volumes": [{"name": "v"}]},
+        {"containers": [{"name": "a", "image": "a"}], "automountServiceAccountToken": False},
+    ],
+)
+def test_the_token_of_a_service_account(server: Server, namespace: str, spec: dict[str, Any]) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+    stored = server.post(f"{_LISTS['Pod'].format(namespace)}?dryRun=All", json.dumps(pod))["spec"]
+    theirs = re.sub(r"kube-api-access-[a-z0-9]{5}", f"kube-api-access-{RANDOM}", json.dumps(stored))
+    ours = completed([set_by(Mark("pod"), pod)], (), TARGET)[0].data()["spec"]
+    assert list(differing(json.loads(theirs), ours, "spec")) == []
