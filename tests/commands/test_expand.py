@@ -262,7 +262,11 @@ def test_a_generated_name_reads_random(folder: Path) -> None:
 
 def test_what_cannot_be_done(folder: Path) -> None:
     (folder / "settings.yaml").write_text(CONFIG)
+    (folder / "vast.yaml").write_text(TWO.replace("replicas: 2", "replicas: 2000000000"))
+    (folder / "nodes.yaml").write_text(TRAINJOB.replace("numNodes: 2", "numNodes: 2000000000"))
     for arguments, words in (
+        (("vast.yaml",), "jobspec: 2000000001 pods of PyTorchJob `train` are too many to expand: 100000 are the most\n"),
+        (("nodes.yaml",), "jobspec: 2000000000 pods of Job `bert-node-0` are too many to expand: 100000 are the most\n"),
         (("settings.yaml",), "jobspec: nothing to expand: the files hold no PyTorchJob and no TrainJob\n"),
         (("job.yaml", "--origin", "-o", "json"), "jobspec: --origin is for YAML: leave out `-o`, or write `-o yaml`\n"),
         (("nowhere.yaml",), "jobspec: nowhere.yaml: no such file or folder\n"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jobspec.operators.batch_job.job import UID, completions_of, is_indexed
 from jobspec.operators.edits import each_item, is_true, text, with_fields
+from jobspec.operators.limits import few
 from jobspec.operators.marks import operator_mark, set_by
 from jobspec.operators.stored import RANDOM
 from jobspec.overlays.marked_tree import MarkedTree, items
@@ -41,7 +42,7 @@ def _pods(job: MarkedTree, mark: Mark) -> Iterator[MarkedTree]:
     spec = _with_variable(template.value["spec"], mark) if indexed else template.value["spec"]
     metadata = _metadata(job, template, mark)
     version, kind = set_by(mark, "v1"), set_by(mark, "Pod")
-    for index in range(completions_of(job)):
+    for index in range(few(completions_of(job), f"pods of Job `{text(job, 'metadata', 'name')}`")):
         own = _numbered(metadata, job, index, mark) if indexed else _named(metadata, job, f"{text(job, 'metadata', 'name')}-")
         hostname = job.value["metadata"].value["name"].with_value(f"{text(job, 'metadata', 'name')}-{index}")
         body = with_fields(spec, {"hostname": hostname}) if indexed else spec

@@ -10,6 +10,7 @@ from jobspec.operators.edits import changed, is_true, number, text, with_fields
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.jobset.claims import claim_name, claims
 from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR, UID, Place, labelled
+from jobspec.operators.limits import few
 from jobspec.operators.marks import operator_mark, set_by
 from jobspec.overlays.marked_tree import MarkedTree, items
 
@@ -43,7 +44,7 @@ def owned_by(jobset: MarkedTree, mark: Mark) -> MarkedTree:
 def _places(jobset: MarkedTree, target: Target) -> Iterator[Place]:
     mark = operator_mark("jobset", target["jobset"])
     for replicated in items(jobset.get("spec", "replicatedJobs")):
-        for index in range(number(replicated, "replicas", default=1)):
+        for index in range(few(number(replicated, "replicas", default=1), "Jobs of a replicated job")):
             yield Place(jobset, replicated, index, mark=mark, release=target["jobset"])
 
 

@@ -8,6 +8,7 @@ is here is the most that can come.
 
 from __future__ import annotations
 
+from jobspec.operators.limits import few
 from jobspec.operators.objects import Expansion
 from jobspec.operators.training_operator.autoscaler import autoscalers, refused_limits
 from jobspec.operators.training_operator.failures import failures_at_once, failures_in_pods
@@ -29,7 +30,10 @@ _OWN_NAME = "kubeflow.org/training-operator"
 
 
 def expand_pytorchjob(document: Document, target: Target, *, beside: Sequence[Document] = (), gang_scheduler: str = "") -> Expansion:
-    """The objects of an accepted PyTorchJob. *beside*: documents in which its priority classes may be."""
+    """The objects of an accepted PyTorchJob. *beside*: documents in which its priority classes may be.
+
+    Raises JobspecError for a job of more pods than anybody could read.
+    """
     job = TrainingJob(document, target, gang_scheduler=gang_scheduler)
     manager = job.tree.get(*_POLICY, "managedBy")
     if manager and manager.value != _OWN_NAME:
@@ -46,6 +50,7 @@ def expand_pytorchjob(document: Document, target: Target, *, beside: Sequence[Do
     wrong = [*_of_autoscaler(job, document), *failures_in_pods(job, document)]
     if wrong:
         return Expansion(objects, wrong)
+    few(sum(each.made for each in job.replicas.values()), f"pods of PyTorchJob `{job.name.value}`")
     objects += pod_groups(job, beside, target)
     for replicas in job.replicas.values():
         objects += pods(job, replicas)
