@@ -6,6 +6,7 @@ Follows `newRuntimeInfo` and `WithPodSet`, github.com/kubeflow/trainer pkg/runti
 from __future__ import annotations
 
 from jobspec.operators.edits import changed, each_item, is_true, number, text, with_fields, with_items
+from jobspec.operators.limits import few
 from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.runtimes.runtime import ANCESTOR, TEMPLATE, TRAINER
 
@@ -133,4 +134,5 @@ def endpoints(pod_set: PodSet, job: TrainJob, spec: MarkedTree) -> list[str]:
     name = text(job.name)
     subdomain = text(spec, "network", "subdomain") or name
     replicas = number(pod_set.job, "replicas", default=1) if job.reached("2.3.0") else 1
+    few(replicas * pod_set.count.value, f"nodes of TrainJob `{name}`")
     return [f"{name}-{pod_set.name}-{replica}-{pod}.{subdomain}" for replica in range(replicas) for pod in range(pod_set.count.value)]
