@@ -199,6 +199,7 @@ _OUTCOME = {
     "refused-by-operator": "The server accepts the job, and its operator makes nothing of it: at most an event says why.",
     "operator-crash": "The server accepts the job, and its operator crashes on it; older releases then work for nobody any more.",
     "autoscaler-refused": "The server refuses the autoscaler that the operator makes first, so no pod follows. Mend the elastic policy.",
+    "jobset-refused": "The server refuses the JobSet that the trainer makes of an accepted TrainJob, so nothing runs; only an event tells.",
     "nothing-made": "The operator makes nothing of the job as it stands, because the job says so: it is suspended, or others manage it.",
 }
 RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME}

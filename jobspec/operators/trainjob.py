@@ -7,6 +7,7 @@ from jobspec.operators.batch_job.pods import pods_of
 from jobspec.operators.edits import changed, text
 from jobspec.operators.jobset.made import made_by_jobset
 from jobspec.operators.jobset.pod_webhook import admitted
+from jobspec.operators.jobset.refused import refusals
 from jobspec.operators.jobset.stored import stored_jobset
 from jobspec.operators.objects import Expansion
 from jobspec.operators.stored import api_server, stored
@@ -38,13 +39,15 @@ def expand_trainjob(job: Document, runtime: Document | None, target: Target, *, 
         return Expansion((), [managed])
     made = made_by_trainer(train_job, job, runtime, target)
     sent = [each for each in made.objects if text(each, "kind") == "JobSet"]
-    further = [each for jobset in sent for each in expand_jobset(jobset, target, beside=beside)]
-    return Expansion([*made.objects, *further], made.diagnostics)
+    jobsets = [stored_jobset(each, target) for each in sent]
+    further = [each for jobset in jobsets for each in expand_jobset(jobset, target, beside=beside)]
+    refused = [each for jobset in jobsets for each in refusals(jobset, job, target)]
+    return Expansion([*made.objects, *further], [*made.diagnostics, *refused])
 
 
-def expand_jobset(sent: MarkedTree, target: Target, *, beside: Sequence[Document] = ()) -> list[MarkedTree]:
-    """What comes of a JobSet."""
-    objects = made_by_jobset(stored_jobset(sent, target), target)
+def expand_jobset(jobset: MarkedTree, target: Target, *, beside: Sequence[Document] = ()) -> list[MarkedTree]:
+    """What comes of a stored JobSet."""
+    objects = made_by_jobset(jobset, target)
     return [*objects, *(pod for each in objects if text(each, "kind") == "Job" for pod in _pods(each, target, beside))]
 
 

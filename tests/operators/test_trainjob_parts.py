@@ -101,9 +101,12 @@ def test_a_priority_class_that_is_not_at_hand_leaves_no_label() -> None:
 def test_two_ports_without_a_name_become_one_twice() -> None:
     """The trainer tells ports apart by number or name, and both have none; the server then refuses the JobSet."""
     jobs = NODE.replace('image: "a:1"', 'image: "a:1", ports: [{containerPort: 1}, {containerPort: 2}]')
-    jobset = _one(_made("mlPolicy: {torch: {}}", "trainer: {numNodes: 1}", jobs=jobs)[0], "JobSet")
+    objects, told = _made("mlPolicy: {torch: {}}", "trainer: {numNodes: 1}", jobs=jobs)
+    jobset = _one(objects, "JobSet")
     pod = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
     assert [each["containerPort"] for each in pod["containers"][0]["ports"]] == [2, 2]
+    assert len(told) == 1
+    assert "refuses the JobSet" in told[0]
 
 
 def test_pods_after_the_first_follow_it_into_its_topology() -> None:
