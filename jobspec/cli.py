@@ -361,7 +361,7 @@ def _blame_arguments(parser: ArgumentParser) -> ArgumentParser:
     add = parser.add_argument
     add("path", metavar="FILE", help="a file that a project renders, such as rendered/VARIANT/pytorchjob-NAME.yaml")
     what = "a field as messages spell it, or one around it; an item also by its name, an argument by its flag: args[--lr]"
-    add("field", nargs="?", metavar="FIELD", help=f"{what}; without it, the whole file")
+    add("field", nargs="?", metavar="FIELD", help=f"{what}; `.` is every field, those that are gone, too; without it, the whole file")
     add("--project", metavar="PROJECT", help="the project's file; else the nearest jobspec.yaml above FILE that renders to its folder")
     declare(parser, [*_kind_options(), Option("--output", "-o", choices=("text", "json"), what="the format of the answer")])
     return parser

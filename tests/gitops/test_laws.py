@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -57,8 +58,8 @@ def dotted(field: str) -> str:
 
 
 def blamed(folder: Path, path: Path) -> list[dict[str, Any]]:
-    """The fields of a rendered file, as `blame` tells them to programs."""
-    done = run_here("blame", path, "-o", "json", cwd=folder)
+    """The fields of a rendered file and those that are gone, as `blame` tells them to programs."""
+    done = run_here("blame", path, ".", "-o", "json", cwd=folder)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["state"] == "same"
@@ -78,21 +79,37 @@ def test_rendering_again_and_in_another_order_gives_the_same_bytes(project: Rand
 
 
 @pytest.mark.slow
-@settings(max_examples=8)
-@given(projects(), st.randoms(use_true_random=False))
-def test_every_value_of_every_object_has_an_origin(project: RandomProject, chance: Random) -> None:
-    with TemporaryDirectory() as name:
-        folder = project.write(Path(name))
-        assert rendered(folder)
-        paths = objects_of(folder)
-        for path in chance.sample(paths, min(4, len(paths))):
-            fields = blamed(folder, path)
-            assert {dotted(each["field"]): each["value"] for each in fields} == in_file(path)
-            lines = [each["renderedLine"] for each in fields]
-            assert lines == sorted(set(lines))
-            for origin in [origin for each in fields for origin in (each, *each["overrode"])]:
-                assert (origin["line"] > 0, origin["removed"]) == (True, origin["removed"] and origin["value"] is None)
-                assert origin["file"] in project.files or origin["file"] == f"overlay {origin['layer']}"
+def test_every_value_of_every_object_has_an_origin() -> None:
+    seen: Counter[str] = Counter()
+
+    @settings(max_examples=8)
+    @given(projects(), st.randoms(use_true_random=False))
+    def law(project: RandomProject, chance: Random) -> None:
+        with TemporaryDirectory() as name:
+            folder = project.write(Path(name))
+            assert rendered(folder)
+            paths = objects_of(folder)
+            for path in chance.sample(paths, min(4, len(paths))):
+                told = blamed(folder, path)
+                there = [each for each in told if not each["removed"]]
+                assert {dotted(each["field"]): each["value"] for each in there} == in_file(path)
+                lines = [each["renderedLine"] for each in there]
+                assert lines == sorted(set(lines))
+                seen.update(history_of(each, project) for each in told)
+
+    law()
+    assert min(seen["removed"], seen["overrode"], seen["from the start"]) > 10, seen
+
+
+def history_of(field: dict[str, Any], project: RandomProject) -> str:
+    """What became of a field; fails where an origin is nowhere, or that of the value before."""
+    origins = [field, *field["overrode"]]
+    places = [(origin["file"], origin["line"], origin["column"]) for origin in origins]
+    for (file, line, _), origin in zip(places, origins, strict=True):
+        assert line > 0
+        assert file in project.files or file == f"overlay {origin['layer']}"
+    assert not any(one == other for one, other in pairwise(places)), field
+    return "removed" if field["removed"] else "overrode" if field["overrode"] else "from the start"
 
 
 def place_in_tree(path: Path, field: str) -> tuple[str, str, str]:
@@ -183,7 +200,7 @@ def test_a_change_at_the_place_of_a_value_changes_it_and_at_an_overridden_one_it
             folder = project.write(Path(name))
             assert rendered(folder)
             before = seen_in(folder)
-            told = [(path, each) for path in objects_of(folder) for each in blamed(folder, path)]
+            told = [(path, each) for path in objects_of(folder) for each in blamed(folder, path) if not each["removed"]]
             told = [(path, each) for path, each in told if each["field"] not in ("apiVersion", "kind")]  # any change of these is refused
             for path, each in chance.sample(told, min(10, len(told))):
                 field = place_in_tree(path, dotted(each["field"]))
