@@ -76,7 +76,7 @@ class Blame:
         self._teller = _Teller(variant, project, cluster, document)
         self._lines = _lines_of(text, cluster)
         self._now = sorted(values_of(document, cluster.target), key=lambda each: self._lines[each.path])
-        self._past = self._teller.past({value.address for value in self._now})
+        self._past = self._teller.past({each.address[:length] for each in self._now for length in range(len(each.address) + 1)})
 
     def fields(self) -> list[Blamed]:
         """Every field that has a value, in the order of the file."""
@@ -132,9 +132,9 @@ class _Teller:
         return [self._removal(value, last + 1), self._origin(value), *self._before(value, last)]
 
     def past(self, present: set[Address]) -> list[Value]:
-        """The latest state of each value whose address is not among those that are *present*."""
+        """The latest state of each value whose address is not among those that are *present*, the ones around values included."""
         latest = {address: value for state in self._states for address, value in state.items()}
-        return [value for address, value in latest.items() if value.is_leaf and address not in present]
+        return [each for each in latest.values() if each.is_leaf and not {each.address, each.joined_address} & present]
 
     def _before(self, value: Value, end: int) -> Iterator[Origin]:
         """What a value of the state number *end* overrode, the newest first."""

@@ -52,6 +52,12 @@ class Value:
         return bool(self.address) and not isinstance(self.address[-1], str) and self.tree.value == self.names[-1]
 
     @property
+    def joined_address(self) -> Address:
+        """Of the name of a flag the address at which it stands together with its value; of others their own."""
+        step = self.address[-1] if self.is_name else ""
+        return self.address if isinstance(step, str) else (*self.address[:-1], (step[0], step[1], step[2] + 1))
+
+    @property
     def field(self) -> str:
         """Its path as messages spell it."""
         return spell(self.path)

@@ -241,6 +241,23 @@ def test_a_field_with_others_inside_is_told_with_what_was_removed_there(reposito
     assert fields == [*there, f"{LASTING}.resources.requests[nvidia.com/gpu]"]
 
 
+def test_an_empty_mapping_that_is_filled_is_not_gone(repository: Path) -> None:
+    write(repository, {"base/mnist.yaml": BASE.replace("requests: {nvidia.com/gpu: 1, cpu: 2}", "requests: {}")})
+    write(repository, {"overlays/queue.yaml": QUEUE.replace("          env:", "          resources: {requests: {cpu: 1}}\n          env:")})
+    assert run_here("render", cwd=repository).returncode == 0
+    assert _rows(_told(repository, ONE, f"{CONTAINER}.resources.requests")) == [("is", "1", "queue", "overlays/queue.yaml:14:39")]
+
+
+def test_a_flag_that_takes_another_form_is_not_gone(repository: Path) -> None:
+    write(repository, {"jobspec.yaml": PROJECT.replace("flags: {--epochs: 4,", "flags: {--epochs: -1e-3,")})
+    assert run_here("render", cwd=repository).returncode == 0
+    assert _rows(_told(repository, ONE, f"{CONTAINER}.args[--epochs]")) == [
+        ("is", '"--epochs=-1e-3"', "one", "jobspec.yaml:16:23"),
+        ("was", '"3"', "one", "jobspec.yaml:7:23"),
+        ("was", '"15"', "base", "base/mnist.yaml:16:30"),
+    ]
+
+
 def test_what_a_replaced_list_held_is_told_where_nothing_else_is_there(repository: Path) -> None:
     base = BASE.replace("Exists}]", "Exists}, {key: c}]", 1)
     write(repository, {"base/mnist.yaml": base})
