@@ -77,7 +77,9 @@ _word = st.sampled_from(["x", "y-1", "z.2"])
 _labels = st.dictionaries(st.sampled_from(["team", "tier", "example.com/q"]), _word, min_size=1)
 _annotations = st.dictionaries(st.sampled_from(["note", "example.com/by"]), _text, min_size=1)
 _flags = st.dictionaries(
-    st.sampled_from(["--lr", "--epochs", "--amp", "--out", "--tag"]), st.sampled_from([None, True, False, 3, 0.5, "x", "-1e-3"]), min_size=1
+    st.sampled_from(["--lr", "--epochs", "--amp", "--out", "--tag"]),
+    st.sampled_from([None, None, True, False, 3, 0.5, "x", "-1e-3"]),
+    min_size=1,
 )
 _args = st.lists(
     st.sampled_from([("--lr", "0.1"), ("--epochs=3",), ("--amp",), ("--out", "/data"), ("run",), ("--tag", "3")]), min_size=1, unique=True
