@@ -42,13 +42,22 @@ def before(folder: str) -> dict[str, dict[str, bytes]]:
 
 def _committed(folder: str) -> Files | None:
     """The files of a tree at HEAD; None where there is no repository, or where it ignores the tree."""
-    parent, name = os.path.split(os.path.abspath(folder))
+    parent, name = _nearest(os.path.abspath(folder))
     if not _is_true("rev-parse", "--is-inside-work-tree", folder=parent):
         return None
     listed = _listed(parent, name)
     if not listed and _is_true("check-ignore", "--", f"{name}/", folder=parent):
         return None
     return dict(_contents(parent, listed))
+
+
+def _nearest(folder: str) -> tuple[str, str]:
+    """The nearest folder around another one that is there, and the path from it, with `/`: Git may keep what is gone from the disk."""
+    parent, name = os.path.split(folder)
+    while not os.path.isdir(parent):
+        parent, above = os.path.split(parent)
+        name = f"{above}/{name}"
+    return parent, name
 
 
 def _is_true(*arguments: str, folder: str) -> bool:

@@ -124,6 +124,19 @@ def test_the_same_commit_gives_the_same_tree_whatever_is_on_disk(tmp_path: Path)
     assert _runs(tmp_path / "clone") == runs
 
 
+def test_a_tree_that_is_gone_with_the_folders_around_it_is_still_the_committed_one(tmp_path: Path) -> None:
+    _place(tmp_path)
+    (tmp_path / "deploy" / "here").mkdir(parents=True)
+    (tmp_path / "rendered").symlink_to("deploy/here/rendered")
+    project = PROJECT.replace("spec:\n", "spec:\n  output: deploy/here/rendered\n", 1).replace("LIMIT", "1")
+    for rate in ("1", "2"):
+        (tmp_path / "jobspec.yaml").write_text(project.replace("RATE", rate))
+        assert run_here("render", cwd=tmp_path).returncode == 0
+        assert list(_runs(tmp_path)) == ["1", "2"][: int(rate)]
+        _commit(tmp_path)
+        shutil.rmtree(tmp_path / "deploy")
+
+
 def test_a_return_to_an_earlier_run_that_is_kept_is_a_warning(tmp_path: Path) -> None:
     _place(tmp_path)
     for rate in (1, 2, 3):
