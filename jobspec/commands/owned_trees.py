@@ -55,7 +55,7 @@ def write(owned: Sequence[OwnedTree]) -> list[str]:
 
     Raises JobspecError, with none of them changed, where one of them holds what would be lost.
     """
-    for each in owned:
+    for each in owned[1:]:  # the first is looked at in any case before anything is replaced
         trees.complete_interrupted(each.folder)
         found = trees.read_tree(each.folder)
         each.refuse_loss(found, each.wanted(found))
