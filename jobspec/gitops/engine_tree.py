@@ -44,7 +44,7 @@ def engine_tree(engines: Engines, variants: Iterable[RenderedVariant], tree: Tre
     synced = Synced([*objects, *(SyncedObject(each) for content in earlier.values() for each in _documents(content))])
     folders = {each.partition("/")[0] for each in tree.placed}
     problems = list(_mistakes(engines, synced, folders))
-    return EngineTree({} if problems else _files(engines, synced, path), problems)
+    return EngineTree({} if problems or not synced.objects else _files(engines, synced, path), problems)
 
 
 def _documents(content: bytes) -> list[Document]:
