@@ -7,6 +7,7 @@ objects.
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
@@ -19,6 +20,7 @@ from jobspec.gitops.health.argocd import customizations
 from jobspec.gitops.health.flux import HEALTH_CHECK_EXPRS
 from tests.support import cel_health, lua
 from tests.support.argocd import ArgoCD, Repository
+from tests.support.processes import run_here
 
 #: Objects by kind and name.
 Resources = dict[tuple[str, str], dict[str, Any]]
@@ -42,6 +44,7 @@ apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: data}
 spec:
+  storageClassName: NAMESPACE
   accessModes: [ReadWriteOnce]
   resources: {requests: {storage: 1Gi}}
 """
@@ -94,18 +97,19 @@ _BASES = {
     "PyTorchJob": "---\n".join([_PYTORCHJOB, _CLAIM, _NAMESPACE]),
     "TrainJob": "---\n".join([_TRAINJOB, _RUNTIME, _NAMESPACE]),
 }
-_PROJECT = """\
+_TARGET = '  target: {training-operator: "1.8", trainer: "2.0"}'
+_PROJECT = f"""\
 apiVersion: jobspec.dev/v1alpha1
 kind: Project
 spec:
-  target: {trainer: "2.0", training-operator: "1.8"}
+{_TARGET}
   variants:
     - name: mnist
       base: base/job.yaml
       namespace: NAMESPACE
-      flags: {--lr: "0.1"}
+      flags: {{--lr: "0.1"}}
   engines:
-    argocd: {repoURL: "file://FOLDER", revision: main, name: NAMESPACE, project: NAMESPACE, autosync: true}
+    argocd: {{repoURL: "file://FOLDER", revision: main, name: NAMESPACE, project: NAMESPACE, autosync: true}}
 """
 
 
@@ -149,15 +153,16 @@ class Place:
     def made(self, resources: str, since: int = 0) -> list[dict[str, Any]]:
         return self.argocd.made(resources.format(self.name), since or self.begin)
 
-    def bind_claim(self) -> None:
-        """Have the claim `data` of the namespace bound as soon as it is there."""
-        spec = {
-            "capacity": {"storage": "1Gi"},
-            "accessModes": ["ReadWriteOnce"],
-            "hostPath": {"path": "/data"},
-            "claimRef": {"namespace": self.name, "name": "data"},
-        }
-        self.argocd.apply({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": self.name}, "spec": spec})
+    def have_storage(self, binding: str = "WaitForFirstConsumer") -> None:
+        """Have a volume for the claim `data`, which is bound once a pod wants it and not before, as most storage is."""
+        name = {"name": self.name}
+        kind = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": name}
+        size = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
+        volume = {**size, "hostPath": {"path": "/data"}, "storageClassName": self.name}
+        self.argocd.apply(
+            {**kind, "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": binding},
+            {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": name, "spec": volume},
+        )
 
     def end_pod(self, name: str, code: int = 0) -> None:
         """Let a pod end with an exit code, once it runs."""
@@ -180,7 +185,7 @@ class Place:
 
     def remove(self) -> None:
         self.argocd.kubectl("delete", "applications,appprojects", self.name, "--namespace=argocd", "--ignore-not-found")
-        self.argocd.kubectl("delete", "namespaces,persistentvolumes", self.name, "--ignore-not-found", "--wait=false")
+        self.argocd.kubectl("delete", "namespaces,persistentvolumes,storageclasses", self.name, "--ignore-not-found", "--wait=false")
 
 
 @pytest.fixture
@@ -195,7 +200,8 @@ _NUMBERS = count(1)
 
 @pytest.fixture
 def place(argocd: ArgoCD, tmp_path: Path) -> Iterator[Place]:
-    found = Place(argocd, f"argocd-{os.getpid()}-{next(_NUMBERS)}", tmp_path / "repository")
+    name = f"argocd-{os.getpid()}-{next(_NUMBERS)}"
+    found = Place(argocd, name, tmp_path / name)  # after which `jobspec init` names the application
     yield found
     found.remove()
 
@@ -204,9 +210,31 @@ def _version(resource: dict[str, Any]) -> int:
     return int(resource["metadata"]["resourceVersion"])
 
 
+@pytest.mark.parametrize("kind", ["PyTorchJob", "TrainJob"])
+def test_a_new_repository_runs_as_it_was_written(kind: str, place: Place) -> None:
+    """`jobspec init`, the releases of the cluster, a commit and what is said to the engine are all that it takes.
+
+    The trainer of this cluster, 2.0, has no place for what keeps Istio away, which `jobspec render` tells.
+    """
+    folder = place.repository.folder
+    done = run_here("init", folder, "--kind", kind, "--namespace", place.name, "--repository", place.repository.url)
+    assert done.returncode == 0, done.stderr
+    written = (folder / "jobspec.yaml").read_text()
+    project = re.sub(r"(?m)^    overlays: \[istio-off\].*\n", "", re.sub(r"(?m)^  target: .*$", _TARGET, written))
+    assert project != written
+    revision = place.repository.commit({"jobspec.yaml": project})
+    place.engage()
+    if kind == "PyTorchJob":
+        place.becomes(revision, "Progressing")
+        for _, name in place.uids(kind):
+            place.end_pod(f"{name}-master-0")
+    place.becomes(revision, "Healthy")
+    assert len(place.uids(kind)) == 2
+
+
 @pytest.mark.parametrize(("kind", "before_it"), [("PyTorchJob", _CLAIMS), ("TrainJob", _RUNTIMES)], ids=["PyTorchJob", "TrainJob"])
 def test_a_commit_is_a_run_that_ends_healthy_and_a_change_is_another_run(kind: str, before_it: str, place: Place) -> None:
-    place.bind_claim()
+    place.have_storage()
     first = place.render(_BASES[kind])
     place.engage()
     if kind == "PyTorchJob":
@@ -331,7 +359,7 @@ _ADMITTED: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("kind", ["PyTorchJob", "TrainJob"])
 def test_what_kueue_and_operators_write_is_no_difference_and_stays(kind: str, says: bool, place: Place) -> None:
     """Kueue suspends a job of a queue when it is made, whether its manifest *says* so or not, and later lets it run."""
-    place.bind_claim()
+    place.have_storage("Immediate")  # a claim that waits for a job's pods is Progressing, and so is its application
     base = _BASES[kind]
     with _suspended_when_made(kind, place):
         revision = place.render(_suspended(base) if says else base, {"flags:": f"labels: {{{_QUEUE}: gpus}}\n      flags:"})
@@ -391,7 +419,7 @@ def _suspended_when_made(kind: str, place: Place) -> Iterator[None]:
 
 @pytest.mark.parametrize("kind", ["PyTorchJob", "TrainJob"])
 def test_a_change_replaces_a_job_with_a_fixed_name_exactly_once(kind: str, place: Place) -> None:
-    place.bind_claim()
+    place.have_storage()
     fixed = {"flags:": "naming: fixed\n      flags:"}
     first = place.render(_BASES[kind], fixed)
     place.engage()
