@@ -231,7 +231,7 @@ def compare_projects(jobs: list[Job], jobspec: str, kubectl: str | None, folder:
         commands["kubectl, all of them"] = [kubectl, "kustomize", str(overlays)], 0
     commands["jobspec, first time"] = [jobspec, "render", str(project)], 0
     commands["jobspec, unchanged"] = [jobspec, "render", str(project)], 0
-    title = f"{VARIANTS:,} variants of {len(different)} bases on two processors"
+    title = f"{VARIANTS:,} variants of {len(different)} base{'s' if len(different) > 1 else ''} on two processors"
     compare(title, commands, runs, gone={"jobspec, first time": project.parent / "rendered"})
 
 
