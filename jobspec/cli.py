@@ -468,17 +468,17 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
     return parser
 
 
-#: Each command: what it does, its arguments, and what runs it.
+#: Each command, in the order of a job's way: what it does, its arguments, and what runs it.
 _COMMANDS = {
+    "init": ("write a small repository that passes its own checks", _init_arguments, _init),
+    "import": ("make existing manifests variants of the project here", _import_arguments, _import),
     "validate": ("predict an API server's verdict on manifests", _validate_arguments, _validate),
     "render": ("apply overlays to jobs, check the result and write it", _render_arguments, _render),
-    "init": ("write a small repository that passes its own checks", _init_arguments, _init),
-    "blame": ("tell where each value of a rendered file comes from", _blame_arguments, _blame),
     "diff": ("tell what a change of a project does to fields, in the cluster, and to pods and cost", _diff_arguments, _diff),
-    "import": ("make existing manifests variants of the project here", _import_arguments, _import),
-    "dry-run": ("ask a real API server for its verdict on manifests", _dry_run_arguments, _dry_run),
+    "blame": ("tell where each value of a rendered file comes from", _blame_arguments, _blame),
     "expand": ("print the pods and other objects that operators will make of jobs", _expand_arguments, _expand),
     "run": ("run a job on this machine, one process for each pod", _run_arguments, _run_job),
+    "dry-run": ("ask a real API server for its verdict on manifests", _dry_run_arguments, _dry_run),
     "explain": ("explain a rule, or a field of a kind", _explain_arguments, _explain),
     "schema": ("print CRDs, write schemas for editors and kustomize, check them", _schema_arguments, _schema),
 }
