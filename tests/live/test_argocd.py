@@ -35,6 +35,7 @@ _JOBS = {
 #: What becomes of a job that nobody ends: its pods run on, or end by themselves.
 _AT_LAST = {"PyTorchJob": "Progressing", "TrainJob": "Healthy"}
 _RUNTIMES = f"/apis/{_TRAINER}/namespaces/{{}}/trainingruntimes"
+_NAMESPACES = "/api/v1/namespaces?fieldSelector=metadata.name%3D{}"
 _CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
@@ -150,8 +151,8 @@ class Place:
         (found,) = self.argocd.items(kind, f"--namespace={self.name}").values()
         return found
 
-    def made(self, resources: str, since: int = 0) -> list[dict[str, Any]]:
-        return self.argocd.made(resources.format(self.name), since or self.begin)
+    def made(self, resources: str, least: int = 1) -> list[dict[str, Any]]:
+        return self.argocd.made(resources.format(self.name), self.begin, least)
 
     def have_storage(self, binding: str = "WaitForFirstConsumer") -> None:
         """Have a volume for the claim `data`, which is bound once a pod wants it and not before, as most storage is."""
@@ -242,8 +243,7 @@ def test_a_commit_is_a_run_that_ends_healthy_and_a_change_is_another_run(kind: s
         place.end_pod(f"{place.job(kind)['metadata']['name']}-master-0")
     place.becomes(first, "Healthy")
 
-    (namespace,) = (each for each in place.argocd.made("/api/v1/namespaces", place.begin) if each["metadata"]["name"] == place.name)
-    (needed,), (job,) = place.made(before_it), place.made(_JOBS[kind])
+    (namespace,), (needed,), (job,) = place.made(_NAMESPACES), place.made(before_it), place.made(_JOBS[kind])
     assert _version(namespace) < _version(needed) < _version(job)
 
     everything = ("pytorchjobs", "trainjobs", "jobsets", "jobs", "pods", "services", "persistentvolumeclaims", "trainingruntimes")
@@ -257,7 +257,7 @@ def test_a_commit_is_a_run_that_ends_healthy_and_a_change_is_another_run(kind: s
     place.becomes(second, _AT_LAST[kind])
     other = place.job(kind)
     assert other["metadata"]["name"] != job["metadata"]["name"]
-    assert [each["metadata"]["uid"] for each in place.made(_JOBS[kind])] == [job["metadata"]["uid"], other["metadata"]["uid"]]
+    assert [each["metadata"]["uid"] for each in place.made(_JOBS[kind], 2)] == [job["metadata"]["uid"], other["metadata"]["uid"]]
     assert place.uids(needed["kind"]) == {(needed["kind"], needed["metadata"]["name"]): needed["metadata"]["uid"]}
 
 
@@ -295,7 +295,7 @@ def test_health(kind: str, place: Place) -> None:
         says(last, "Progressing")
         place.end_pod("done-master-0")
     says(last, "Healthy")
-    new = place.made(_JOBS[kind])
+    new = place.made(_JOBS[kind], 3)
     assert [each["metadata"]["name"] for each in new] == ["held", "late", "done"]
     assert [_health_of(each) for each in new] == [_expected(kind, "Progressing")] * 3
 
@@ -430,7 +430,7 @@ def test_a_change_replaces_a_job_with_a_fixed_name_exactly_once(kind: str, place
     other = place.job(kind)
     place.argocd.syncs_again(place.name)
     place.becomes(second, _AT_LAST[kind])
-    made = [(each["metadata"]["name"], each["metadata"]["uid"]) for each in place.made(_JOBS[kind])]
+    made = [(each["metadata"]["name"], each["metadata"]["uid"]) for each in place.made(_JOBS[kind], 2)]
     assert made == [("mnist", job["metadata"]["uid"]), ("mnist", other["metadata"]["uid"])]
     assert place.job(kind)["metadata"]["uid"] == other["metadata"]["uid"]
     assert "0.3" in json.dumps(place.job(kind)["spec"])

@@ -94,11 +94,18 @@ class ArgoCD:
         """The version of everything that is stored now."""
         return int(self._server.get("/api/v1/namespaces?limit=1")["metadata"]["resourceVersion"])
 
-    def made(self, resources: str, since: int) -> list[dict[str, Any]]:
-        """Objects as they were when they were made, in that order; their versions tell it among all kinds."""
-        path = f"{resources}?watch=1&resourceVersion={since}&timeoutSeconds=1"
-        events = [json.loads(line) for line in self.kubectl("get", f"--raw={path}").splitlines()]
-        return [each["object"] for each in events if each["type"] == "ADDED"]
+    def made(self, resources: str, since: int, least: int) -> list[dict[str, Any]]:
+        """Objects as they were when they were made, in that order; their versions tell it among all kinds.
+
+        A busy server may not have told all within the second that it is given, and is asked again where there are not *least*.
+        """
+        path = f"{resources}{'&' if '?' in resources else '?'}watch=1&resourceVersion={since}&timeoutSeconds=1"
+        for _ in range(20):
+            events = [json.loads(line) for line in self.kubectl("get", f"--raw={path}").splitlines()]
+            found = [each["object"] for each in events if each["type"] == "ADDED"]
+            if len(found) >= least:
+                return found
+        raise AssertionError(f"{resources}: only {len(found)} were made, not {least}: {events}")
 
     def state(self, application: str) -> State:
         status = self._application(application).get("status", {})
