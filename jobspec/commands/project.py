@@ -25,7 +25,8 @@ from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from typing import Any
 
     from jobspec.commands.inputs import Setting
     from jobspec.commands.ref_files import FilesAtRef
@@ -194,7 +195,7 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> 
     earlier = {path: folders[each.name][path] for each in chosen for path in each.earlier}
     engines = None if only else planned.engines
     made = engine_tree(engines.declared, rendered, tree, earlier=earlier, path=engines.path) if engines else EngineTree({})
-    fixed = list(_unchangeable(variants, chosen, folders, planned.cluster))
+    fixed = _unchangeable(variants, chosen, folders, planned.cluster)
     result = result_of(path, planned, chosen, [*tree.diagnostics, *made.diagnostics, *fixed])
     return RenderedProject(
         [*planned.remarks, result],
@@ -215,14 +216,22 @@ def tree_before(variants: Sequence[Variant], output: str) -> dict[str, dict[str,
 
 def _unchangeable(
     variants: Sequence[Variant], rendered: Sequence[RenderedVariant], folders: dict[str, dict[str, bytes]], cluster: Cluster
-) -> Iterator[Diagnostic]:
+) -> list[Diagnostic]:
+    """The warnings of changes that jobs under fixed names cannot take."""
     fixed = {each.name: each for each in variants if not each.hashed and each.name in folders}
-    if fixed:
-        from jobspec.gitops.fixed_names import unchangeable
+    if not fixed:
+        return []
+    from jobspec.gitops.fixed_names import committed_before, unchangeable
 
-        for each in rendered:
-            if each.name in fixed:
-                yield from unchangeable(fixed[each.name], each, folders[each.name], cluster)
+    found = [(fixed[each.name], committed_before(each, folders[each.name])) for each in rendered if each.name in fixed]
+    changed = [(variant, committed) for variant, committed in found if committed is not None]
+
+    def warnings_of(each: tuple[Variant, bytes]) -> list[Diagnostic]:
+        variant, committed = each
+        return list(unchangeable(variant, committed, cluster))
+
+    warnings = _way_to_run(len(changed))(changed, warnings_of)
+    return [warning for each in warnings for warning in each]
 
 
 def mistakes_in(path: str, inputs: Inputs, others: Collection[str]) -> list[Diagnostic]:
@@ -261,14 +270,18 @@ def rendered_variants(variants: Sequence[Variant], cluster: Cluster) -> list[Ren
     def render_one(variant: Variant) -> RenderedVariant:
         return render_variant(variant, cluster)
 
-    run = one_by_one
-    if len(variants) >= _WORTH_SPREADING and (os.cpu_count() or 1) > 1:
-        from jobspec.commands.spread import spread
-
-        run = spread
-    rendered = with_progress(variants, render_one, run, done_to_each=("rendered", "variant"))
+    rendered = with_progress(variants, render_one, _way_to_run(len(variants)), done_to_each=("rendered", "variant"))
     checked = pipeline.resolve([each.checked for each in rendered], cluster)
     return [each.with_checked(answer) for each, answer in zip(rendered, checked, strict=True)]
+
+
+def _way_to_run(number: int) -> Callable[..., list[Any]]:
+    """How work on so many variants is run: where they are many, spread over processes."""
+    if number < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
+        return one_by_one
+    from jobspec.commands.spread import spread
+
+    return spread
 
 
 def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], problems: Iterable[Diagnostic]) -> FileResult:

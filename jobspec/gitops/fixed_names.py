@@ -9,7 +9,7 @@ from jobspec.gitops.diff.fields import fields_of
 from jobspec.gitops.engines.replacing import SPEC_HASH
 from jobspec.gitops.rendering import identity_of, objects_of
 from jobspec.gitops.tree import as_rendered
-from jobspec.workloads import value_at
+from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,19 +29,22 @@ _COMES_TO = {
 _DERIVED = ("metadata", "annotations", SPEC_HASH)
 
 
-def unchangeable(variant: Variant, rendered: RenderedVariant, before: Mapping[str, bytes], cluster: Cluster) -> Iterator[Diagnostic]:
-    """A warning where a variant changes a job that is committed under the same name in a field that cannot be changed.
+def committed_before(rendered: RenderedVariant, before: Mapping[str, bytes]) -> bytes | None:
+    """The job of a variant as it is committed under the same name; None where it is the same, or new.
 
     *before* has the files of the variant's folder, by their paths in the tree.
     """
     job = next((each for each in rendered.objects if each.is_job), None)
-    committed = before.get(f"{variant.name}/{job.file}") if job else None
-    if variant.hashed or job is None or committed is None or committed == as_rendered(job.text):
-        return
+    committed = before.get(f"{rendered.name}/{job.file}") if job else None
+    return None if job is None or committed == as_rendered(job.text) else committed
+
+
+def unchangeable(variant: Variant, committed: bytes, cluster: Cluster) -> Iterator[Diagnostic]:
+    """A warning where a variant changes the job that is *committed* under the same name in a field that cannot be changed."""
     documents, _ = objects_of(variant, cluster)
-    new = next(each for each in documents if identity_of(each) == job.identity)
+    new = next(filter(is_workload, documents))
     old = _document_in(committed)
-    if old and identity_of(old) == job.identity:
+    if old and identity_of(old) == identity_of(new):
         yield from _warning(old, new, documents, cluster)
 
 

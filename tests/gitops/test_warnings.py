@@ -127,3 +127,14 @@ def test_what_changes_in_place_or_is_a_new_run_is_no_warning(tmp_path: Path, cha
     _fixed(tmp_path, JOB)
     _change(tmp_path, *change)
     assert _warnings(tmp_path) == []
+
+
+def test_one_change_of_many_variants_is_one_warning(tmp_path: Path) -> None:
+    _fixed(tmp_path, JOB)
+    matrix = f"matrix: {{seed: {list(range(60))}}}"
+    _change(tmp_path, "jobspec.yaml", "  - name: a\n", f"  - name: a-${{seed}}\n    {matrix}\n")
+    assert _warnings(tmp_path) == []
+    _git(tmp_path, "add", "--all")
+    _git(tmp_path, "commit", "--quiet", "--message", "x")
+    _change(tmp_path, "job.yaml", "train:v1", "train:v2")
+    assert [place for place, _ in _warnings(tmp_path)] == ["job.yaml:13:20"]
