@@ -8,7 +8,8 @@ objects.
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -455,6 +456,9 @@ def test_a_tree_that_is_applied_again_changes_nothing(place: Place) -> None:
         place.argocd.kubectl("apply", "--server-side", "--filename=-", stdin=tree)
         place.argocd.kubectl("wait", "pytorchjobs,trainjobs,jobsets", "--all", namespace, "--for=condition=Suspended", "--timeout=60s")
         place.argocd.kubectl("wait", "jobs", "--all", namespace, "--for=condition=Suspended", "--timeout=60s")
+        return _settled(there)
+
+    def there() -> Resources:
         kinds = "pytorchjobs,trainjobs,trainingruntimes,persistentvolumeclaims,jobsets,jobs"
         return {("Namespace", place.name): place.argocd.get("namespace", place.name), **place.argocd.items(kinds, namespace)}
 
@@ -465,6 +469,19 @@ def test_a_tree_that_is_applied_again_changes_nothing(place: Place) -> None:
     assert second == third
     written = {name: _unversioned(first[name]) for name in (("PersistentVolumeClaim", "data"), ("Namespace", place.name))}
     assert {**second, **{name: _unversioned(second[name]) for name in written}} == {**first, **written}
+
+
+def _settled(there: Callable[[], Resources]) -> Resources:
+    """What is there once no operator changes it any more: the trainer marks a runtime as in use some time after its job has come."""
+    until = time.monotonic() + 60
+    before = there()
+    while time.monotonic() < until:
+        time.sleep(3)
+        now = there()
+        if now == before:
+            return now
+        before = now
+    raise AssertionError("the objects do not come to rest")
 
 
 def _unversioned(resource: dict[str, Any]) -> dict[str, Any]:
