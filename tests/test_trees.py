@@ -255,6 +255,7 @@ def test_a_tree_of_folders_is_replaced_whole(tmp_path: Path) -> None:
     assert (seen[0], seen[-1]) == (NESTED_OLD, NESTED_NEW)
 
 
+@pytest.mark.slow
 def test_a_tree_of_folders_without_an_exchange_is_made_whole_by_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
@@ -288,6 +289,7 @@ def _started(arguments: list[str]) -> int:
     return child
 
 
+@pytest.mark.slow
 def test_a_render_killed_at_any_moment_leaves_the_old_tree_or_the_new(tmp_path: Path) -> None:
     base, folder = tmp_path / "job.yaml", tmp_path / "deploy" / "out"
     settings = "".join(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: settings-{number}}}\n" for number in range(40))

@@ -201,5 +201,6 @@ def test_a_runtime_of_odd_content_is_looked_up_as_go_decodes_it(files: tuple[str
     assert _rules(_jobspec(*files, "--crd", "crd.yaml", cwd=tmp_path)[1]) == [(files[0], "initializer-job", "error")]
 
 
+@pytest.mark.slow
 def test_updates_of_odd_objects_end_in_a_report(tmp_path: Path) -> None:
     assert report(odd_updates.finds(Random(seed()), tmp_path)) == ""

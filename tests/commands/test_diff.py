@@ -327,6 +327,7 @@ def _sweep(folder: Path, changed: int, *, value: str = "x") -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("changed", "value"), [(3, "x"), (40, "x"), (700, "x"), (400, "y" * 300), (2, "z" * 70_000)])
 def test_markdown_fits_a_comment_and_counts_what_is_left_out(tmp_path: Path, changed: int, value: str) -> None:
     text = _sweep(tmp_path, changed, value=value)

@@ -517,6 +517,7 @@ def _started(place: Path) -> int:
     return child
 
 
+@pytest.mark.slow
 def test_an_import_killed_at_any_moment_is_completed_by_the_next_or_was_none(tmp_path: Path) -> None:
     texts = {f"old/{number}.yaml": JOB.replace("train", f"train{number}") + f"# {number}\n" for number in range(6)}
     whole = _place(tmp_path / "whole", dict(texts))

@@ -67,6 +67,7 @@ def blamed(folder: Path, path: Path) -> list[dict[str, Any]]:
     return fields
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(projects(), st.randoms(use_true_random=False))
 def test_rendering_again_and_in_another_order_gives_the_same_bytes(project: RandomProject, chance: Random) -> None:
@@ -217,6 +218,7 @@ def test_a_change_at_the_place_of_a_value_changes_it_and_at_an_overridden_one_it
     assert outcomes["made"] < outcomes["changed"] / 4, outcomes
 
 
+@pytest.mark.slow
 def test_the_generator_reaches_what_the_laws_are_about() -> None:
     seen: Counter[str] = Counter()
 

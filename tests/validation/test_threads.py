@@ -44,6 +44,7 @@ def _said_to_threads(paths: list[Path], cluster: Cluster) -> list[Said]:
         return list(threads.map(lambda _: _said(paths, cluster, start=start), range(_THREADS)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", _RELEASES)
 def test_shapes_that_were_not_used_before(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = sorted((_CASES / "validate").glob("*.yaml"))
