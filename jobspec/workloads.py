@@ -79,6 +79,9 @@ class Workload:
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 
+#: The container that trains, which the operator requires, by the kind of the job.
+CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
+
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (_REPLICAS, ("template",)),
@@ -90,10 +93,10 @@ _ROLES: dict[GroupKind, tuple[Path, Path]] = {
 #: (apiVersion, kind) -> the roles of the kinds that overlays can be applied to, in the order in which the operator ranks them.
 KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
     ("kubeflow.org/v1", "PyTorchJob"): (
-        TrainingRole("master", (*_REPLICAS, Key("Master"), "template"), "pytorch"),
-        TrainingRole("worker", (*_REPLICAS, Key("Worker"), "template"), "pytorch"),
+        TrainingRole("master", (*_REPLICAS, Key("Master"), "template"), CONTAINERS[kinds.PYTORCHJOB]),
+        TrainingRole("worker", (*_REPLICAS, Key("Worker"), "template"), CONTAINERS[kinds.PYTORCHJOB]),
     ),
-    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): (TrainingRole("node", (), "node"),),
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"): (TrainingRole("node", (), CONTAINERS[kinds.TRAINJOB]),),
 }
 
 

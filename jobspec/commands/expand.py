@@ -20,12 +20,9 @@ if TYPE_CHECKING:
     from jobspec.commands.inputs import Inputs
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.operators.expanded_job import ExpandedJob
     from jobspec.pipeline import Checked
-    from jobspec.reports.expansion.expanded import Expanded
     from jobspec.targets import Target
-
-#: Group of a job's kind -> its operator.
-_OPERATORS = {"kubeflow.org": "training-operator", "trainer.kubeflow.org": "trainer"}
 
 
 def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool, gang_scheduler: str = "") -> int:
@@ -55,11 +52,11 @@ def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool, gang_schedul
 
 def _expanded(
     files: Sequence[Checked], target: Target, *, defaults: bool, gang_scheduler: str
-) -> tuple[list[Expanded], dict[str, list[Diagnostic]]]:
+) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
     """All jobs with their objects, and by file what is to be said of them."""
     from jobspec.operators.api_defaults.objects import completed
+    from jobspec.operators.expanded_job import ExpandedJob
     from jobspec.operators.expansion import expand
-    from jobspec.reports.expansion.expanded import Expanded
 
     found = []
     told: dict[str, list[Diagnostic]] = {}
@@ -68,8 +65,7 @@ def _expanded(
         for job in filter(is_workload, file.documents):
             expansion = expand(job, beside, target, gang_scheduler=gang_scheduler)
             objects = completed(expansion.objects, beside, target) if defaults else expansion.objects
-            operator = _OPERATORS[job.group_kind[0]]
-            found.append(Expanded(job, objects, f"{operator} {target[operator]}"))
+            found.append(ExpandedJob(job, objects, target))
             told.setdefault(file.result.path, []).extend(expansion.diagnostics)
     return found, told
 
@@ -86,7 +82,7 @@ def _beside(file: Checked, files: Sequence[Checked]) -> list[Document]:
     return [*file.documents, *(each for other in files if other is not file for each in other.objects)]
 
 
-def _write(expanded: Sequence[Expanded], form: str, target: Target, *, origin: bool) -> None:
+def _write(expanded: Sequence[ExpandedJob], form: str, target: Target, *, origin: bool) -> None:
     if form == "table":
         from jobspec.reports.expansion.table import table
 

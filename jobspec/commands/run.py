@@ -14,10 +14,11 @@ from jobspec.commands.inputs import load
 from jobspec.commands.output import deliver, takes_colour
 from jobspec.diagnostics import JobspecError
 from jobspec.local.life import life_of
-from jobspec.local.pods import CONTAINERS, local_pods
+from jobspec.local.pods import local_pods
 from jobspec.local.processes import LocalProcess, Run
 from jobspec.local.sources import Sources
 from jobspec.operators.expansion import expand
+from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

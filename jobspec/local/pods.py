@@ -6,9 +6,9 @@ third_party/forked/golang/expansion, 1.36.
 
 from __future__ import annotations
 
-from jobspec import kinds
 from jobspec.diagnostics import JobspecError
 from jobspec.local.addresses import Addresses
+from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from jobspec.kinds import GroupKind
     from jobspec.local.sources import Sources
 
-#: The container that trains, by the kind of the job.
-CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
 _LOCALHOST = "127.0.0.1"
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _FIXED = {

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from jobspec.operators.pods import pods_among, text
 from jobspec.overlays.marked_tree import items
 from jobspec.reports.expansion.details import groups, rows
-from jobspec.reports.expansion.pods import pods_among, text
 from jobspec.reports.visible import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobspec.operators.expanded_job import ExpandedJob
+    from jobspec.operators.pods import Pod
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.reports.expansion.details import Row
-    from jobspec.reports.expansion.expanded import Expanded
-    from jobspec.reports.expansion.pods import Pod
 
 _BOLD, _DIM = "1", "2"
 _TITLES = ("RANK", "POD", "HOST NAME", "CONTAINERS")
@@ -28,7 +28,7 @@ _LEAST = 30
 """The columns that a text gets, however narrow the terminal is."""
 
 
-def table(jobs: Sequence[Expanded], *, width: int, colour: bool) -> str:
+def table(jobs: Sequence[ExpandedJob], *, width: int, colour: bool) -> str:
     """The table of all jobs, for a terminal of *width* columns."""
     lines: list[str] = []
     for each in jobs:
@@ -36,7 +36,7 @@ def table(jobs: Sequence[Expanded], *, width: int, colour: bool) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _of_job(expanded: Expanded, *, width: int, colour: bool) -> Iterator[str]:
+def _of_job(expanded: ExpandedJob, *, width: int, colour: bool) -> Iterator[str]:
     job = expanded.job
     name = job.name or f"{job.data['metadata']['generateName']}<random>"
     yield _painted(visible(f"{job.kind} {name}"), _BOLD, colour=colour) + visible(f", made by {expanded.operator} ({job.file})")

@@ -1,4 +1,4 @@
-"""What a table tells of a pod: its rank, by which name others reach it, and what is in its containers."""
+"""A pod that an operator makes, as rules and reports look at it: its role and rank, by which name others reach it, its containers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ if TYPE_CHECKING:
     from jobspec.overlays.marked_tree import MarkedTree
 
 _RANKS = ("RANK", "PET_NODE_RANK")
+_ROLES = ("training.kubeflow.org/replica-type", "jobset.sigs.k8s.io/replicatedjob-name")
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 class Pod:
     """A pod among the objects that are made with it."""
 
-    __slots__ = ("host_name", "name", "rank", "tree")
+    __slots__ = ("host_name", "name", "rank", "role", "tree")
 
     def __init__(self, tree: MarkedTree, rank: str, host_name: str) -> None:
         self.tree = tree
         self.name = text(tree, "metadata", "name")
+        self.role = next((text(tree, "metadata", "labels", each) for each in _ROLES if text(tree, "metadata", "labels", each)), "")
+        """The replica type of a PyTorchJob in small letters, or the name of the replicated job."""
         self.rank = rank
         """Empty where the pods agree on ranks when they meet, and for pods that have none."""
         self.host_name = host_name
@@ -30,6 +33,10 @@ class Pod:
         """Its containers in the order in which they start, and whether each is an init container."""
         for field in ("initContainers", "containers"):
             yield from ((each, field == "initContainers") for each in items(self.tree.get("spec", field)))
+
+    def container(self, name: str) -> MarkedTree | None:
+        """The container of a name that is no init container, None where there is none."""
+        return next((each for each in items(self.tree.get("spec", "containers")) if text(each, "name") == name), None)
 
 
 def pods_among(objects: Sequence[MarkedTree]) -> list[Pod]:

@@ -1,0 +1,76 @@
+"""A job and what its operator makes of it, as rules and reports look at it: by role, with the container that trains."""
+
+from __future__ import annotations
+
+from jobspec import kinds
+from jobspec.operators.pods import pods_among, text
+from jobspec.runtimes.runtime import ANCESTOR, TRAINER
+from jobspec.workloads import CONTAINERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.documents.document import Document
+    from jobspec.operators.pods import Pod
+    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.targets import Target
+
+#: Group of a job's kind -> its operator.
+_OPERATORS = {"kubeflow.org": "training-operator", "trainer.kubeflow.org": "trainer"}
+
+
+class ExpandedRole:
+    """The pods of one role, which differ in nothing but names, ranks and values of variables."""
+
+    __slots__ = ("name", "pods", "training")
+
+    def __init__(self, name: str, pods: Sequence[Pod], training: str) -> None:
+        self.name = name
+        """As people write it: `Master` or `Worker`, or the name of the replicated job."""
+        self.pods = pods
+        """At least one."""
+        self.training = training
+        """The name of the container that trains; empty where the role does not train, such as an initializer."""
+
+    def training_container(self) -> MarkedTree | None:
+        """The container that trains, in the first pod; None where there is none."""
+        return self.pods[0].container(self.training) if self.training else None
+
+
+class ExpandedJob:
+    """One job, its objects, and who makes them."""
+
+    __slots__ = ("job", "objects", "operator", "target")
+
+    def __init__(self, job: Document, objects: Sequence[MarkedTree], target: Target) -> None:
+        self.job = job
+        self.objects = objects
+        """Whole objects, in the order in which they come."""
+        self.target = target
+        operator = _OPERATORS[job.group_kind[0]]
+        self.operator = f"{operator} {target[operator]}"
+        """Name and release, such as `training-operator 1.9.4`."""
+
+    def of_kind(self, kind: str) -> list[MarkedTree]:
+        """The objects of a kind, such as `Service`."""
+        return [each for each in self.objects if text(each, "kind") == kind]
+
+    def roles(self) -> list[ExpandedRole]:
+        """The roles that have pods, in the order of these."""
+        by_role: dict[str, list[Pod]] = {}
+        for pod in pods_among(self.objects):
+            by_role.setdefault(pod.role, []).append(pod)
+        return [ExpandedRole(self._spelt(name), pods, self._training(name)) for name, pods in by_role.items()]
+
+    def _spelt(self, role: str) -> str:
+        return role.capitalize() if self.job.group_kind == kinds.PYTORCHJOB else role
+
+    def _training(self, role: str) -> str:
+        container = CONTAINERS[self.job.group_kind]
+        return container if self.job.group_kind == kinds.PYTORCHJOB or role == container or role in self._labelled() else ""
+
+    def _labelled(self) -> list[str]:
+        """The replicated jobs that are labelled as the trainer's."""
+        jobs = [each for each in self.of_kind("Job") if text(each, "metadata", "labels", ANCESTOR) == TRAINER]
+        return [text(each, "metadata", "labels", "jobset.sigs.k8s.io/replicatedjob-name") for each in jobs]
