@@ -8,7 +8,7 @@ Follows the types of k8s.io/api core/v1, autoscaling/v2 and batch/v1, 0.27 to 0.
 
 from __future__ import annotations
 
-from jobspec.operators.quantities import canonical_quantity
+from jobspec.quantities import canonical_quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ ORDER = [
     "jobspec.kinds",
     "jobspec.targets",
     "jobspec.data",
+    "jobspec.quantities",
     "jobspec.cel_rules",
     "jobspec.models",
     "jobspec.schemas",

@@ -7,16 +7,16 @@ Follows `defaultPodRequests`, k8s.io/kubernetes pkg/apis/core/v1, and `Aggregate
 from __future__ import annotations
 
 from jobspec.operators.marks import set_by
-from jobspec.operators.quantities import quantity
 from jobspec.overlays.marked_tree import items
+from jobspec.quantities import quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jobspec.diagnostics import Mark
-    from jobspec.operators.quantities import Quantity
     from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.quantities import Quantity
 
     Amounts = dict[str, Quantity]
 

@@ -7,7 +7,7 @@ runtime class may cost something on top.
 from __future__ import annotations
 
 from jobspec.operators.api_defaults.pod_resources import requested, sum_of
-from jobspec.operators.quantities import quantity
+from jobspec.quantities import quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

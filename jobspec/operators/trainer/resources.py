@@ -7,10 +7,10 @@ plugin torch and `MergeResourceRequirements` in pkg/util/trainingruntime, 2.0.0 
 from __future__ import annotations
 
 from jobspec.operators.edits import text, with_fields
-from jobspec.operators.quantities import canonical_quantity, quantity
 from jobspec.operators.trainer.pod_sets import NODE, is_configured
 from jobspec.operators.trainer.strategic_merge import merged
 from jobspec.overlays.marked_tree import MarkedTree
+from jobspec.quantities import canonical_quantity, quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

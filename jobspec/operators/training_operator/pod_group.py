@@ -11,9 +11,9 @@ from jobspec import shapes
 from jobspec.operators.api_defaults.priority import value_of_class
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.marks import set_by
-from jobspec.operators.quantities import quantity
 from jobspec.operators.training_operator.names import metadata
 from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.quantities import quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.documents.document import Document
-    from jobspec.operators.quantities import Quantity
     from jobspec.operators.training_operator.job import Replicas, TrainingJob
+    from jobspec.quantities import Quantity
     from jobspec.targets import Target
 
 _VOLCANO = "volcano"

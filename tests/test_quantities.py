@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobspec.operators.quantities import canonical_quantity
+from jobspec.quantities import canonical_quantity
 
 
 @pytest.mark.parametrize(
