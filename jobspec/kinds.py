@@ -21,6 +21,8 @@ PROJECT: GroupKind = ("jobspec.dev", "Project")
 PRICES: GroupKind = ("jobspec.dev", "Prices")
 PERSISTENT_VOLUME_CLAIM: GroupKind = ("", "PersistentVolumeClaim")
 CUSTOM_RESOURCE_DEFINITION: GroupKind = ("apiextensions.k8s.io", "CustomResourceDefinition")
+POD: GroupKind = ("", "Pod")
+POD_TEMPLATE: GroupKind = ("", "PodTemplate")
 PRIORITY_CLASS: GroupKind = ("scheduling.k8s.io", "PriorityClass")
 
 #: The kinds of objects that operators' webhooks look up on behalf of others.
@@ -45,6 +47,8 @@ trainer.kubeflow.org          TrainingRuntime                   v1alpha1  Namesp
 trainer.kubeflow.org          ClusterTrainingRuntime            v1alpha1  Cluster     trainer            subdomain
 jobset.x-k8s.io               JobSet                            v1alpha2  Namespaced  jobset             subdomain
 core                          PersistentVolumeClaim             v1        Namespaced  kubernetes         subdomain
+core                          Pod                               v1        Namespaced  kubernetes         subdomain
+core                          PodTemplate                       v1        Namespaced  kubernetes         subdomain
 apiextensions.k8s.io          CustomResourceDefinition          v1        Cluster     kubernetes         subdomain
 jobspec.dev                   Overlay                           v1alpha1  Namespaced  jobspec            subdomain
 jobspec.dev                   Project                           v1alpha1  Namespaced  jobspec            optional-subdomain
@@ -58,8 +62,6 @@ core                          LimitRange                        v1        Namesp
 core                          Namespace                         v1        Cluster     -                  label
 core                          Node                              v1        Cluster     -                  subdomain
 core                          PersistentVolume                  v1        Cluster     -                  subdomain
-core                          Pod                               v1        Namespaced  -                  subdomain
-core                          PodTemplate                       v1        Namespaced  -                  subdomain
 core                          ReplicationController             v1        Namespaced  -                  made-subdomain
 core                          ResourceQuota                     v1        Namespaced  -                  subdomain
 core                          Secret                            v1        Namespaced  -                  subdomain

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from jobspec.models.jobset import JobSet as JobSet
     from jobspec.models.overlay import Overlay as Overlay
     from jobspec.models.persistentvolumeclaim import PersistentVolumeClaim as PersistentVolumeClaim
+    from jobspec.models.pod.pod import Pod as Pod
+    from jobspec.models.pod.stored_template import PodTemplate as PodTemplate
     from jobspec.models.prices import Prices as Prices
     from jobspec.models.project import Project as Project
     from jobspec.models.pytorchjob import PyTorchJob as PyTorchJob
@@ -22,6 +24,8 @@ _MODULES = {
     "JobSet": "jobset",
     "Overlay": "overlay",
     "PersistentVolumeClaim": "persistentvolumeclaim",
+    "Pod": "pod.pod",
+    "PodTemplate": "pod.stored_template",
     "Prices": "prices",
     "Project": "project",
     "PyTorchJob": "pytorchjob",
@@ -35,6 +39,8 @@ __all__ = [
     "JobSet",
     "Overlay",
     "PersistentVolumeClaim",
+    "Pod",
+    "PodTemplate",
     "Prices",
     "Project",
     "PyTorchJob",

@@ -161,6 +161,16 @@ class Until:
         object.__setattr__(self, "use", use)
 
 
+@dataclass(frozen=True, init=False)
+class InCustomKinds:
+    """*facts* hold in the kinds that a CRD defines, and not in those that are built into the API server."""
+
+    facts: tuple[object, ...]
+
+    def __init__(self, *facts: object) -> None:
+        object.__setattr__(self, "facts", facts)
+
+
 @dataclass(frozen=True)
 class Unset:
     """What Go marshals for an absent field, if it does not follow from `required`.

@@ -20,6 +20,7 @@ from jobspec.models.base import (
     Choices,
     Defaulted,
     Format,
+    InCustomKinds,
     Keyed,
     ListType,
     MapType,
@@ -53,7 +54,9 @@ _INT_LIMITS = {-(2**31), 2**31 - 1, -(2**63), 2**63 - 1}  # the limits of the fo
 def structure_of(model: type[Model], release: str) -> Structure:
     """The structure of a kind at a release of its component; callers share it and must not change it."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
-    structure = _object(model, _Context({resource.component: release, **RELEASES[resource.component][release]}))
+    structure = _object(
+        model, _Context({resource.component: release, **RELEASES[resource.component][release]}, builtin=resource.component == "kubernetes")
+    )
     for name in ("apiVersion", "kind"):
         field = structure["fields"][name]
         structure["fields"][name] = {"type": "string", "description": field["description"]}
@@ -70,18 +73,21 @@ def placed(name: str, made: dict[str, Any], definitions: dict[str, Any]) -> str:
 
 
 class _Context:
-    """The releases that decide which facts hold."""
+    """The releases that decide which facts hold, and whether the API server itself has the kind."""
 
-    def __init__(self, releases: dict[str, str]) -> None:
+    def __init__(self, releases: dict[str, str], *, builtin: bool) -> None:
         self.releases = releases
+        self.builtin = builtin
 
-    def holds(self, fact: Since | Until) -> bool:
+    def holds(self, fact: Since | Until | InCustomKinds) -> bool:
+        if isinstance(fact, InCustomKinds):
+            return not self.builtin
         return reached(self.releases[fact.component], fact.release) == isinstance(fact, Since)
 
     def facts(self, facts: Iterable[object]) -> Iterator[object]:
-        """The facts that hold, those inside `Since` and `Until` included; of `Keyed` that does not hold, `Merge` remains."""
+        """The facts that hold, those inside of conditions included; of `Keyed` that does not hold, `Merge` remains."""
         for fact in facts:
-            if not isinstance(fact, Since | Until):
+            if not isinstance(fact, Since | Until | InCustomKinds):
                 yield fact
             elif self.holds(fact):
                 yield from self.facts(fact.facts)

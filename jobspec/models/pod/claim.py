@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import Keyed, Model, PodList, Quantity, Since, Until
-from jobspec.models.meta import EmbeddedMeta, LabelSelector
+from jobspec.models.base import InCustomKinds, Keyed, Model, PodList, Quantity, Since, Type, Until
+from jobspec.models.meta import EmbeddedMeta, LabelSelector, ObjectMeta
 from jobspec.models.pod.reference import TypedLocalObjectReference, TypedObjectReference
 from jobspec.models.pod.resources import ResourceClaim
 
@@ -39,7 +39,9 @@ class PersistentVolumeClaimSpec(Model):
 class PersistentVolumeClaimTemplate(Model):
     """The claim that is made for a pod."""
 
-    metadata: EmbeddedMeta | None = Field(None, description="labels and annotations of the claim; its name is `<pod>-<volume>`")
+    metadata: Annotated[ObjectMeta | None, InCustomKinds(Type(EmbeddedMeta))] = Field(
+        None, description="labels and annotations of the claim; its name is `<pod>-<volume>`"
+    )
     spec: PersistentVolumeClaimSpec = Field(description="the storage that the claim asks for")
 
 
