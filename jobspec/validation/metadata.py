@@ -31,8 +31,8 @@ def metadata_problems(metadata: dict[str, Any], *, names: str, builtin: bool, na
     namespace = metadata.get("namespace")
     if namespaced and isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):
         yield Problem("invalid-name", (*_METADATA, "namespace"), f"`{namespace}` is no name for a namespace: {why}")
-    yield from _labels(metadata.get("labels"), _METADATA)
-    yield from _annotations(metadata.get("annotations"), _METADATA)
+    yield from label_problems(metadata.get("labels"), _METADATA)
+    yield from annotation_problems(metadata.get("annotations"), _METADATA)
     yield from _finalizers(metadata.get("finalizers"), _METADATA, builtin=builtin)
     yield from _owners(metadata.get("ownerReferences"), _METADATA)
 
@@ -61,7 +61,8 @@ def masked(prefix: str) -> str:
     return prefix.encode()[:-2].decode(errors="replace") + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
-def _labels(labels: Any, at: Path) -> Iterator[Problem]:
+def label_problems(labels: Any, at: Path) -> Iterator[Problem]:
+    """The problems of the labels of metadata *at* a path."""
     for key, value in labels.items() if isinstance(labels, dict) else ():
         path = (*at, "labels", Key(key))
         if why := bad_qualified_name(key):
@@ -70,7 +71,8 @@ def _labels(labels: Any, at: Path) -> Iterator[Problem]:
             yield Problem("invalid-metadata", path, f'"{value}" is no label value: {why}')
 
 
-def _annotations(annotations: Any, at: Path) -> Iterator[Problem]:
+def annotation_problems(annotations: Any, at: Path) -> Iterator[Problem]:
+    """The problems of the annotations of metadata *at* a path."""
     if not isinstance(annotations, dict):
         return
     size = 0

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.kinds import Kind
     from jobspec.shapes import Shape
     from jobspec.targets import Target
     from jobspec.validation.custom_kinds import CustomKind, CustomKinds
@@ -58,7 +57,10 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
     if shape and not kind.is_builtin:
         found = _of_custom_resource(document, shape, stored, names=kind.names, namespaced=kind.namespaced, target=target)
         return _verdict(document, found, "valid")
-    return _verdict(document, _of_builtin_kind(document, kind, shape, stored, target), "valid" if shape else "partly")
+    from jobspec.validation.builtin import builtin_problems, is_judged
+
+    found = builtin_problems(document.data, document.api_version, document.kind, target, stored)
+    return _verdict(document, found, "valid" if is_judged(kind) else "partly")
 
 
 def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) -> Verdict:
@@ -126,43 +128,12 @@ def _has_plain_scale(data: Any, shape: Shape) -> bool:
     return not shape.scale or (not others and type(data) is int and 0 <= data <= _MAX_INT32)
 
 
-def _of_builtin_kind(document: Document, kind: Kind, shape: Shape | None, stored: Any, target: Target) -> list[Problem]:
-    """The problems of a built-in kind: of structure and metadata, and by the server's Go code where we follow that."""
-    data = document.data
-    root = shape or _any_kind(target)
-    found = schema_problems(data, root, typed=True)
-    if found and (lost := _lost_indentation(found, data, root)):
-        return lost
-    if stored is not None:
-        from jobspec.validation.updates import metadata_update_problems
-
-        found += metadata_update_problems(data.get("metadata"), stored.get("metadata"), builtin=True)
-    if document.group_kind == kinds.PERSISTENT_VOLUME_CLAIM:
-        found = _of_claim(data, found, stored)
-    if document.group_kind == kinds.CUSTOM_RESOURCE_DEFINITION and shape:
-        from jobspec.validation.crds.definition import definition_problems
-
-        found = definition_problems(data, found, shape, stored)
-    return [*found, *_of_metadata(document, names=kind.names, namespaced=kind.namespaced, builtin=True)]
-
-
-def _of_claim(data: Any, found: list[Problem], stored: Any) -> list[Problem]:
-    from jobspec.validation.persistentvolumeclaim import claim_problems
-
-    if stored is not None:
-        from jobspec.validation.persistentvolumeclaim_update import claim_update_problems
-
-        reported = {problem.path for problem in found}
-        found = [*found, *(problem for problem in claim_update_problems(data, stored) if problem.path not in reported)]
-    return claim_problems(data, found, is_new=stored is None)
-
-
-def _of_metadata(document: Document, *, names: str, namespaced: bool, builtin: bool = False) -> Iterable[Problem]:
+def _of_metadata(document: Document, *, names: str, namespaced: bool) -> Iterable[Problem]:
     """The problems of an object's metadata; *names* is the kind's rule for names in `jobspec.kinds`."""
     meta = document.data.get("metadata")
     if meta is not None and not isinstance(meta, dict):
         return ()
-    return metadata_problems(meta or {}, names=names, builtin=builtin, namespaced=namespaced)
+    return metadata_problems(meta or {}, names=names, builtin=False, namespaced=namespaced)
 
 
 def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Problem]:
@@ -173,11 +144,6 @@ def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Pro
 
     lost = lost_parent(found, data, shape)
     return [lost] if lost else []
-
-
-def _any_kind(target: Target) -> Shape:
-    """The shape of a kind without a schema: metadata, which all kinds share, and unknown fields."""
-    return shapes.link([{"type": "object", "open": True, "keeps_status": True, "fields": {"metadata": 1}}, shapes.load_metadata(target)])
 
 
 def _unknown(document: Document) -> Verdict:

@@ -1,0 +1,38 @@
+"""What the server's Go code says of objects of the kinds Pod and PodTemplate.
+
+Follows `ValidatePodCreate` and `ValidatePodTemplate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.validation.pods.defaults import filled_in
+from jobspec.validation.pods.found import beside
+from jobspec.validation.pods.spec import pod_spec_problems
+from jobspec.validation.pods.template import template_problems
+from jobspec.validation.problem import Problem
+from jobspec.validation.typed import typed_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.shapes import Shape
+
+
+def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape) -> list[Problem]:
+    """The problems of a pod besides its metadata: those *found* in its structure, and those of the server's Go code."""
+    return beside(found, _pod(typed_value(data, shape)))
+
+
+def stored_template_problems(data: dict[str, Any], found: list[Problem], shape: Shape) -> list[Problem]:
+    """The problems of a PodTemplate besides its metadata: those *found* in its structure, and those of the server's Go code."""
+    return beside(found, template_problems(typed_value(data, shape).get("template", {}), ("template",)))
+
+
+def _pod(pod: dict[str, Any]) -> Iterator[Problem]:
+    spec = filled_in(pod.get("spec", {}))
+    yield from pod_spec_problems(spec, ("spec",))
+    if spec.get("ephemeralContainers"):
+        message = "ephemeral containers can only be added to a pod that runs"
+        yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")

@@ -1,0 +1,30 @@
+"""The template of pods, as workloads and PodTemplates hold it.
+
+Follows `ValidatePodTemplateSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. Which restart policies a template may have is for each
+kind of workload to say.
+"""
+
+from __future__ import annotations
+
+from jobspec.validation.metadata import annotation_problems, label_problems
+from jobspec.validation.pods.defaults import without_disabled
+from jobspec.validation.pods.spec import pod_spec_problems
+from jobspec.validation.problem import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+
+def template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """What stands against a decoded template (`jobspec.validation.typed`) at *path*; without a `spec`, that is empty."""
+    metadata, spec = template.get("metadata", {}), without_disabled(template.get("spec", {}))
+    yield from label_problems(metadata.get("labels"), (*path, "metadata"))
+    yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
+    yield from pod_spec_problems(spec, (*path, "spec"))
+    if spec.get("ephemeralContainers"):
+        message = "a template cannot have ephemeral containers, which are added to running pods"
+        yield Problem("conflicting-values", (*path, "spec", "ephemeralContainers"), message, "use `kubectl debug` on a running pod")

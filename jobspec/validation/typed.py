@@ -1,0 +1,71 @@
+"""Plain data as the server's decoder leaves it in Go types: what it cannot decode is taken out, and null is what Go makes of it.
+
+A field that is null, unknown or of a wrong type is gone. In lists and maps null is the zero value of the type, and so is an item of a wrong
+type, so that the other items keep their indexes. Quantities are texts.
+"""
+
+from __future__ import annotations
+
+from jobspec.shapes import BITS, TYPES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.shapes import Shape
+
+_ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "int-or-string": 0}
+
+
+def typed_value(value: Any, shape: Shape) -> Any:
+    """A value as it is decoded; None where that is not possible, or where it is null."""
+    if value is None:
+        return None
+    if shape.type == "object":
+        return _object(value, shape) if isinstance(value, dict) else None
+    if shape.type == "array":
+        return [_inside(item, shape.items) for item in value] if isinstance(value, list) else None
+    return value if shape.type == "any" else _scalar(value, shape)
+
+
+def _object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
+    if shape.fields is None:
+        made = {key: _inside(each, shape.values) for key, each in value.items()}
+        return {key: each for key, each in made.items() if each is not None}
+    found = {}
+    for name, each in value.items():
+        field = shape.fields.get(name)
+        if field is not None and (type(each) is field.plain or (each := typed_value(each, field)) is not None):
+            found[name] = each
+    return found
+
+
+def _inside(item: Any, shape: Shape | None) -> Any:
+    """An item of a list or a value of a map; None for a quantity that is none."""
+    if shape is None or type(item) is shape.plain:
+        return item
+    found = typed_value(item, shape)
+    if found is not None or (shape.format == "quantity" and item is not None):
+        return found
+    return {} if shape.type == "object" else [] if shape.type == "array" else "0" if shape.format == "quantity" else _ZEROS[shape.type]
+
+
+def _scalar(value: Any, shape: Shape) -> Any:
+    kind = type(value)
+    if shape.format == "quantity":
+        return _quantity(value)
+    if kind not in TYPES[shape.type]:
+        return None
+    if kind is int and shape.format in BITS and not -(1 << BITS[shape.format]) <= value < 1 << BITS[shape.format]:
+        return None
+    return value
+
+
+def _quantity(value: Any) -> str | None:
+    """The text of a quantity as it stands in JSON, where a number is written as Python writes it."""
+    from jobspec.validation.formats import is_parsed_quantity
+
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    text = str(value)
+    return text if is_parsed_quantity(text) else None
