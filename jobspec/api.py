@@ -50,20 +50,23 @@ def check(
     cluster: Cluster | None = None,
     overlays: Sequence[Manifest] = (),
     parameters: Parameters | None = None,
+    outcome: bool = True,
     name: str = _NAME,
 ) -> FileResult:
     """Check a manifest as `jobspec validate` does: text of any number of documents, data, models, or a list of those.
 
     *overlays* are applied first: the name of a shipped one, or an Overlay as text, data or model; *parameters* are their values, by
-    overlay and parameter. *cluster* is what the manifest meets, by default the newest releases with their webhooks. *name* is what
-    diagnostics show as the manifest's file.
+    overlay and parameter. *cluster* is what the manifest meets, by default the newest releases with their webhooks. *outcome*: what
+    becomes of accepted jobs is told, too. *name* is what diagnostics show as the manifest's file.
 
     Raises:
         JobspecError: an overlay is at fault, or one that *parameters* name is not applied.
         TypeError: the data holds something that JSON cannot.
 
     """
-    return _checked(manifest, cluster or Cluster(), overlays, parameters or {}, name).result
+    cluster = cluster or Cluster()
+    checked = _checked(manifest, cluster, overlays, parameters or {}, name)
+    return (pipeline.foresee(checked, cluster) if outcome else checked).result
 
 
 def render(

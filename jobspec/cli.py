@@ -100,7 +100,7 @@ def _close_stdout() -> None:
 def _validate(options: Options) -> int:
     from jobspec.commands import validate
 
-    return validate.run(_inputs(options), stored=options.stored, ref=options.ref)
+    return validate.run(_inputs(options), stored=options.stored, ref=options.ref, outcome=options.outcome)
 
 
 def _render(options: Options) -> int:
@@ -328,6 +328,7 @@ def _validate_options() -> list[Option]:
             "--from", dest="stored", metavar="PATH", what="judge updates of the objects in this file or folder; all other objects are new"
         ),
         Option("--from-ref", dest="ref", metavar="REF", what="judge updates of the objects in the same files at a Git ref"),
+        Option("--no-outcome", dest="outcome", what="stop at the server's own answer, and do not tell what becomes of accepted jobs"),
     ]
 
 

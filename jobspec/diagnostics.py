@@ -201,6 +201,21 @@ _OUTCOME = {
     "autoscaler-refused": "The server refuses the autoscaler that the operator makes first, so no pod follows. Mend the elastic policy.",
     "jobset-refused": "The server refuses the JobSet that the trainer makes of an accepted TrainJob, so nothing runs; only an event tells.",
     "nothing-made": "The operator makes nothing of the job as it stands, because the job says so: it is suspended, or others manage it.",
+    "pods-refused": "The server refuses pods that the operator makes of an accepted job: none comes, and at most an event tells.",
+    "service-refused": "The server refuses a Service by which the pods of an accepted job find each other, so that they never meet.",
+    "job-refused": "The server refuses the batch Job that JobSet makes of an accepted job, so that no pod comes; only an event tells.",
+    "claim-refused": "The server refuses the claim that JobSet makes for an accepted job, so that the pods wait for ever.",
+    "config-map-refused": "The server refuses the ConfigMap that the trainer makes of an accepted job, and nothing else comes.",
+    "no-rendezvous": "Nothing tells torchrun where the pods meet: each waits at its own address for the others, for ever.",
+    "trains-alone": "The program is told no rank, or reads none: all pods do the same work, each by itself.",
+    "ranks-missing": "The program waits for more ranks than processes are started, for ever.",
+    "wrong-process-count": "torchrun ends at once, since the number of processes is none that it takes.",
+    "unknown-address": "The operator tells the pods to meet at a name that none of them has, so that they never do.",
+    "one-too-many": "One pod more joins than the elastic policy counts, and waits for ever.",
+    "complete-without-training": "The job counts as complete, and nothing was trained.",
+    "restarts-for-ever": "A job that fails starts again without end, since the count of its restarts begins anew.",
+    "gang-without-scheduler": "There is a pod group, and the pods are left to a scheduler that knows none: they are placed one by one.",
+    "incomplete-gang": "The pod group waits for pods that come only after others of the group have ended, so that none is ever placed.",
 }
 RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME}
 _STAGES: dict[str, Stage] = {

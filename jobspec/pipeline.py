@@ -1,4 +1,4 @@
-"""The journey of a file: read, apply overlays, check in a cluster.
+"""The journey of a file: read, apply overlays, check in a cluster, foresee what becomes of its jobs.
 
 Each step takes values and gives values; files, streams and processes belong to `commands/`.
 """
@@ -64,10 +64,15 @@ class Manifests:
 class Checked:
     """A file's result, and its documents."""
 
-    __slots__ = ("documents", "objects", "pending", "result")
+    __slots__ = ("documents", "objects", "pending", "result", "unforeseen")
 
     def __init__(
-        self, result: FileResult, documents: Sequence[Document], objects: Sequence[Document] = (), pending: Sequence[Pending] = ()
+        self,
+        result: FileResult,
+        documents: Sequence[Document],
+        objects: Sequence[Document] = (),
+        pending: Sequence[Pending] = (),
+        unforeseen: Sequence[Document] = (),
     ) -> None:
         self.result = result
         self.documents = documents
@@ -75,21 +80,21 @@ class Checked:
         self.objects = objects
         """The accepted objects that documents of other files can refer to."""
         self.pending = pending
+        self.unforeseen = unforeseen
+        """The accepted jobs of which nobody can say what becomes of them before their runtimes are found in other files."""
 
     def without_documents(self) -> Checked:
         """The same without the documents, which other processes do not need."""
-        return Checked(self.result, (), self.objects, self.pending)
+        return Checked(self.result, (), self.objects, self.pending, self.unforeseen)
 
 
 class Pending:
     """A document that refers to objects which are not in its own file, and may be in others."""
 
-    __slots__ = ("judged", "objects", "row")
+    __slots__ = ("judged", "objects")
 
-    def __init__(self, judged: Judged, row: DocumentResult, objects: Objects) -> None:
+    def __init__(self, judged: Judged, objects: Objects) -> None:
         self.judged = judged
-        self.row = row
-        """Its row of the file's result."""
         self.objects = objects
         """The objects of its own file."""
 
@@ -177,7 +182,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         if row.status != "skipped" or (document.kind and document.name):
             documents.append(document)
         if objects and each.wanted:
-            pending.append(Pending(each, row, objects))
+            pending.append(Pending(each, objects))
     for index in broken - rows.keys():
         if index is not None:
             rows[index] = [DocumentResult(index, "invalid")]
@@ -212,7 +217,7 @@ def _resolved(file: Checked, number: int, holders: Mapping[Name, list[tuple[int,
             answer = by_webhooks(each.judged, each.objects.with_others(found), cluster)
         if found:
             result = _replaced(result, each, answer)
-    return Checked(result, file.documents, file.objects, file.pending)
+    return Checked(result, file.documents, file.objects, file.pending, file.unforeseen)
 
 
 def _replaced(result: FileResult, pending: Pending, answer: Judged) -> FileResult:
@@ -220,5 +225,44 @@ def _replaced(result: FileResult, pending: Pending, answer: Judged) -> FileResul
     before = set(map(id, pending.judged.by_webhooks))
     kept = [each for each in result.diagnostics if id(each) not in before]
     status: Status = "valid" if answer.status == "valid" else "invalid"
-    rows = [result_of(row, status) if row is pending.row else row for row in result.documents]
+    runs = None if status == "valid" else False
+    rows = [result_of(row, status, runs=runs) if _is_of(row, pending.judged.document) else row for row in result.documents]
     return FileResult(result.path, rows, each_once([*kept, *answer.by_webhooks]))
+
+
+def foresee(file: Checked, cluster: Cluster) -> Checked:
+    """A file with what becomes of its jobs, as far as its own documents tell; to be done before `resolve`."""
+    from jobspec.workloads import is_workload
+
+    jobs = [each for each in file.documents if is_workload(each)]
+    return _foreseen(file, jobs, file.documents, cluster) if jobs else file
+
+
+def foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
+    """Resolved files with what becomes of the jobs whose runtimes are in other files."""
+    objects = [each for file in files for each in file.objects]
+    return [_foreseen(file, file.unforeseen, objects, cluster) if file.unforeseen else file for file in files]
+
+
+def _foreseen(file: Checked, jobs: Sequence[Document], beside: Sequence[Document], cluster: Cluster) -> Checked:
+    from jobspec.outcome.foresight import foresee as foresee_job
+
+    rows, diagnostics, unforeseen = list(file.result.documents), list(file.result.diagnostics), []
+    for job in jobs:
+        at = next(at for at, row in enumerate(rows) if _is_of(row, job))
+        if rows[at].status != "valid":
+            rows[at] = result_of(rows[at], rows[at].status, runs=False)
+            continue
+        foresight = foresee_job(job, beside, cluster.target)
+        if foresight is None:
+            unforeseen.append(job)
+        else:
+            rows[at] = result_of(rows[at], rows[at].status, runs=foresight.runs)
+            diagnostics += foresight.diagnostics
+    result = FileResult(file.result.path, rows, each_once(diagnostics))
+    return Checked(result, file.documents, file.objects, file.pending, unforeseen)
+
+
+def _is_of(row: DocumentResult, document: Document) -> bool:
+    """Whether a row of a result is that of a document."""
+    return (row.index, row.api_version, row.kind, row.name) == (document.index, document.api_version, document.kind, document.name)

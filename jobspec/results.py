@@ -21,10 +21,18 @@ _STATUSES: tuple[Status, ...] = ("valid", "invalid", "partly", "skipped")
 class DocumentResult:
     """One document of a file: what it is, and its status."""
 
-    __slots__ = ("api_version", "diff", "index", "kind", "name", "status")
+    __slots__ = ("api_version", "diff", "index", "kind", "name", "runs", "status")
 
     def __init__(
-        self, index: int, status: Status, *, api_version: str = "", kind: str = "", name: str = "", diff: str | None = None
+        self,
+        index: int,
+        status: Status,
+        *,
+        api_version: str = "",
+        kind: str = "",
+        name: str = "",
+        diff: str | None = None,
+        runs: bool | None = None,
     ) -> None:
         self.index = index
         """Counts the documents of the file from 0, empty ones left out; the items of a `v1` List share theirs."""
@@ -35,16 +43,25 @@ class DocumentResult:
         self.status = status
         self.diff = diff
         """What an apply would change in the live object; None where nobody asked."""
+        self.runs = runs
+        """Whether a training job will run; None where that is not known, or nobody looked."""
+
+    @property
+    def will_not_run(self) -> bool:
+        """Whether the server accepts a job of which nothing, or no training, comes."""
+        return self.status == "valid" and self.runs is False
 
     def as_dict(self) -> dict[str, Any]:
         """The document as the JSON report has it."""
-        said = {"index": self.index, "apiVersion": self.api_version, "kind": self.kind, "name": self.name, "status": self.status}
+        said = {"index": self.index, "apiVersion": self.api_version, "kind": self.kind, "name": self.name}
+        said |= {"status": self.status, "runs": self.runs}
         return said if self.diff is None else {**said, "diff": self.diff}
 
 
-def result_of(document: Document | DocumentResult, status: Status, *, diff: str | None = None) -> DocumentResult:
+def result_of(document: Document | DocumentResult, status: Status, *, diff: str | None = None, runs: bool | None = None) -> DocumentResult:
     """The result of a document that could be decoded, or another one of the same document."""
-    return DocumentResult(document.index, status, api_version=document.api_version, kind=document.kind, name=document.name, diff=diff)
+    version, kind, name = document.api_version, document.kind, document.name
+    return DocumentResult(document.index, status, api_version=version, kind=kind, name=name, diff=diff, runs=runs)
 
 
 class FileResult:
@@ -68,15 +85,20 @@ class FileResult:
 
 
 def count(files: Sequence[FileResult]) -> dict[str, int]:
-    """The number of documents, in total and of each status."""
-    statuses = [document.status for each in files for document in each.documents]
-    return {"documents": len(statuses), **{status: statuses.count(status) for status in _STATUSES}}
+    """The number of documents: in total, of each status, and of accepted jobs that will not run."""
+    documents = [document for each in files for document in each.documents]
+    statuses = [document.status for document in documents]
+    counts = {"documents": len(statuses), **{status: statuses.count(status) for status in _STATUSES}}
+    return counts | {"willNotRun": sum(each.will_not_run for each in documents)}
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
     """The last line of a report: the number of documents, how many have each status, and the releases they were checked for."""
     counts = count(files)
+    lost = counts["willNotRun"]
+    counts["valid"] -= lost
     parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
+    parts += [f"{lost} accepted, but will not run"] if lost else []
     for severity in ("error", "warning"):
         number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
         parts += [f"{number} {severity}{'s' if number > 1 else ''}"] if number else []

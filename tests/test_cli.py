@@ -109,8 +109,8 @@ def test_the_json_report_of_validate(tmp_path: Path) -> None:
     (problem,) = file["diagnostics"]
     assert (file["path"], file["valid"]) == ("job.yaml", False)
     assert file["documents"] == [
-        {"index": 0, "apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "status": "partly"},
-        {"index": 1, "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "train", "status": "invalid"},
+        {"index": 0, "apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "status": "partly", "runs": None},
+        {"index": 1, "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "train", "status": "invalid", "runs": False},
     ]
     assert problem.pop("message") and problem.pop("hint")
     assert problem == {
@@ -119,7 +119,7 @@ def test_the_json_report_of_validate(tmp_path: Path) -> None:
         "document": 1, "line": 15, "column": 7, "endLine": 15, "endColumn": 14, "layer": "",
     }  # fmt: skip
     assert report["target"] == {"training-operator": "1.9.4", "trainer": "2.3.0"}
-    assert report["summary"] == {"documents": 2, "valid": 0, "invalid": 1, "partly": 1, "skipped": 0}
+    assert report["summary"] == {"documents": 2, "valid": 0, "invalid": 1, "partly": 1, "skipped": 0, "willNotRun": 0}
 
 
 def test_the_target_stands_in_every_report(tmp_path: Path) -> None:

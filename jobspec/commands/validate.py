@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 _WORTH_SPREADING = 48  # files; starting processes costs about as much as checking these
 
 
-def run(inputs: Inputs, *, stored: str | None = None, ref: str | None = None) -> int:
+def run(inputs: Inputs, *, stored: str | None = None, ref: str | None = None, outcome: bool = True) -> int:
     """Check files, folders and standard input, and report; 1 where an error was found.
 
-    Manifests are judged as updates of the objects in *stored*, a file or folder, or in the same files at *ref*.
+    Manifests are judged as updates of the objects in *stored*, a file or folder, or in the same files at *ref*. *outcome*: what becomes
+    of accepted jobs is told, too.
     """
     setting = load(inputs, stored=_stored(inputs, stored, ref))
     found = find(inputs.paths)
-    checked = [] if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown)
+    checked = [] if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome)
     results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
     results = [_with_project(each, inputs, found) if any(map(_is_project, each.documents)) else each for each in results]
     deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
@@ -51,12 +52,13 @@ def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found]) ->
     return result.with_diagnostics(mistakes_in(result.path, inputs, [each.path for each in found]))
 
 
-def check_files(found: Sequence[Found], setting: Setting, *, skip_unknown: bool) -> list[Checked]:
+def check_files(found: Sequence[Found], setting: Setting, *, skip_unknown: bool, outcome: bool = False) -> list[Checked]:
     """Check files in a cluster, in several processes where they are many."""
 
     def check_one(each: Found) -> Checked:
         source = source_of(each, skip_unknown=skip_unknown)
-        return pipeline.checked(source, setting.overlays, setting.cluster).without_documents()
+        checked = pipeline.checked(source, setting.overlays, setting.cluster)
+        return (pipeline.foresee(checked, setting.cluster) if outcome else checked).without_documents()
 
     if len(found) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
         checked = with_progress(found, check_one, one_by_one)
@@ -64,7 +66,8 @@ def check_files(found: Sequence[Found], setting: Setting, *, skip_unknown: bool)
         from jobspec.commands.spread import spread
 
         checked = with_progress(found, check_one, spread)
-    return pipeline.resolve(checked, setting.cluster)
+    resolved = pipeline.resolve(checked, setting.cluster)
+    return pipeline.foresee_rest(resolved, setting.cluster) if outcome else resolved
 
 
 def _stored(inputs: Inputs, stored: str | None, ref: str | None) -> StoredObjects | None:

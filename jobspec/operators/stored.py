@@ -13,6 +13,8 @@ from jobspec.overlays.marked_tree import MarkedTree, with_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from jobspec.documents.document import Document
     from jobspec.shapes import Shape
     from jobspec.targets import Target
@@ -21,8 +23,11 @@ RANDOM = "<random>"
 """What stands for a text that a cluster makes up."""
 UID = "<uid>"
 """What stands for an object's uid."""
+SHA1 = "<sha1>"
+"""What stands for a hash of a name and a namespace."""
 NAMESPACE = "default"
 """Where an object is that names no namespace."""
+_MADE_UP = {RANDOM: "x" * 5, UID: "00000000-0000-0000-0000-000000000000", SHA1: "0" * 40}
 
 
 def stored(document: Document, target: Target) -> MarkedTree:
@@ -69,6 +74,19 @@ def _fields(value: dict[str, MarkedTree], shape: Shape, crd: Mark) -> dict[str, 
         if name not in made and field.default is not None:
             made[name] = filled(set_by(crd, field.default), field, crd)
     return made
+
+
+def as_a_cluster_names(data: Any) -> Any:
+    """Plain data of an object, with texts as a cluster makes them up in place of what stands for them: as long as they will be."""
+    if isinstance(data, dict):
+        return {name: as_a_cluster_names(each) for name, each in data.items()}
+    if isinstance(data, list):
+        return [as_a_cluster_names(each) for each in data]
+    if not isinstance(data, str) or "<" not in data:
+        return data
+    for sign, text in _MADE_UP.items():
+        data = data.replace(sign, text)
+    return data
 
 
 def api_server(target: Target) -> Mark:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jobspec.operators.edits import changed, each_item, is_true, number, text, with_fields
 from jobspec.operators.marks import set_by
+from jobspec.operators.stored import UID
 from jobspec.overlays.marked_tree import MarkedTree
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark
 
-UID = "<uid>"
 _UNLIMITED = 2**31 - 1
 _LABEL = "batch.kubernetes.io"
 

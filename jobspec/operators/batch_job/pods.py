@@ -6,11 +6,11 @@ Follows `manageJob`, `addCompletionIndexEnvVariables` and `podGenerateNameWithIn
 
 from __future__ import annotations
 
-from jobspec.operators.batch_job.job import UID, completions_of, is_indexed
+from jobspec.operators.batch_job.job import completions_of, is_indexed
 from jobspec.operators.edits import each_item, is_true, text, with_fields
 from jobspec.operators.limits import few
 from jobspec.operators.marks import operator_mark, set_by
-from jobspec.operators.stored import RANDOM
+from jobspec.operators.stored import RANDOM, UID
 from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False

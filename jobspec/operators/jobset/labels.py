@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from jobspec.operators.edits import number, text, with_fields
 from jobspec.operators.marks import set_by
+from jobspec.operators.stored import SHA1, UID
 from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.targets import reached
 
@@ -18,9 +19,6 @@ PREFIX = "jobset.sigs.k8s.io"
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 """The annotation by which a user says that nodes are labelled for each Job already."""
-UID = "<uid>"
-SHA1 = "<sha1>"
-"""What stands for a hash of the Job's name and namespace."""
 
 
 class Place:

@@ -9,13 +9,12 @@ from jobspec.admission.review import review
 from jobspec.admission.webhooks import Objects
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
-from jobspec.operators.stored import RANDOM
+from jobspec.operators.stored import as_a_cluster_names
 from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from jobspec.diagnostics import Mark
     from jobspec.overlays.marked_tree import MarkedTree
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diagnostic]:
     """The errors of a stored JobSet at the lines that caused them; what has no line of its own stands at the *job*'s name."""
-    document = Document(_named(jobset.data()), jobset.marks, file=job.file, index=job.index)
+    document = Document(as_a_cluster_names(jobset.data()), jobset.marks, file=job.file, index=job.index)
     found = verdict(document, target).diagnostics
     if not any(each.severity == "error" for each in found):
         found = review(document, target, Objects()).diagnostics
@@ -38,11 +37,3 @@ def _place(problem: Diagnostic, job: Document) -> Mark:
     """The line that caused a problem: of names that are made of the job's and others, the job's."""
     is_name = problem.field.startswith("spec.replicatedJobs[") and problem.field.endswith("].name")
     return problem.mark if problem.mark.line and not is_name else job.marks.nearest(("metadata", "name")).place()
-
-
-def _named(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {name: _named(each) for name, each in data.items()}
-    if isinstance(data, list):
-        return [_named(each) for each in data]
-    return data.replace(RANDOM, "x" * 5) if isinstance(data, str) else data

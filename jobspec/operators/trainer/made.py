@@ -8,6 +8,7 @@ from __future__ import annotations
 from jobspec.operators.edits import with_fields
 from jobspec.operators.marks import set_by
 from jobspec.operators.objects import Expansion
+from jobspec.operators.stored import UID
 from jobspec.operators.trainer import mpi
 from jobspec.operators.trainer.failures import failures
 from jobspec.operators.trainer.flux import settings_and_keys, wrapped_command
@@ -58,7 +59,7 @@ def _sent(made: dict[str, Any], job: TrainJob) -> MarkedTree:
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",
         "name": job.name,
-        "uid": "<uid>",
+        "uid": UID,
         "controller": True,
         "blockOwnerDeletion": True,
     }

@@ -1,0 +1,64 @@
+"""What becomes of a job that a server accepts: what its operator makes of it, and what all rules say of that."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import JobspecError
+from jobspec.kinds import TRAINJOB
+from jobspec.operators.expanded_job import ExpandedJob
+from jobspec.operators.expansion import expand
+from jobspec.outcome.endings import complete_without_training, restarts_for_ever
+from jobspec.outcome.gangs import gang_without_scheduler, incomplete_gang
+from jobspec.outcome.refusals import refused_objects
+from jobspec.outcome.rendezvous import no_rendezvous, one_too_many, ranks_missing, trains_alone, unknown_address, wrong_process_count
+from jobspec.runtimes.runtime import runtime_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.outcome.rule import Rule
+    from jobspec.targets import Target
+
+_RULES: tuple[Rule, ...] = (
+    refused_objects,
+    no_rendezvous,
+    trains_alone,
+    ranks_missing,
+    wrong_process_count,
+    unknown_address,
+    one_too_many,
+    complete_without_training,
+    restarts_for_ever,
+    gang_without_scheduler,
+    incomplete_gang,
+)
+
+
+class Foresight:
+    """What is foreseen of a job."""
+
+    __slots__ = ("diagnostics", "runs")
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], *, runs: bool | None) -> None:
+        self.diagnostics = diagnostics
+        self.runs = runs
+        """Whether the job will run and train; None where that is not known."""
+
+
+def foresee(job: Document, beside: Sequence[Document], target: Target) -> Foresight | None:
+    """What becomes of an accepted job; None where its runtime is not at hand. *beside*: the documents that it may refer to."""
+    if job.group_kind == TRAINJOB and runtime_of(job, beside, target) is None:
+        return None
+    try:
+        expansion = expand(job, beside, target)
+    except JobspecError:  # more pods than anybody could look at
+        return Foresight((), runs=None)
+    found = list(expansion.diagnostics)
+    if not any(each.severity == "error" for each in found):
+        expanded = ExpandedJob(job, expansion.objects, target)
+        found += [each.diagnostic(job) for rule in _RULES for each in rule(expanded)]
+    worst = {each.severity for each in found}
+    unknown = "warning" in worst or any(each.rule == "nothing-made" for each in found)
+    return Foresight(found, runs=False if "error" in worst else None if unknown else True)

@@ -1,0 +1,64 @@
+"""The program of a container: its words as they run, and what starts the processes that train."""
+
+from __future__ import annotations
+
+from jobspec.operators.pods import text
+from jobspec.overlays.marked_tree import items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.overlays.marked_tree import MarkedTree
+
+_TORCHRUN = frozenset(("torchrun", "torch.distributed.run", "torch.distributed.launch"))
+#: The flags by which torchrun is told where the others are, without their dashes; it takes `-` for `_`.
+_PLACES = ("rdzv-endpoint", "master-addr")
+
+
+class Program:
+    """What a container runs."""
+
+    __slots__ = ("container", "variables", "words")
+
+    def __init__(self, container: MarkedTree) -> None:
+        self.container = container
+        self.words = [each for field in ("command", "args") for each in items(container.get(field))]
+        """The words of `command` and `args`; none where the image's own program runs."""
+        self.variables = {text(each, "name"): each for each in items(container.get("env"))}
+        """By name; of two of one name the last counts, as for Kubernetes."""
+
+    @property
+    def is_torchrun(self) -> bool:
+        """Whether the container starts torchrun itself, and not in the text of a shell command."""
+        names = [str(each.value).rpartition("/")[2] for each in self.words[:3]]
+        return bool(names) and (names[0] in _TORCHRUN or (self._is_python and names[1:2] == ["-m"] and names[2:3][0] in _TORCHRUN))
+
+    @property
+    def is_plain_python(self) -> bool:
+        """Whether the container starts a Python file or module itself that is none of a launcher."""
+        if not self._is_python or len(self.words) == 1:
+            return False
+        following = str(self.words[1].value)
+        return following != "-c" and (following != "-m" or "." not in str(self.words[-1].value)) and not self.mentions(*_LAUNCHERS)
+
+    @property
+    def _is_python(self) -> bool:
+        return bool(self.words) and str(self.words[0].value).rpartition("/")[2].rstrip("0123456789.") == "python"
+
+    def mentions(self, *texts: str) -> bool:
+        """Whether one of the texts stands in one of the words."""
+        return any(each in str(word.value) for word in self.words for each in texts)
+
+    def option(self, *names: str) -> MarkedTree | None:
+        """The word of the first of torchrun's options that is there, with `-` or `_` in its name; None where none is."""
+        for word in self.words[1:]:
+            if str(word.value).lstrip("-").partition("=")[0].replace("_", "-") in names and str(word.value).startswith("--"):
+                return word
+        return None
+
+    @property
+    def knows_where_others_are(self) -> bool:
+        """Whether a variable or an option tells torchrun where the processes meet."""
+        return bool({"PET_MASTER_ADDR", "PET_RDZV_ENDPOINT"} & self.variables.keys()) or self.option(*_PLACES) is not None
+
+
+_LAUNCHERS = ("accelerate", "deepspeed", "torch.distributed", "ray", "horovod", "mpirun", "composer", "colossalai")

@@ -1,0 +1,65 @@
+"""What the server refuses of the objects that an operator makes of an accepted job: then nothing more comes, and at most an event tells."""
+
+from __future__ import annotations
+
+from jobspec.operators.pods import text
+from jobspec.operators.stored import as_a_cluster_names
+from jobspec.outcome.rule import Outcome, place_in
+from jobspec.validation.builtin import builtin_problems
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from jobspec.operators.expanded_job import ExpandedJob
+    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.validation.problem import Problem
+
+#: Kind of an object -> the rule that tells of its refusal, and what the objects are called.
+_RULES = {
+    "Job": ("job-refused", "the Job"),
+    "Service": ("service-refused", "the Service"),
+    "PersistentVolumeClaim": ("claim-refused", "the claim"),
+    "ConfigMap": ("config-map-refused", "the ConfigMap"),
+}
+_TEMPLATE = ("spec", "template")
+
+
+def refused_objects(job: ExpandedJob) -> Iterator[Outcome]:
+    """Each mistake for which the server refuses an object, once however many objects it hits. Pods of a refused Job never come."""
+    told: set[tuple[str, str]] = set()
+    for each in (*_refused_others(job), *_refused_pods(job)):
+        key = (each.rule, str(each.place))
+        if key not in told:
+            told.add(key)
+            yield each
+
+
+def _refused_others(job: ExpandedJob) -> Iterator[Outcome]:
+    for kind, (rule, name) in _RULES.items():
+        for each in _ends(job.of_kind(kind)):
+            for problem in _problems(each, job):
+                message = f"the server will refuse {name} `{text(each, 'metadata', 'name')}`: {problem.message}"
+                yield Outcome(rule, message, place_in(each, problem.path), problem.hint)
+
+
+def _refused_pods(job: ExpandedJob) -> Iterator[Outcome]:
+    refused = {text(each, "metadata", "name") for each in job.of_kind("Job") if any(_problems(each, job))}
+    for role in job.roles():
+        for pod in _ends(role.pods):
+            if text(pod.tree, "metadata", "labels", "batch.kubernetes.io/job-name") in refused:
+                continue
+            for problem in _problems(pod.tree, job):
+                message = f"the server will refuse the pods of {role.name}: {problem.message}"
+                yield Outcome("pods-refused", message, place_in(pod.tree, problem.path), problem.hint)
+
+
+def _ends(each: Sequence[Any]) -> Sequence[Any]:
+    """The first and the last of objects that differ in numbers alone: the last one's name may be longer."""
+    return each if len(each) < 3 else (each[0], each[-1])
+
+
+def _problems(made: MarkedTree, job: ExpandedJob) -> list[Problem]:
+    data = as_a_cluster_names(made.data())
+    return builtin_problems(data, data["apiVersion"], data["kind"], job.target)

@@ -1,0 +1,125 @@
+"""Whether the processes of a job find each other, and as many as they wait for."""
+
+from __future__ import annotations
+
+from jobspec.kinds import PYTORCHJOB
+from jobspec.operators.pods import text
+from jobspec.outcome.program import Program
+from jobspec.outcome.rule import Outcome, place_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
+    from jobspec.operators.pods import Pod
+    from jobspec.overlays.marked_tree import MarkedTree
+
+    Started = tuple[ExpandedRole, Program]
+
+_RANKS = ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "JAX_PROCESS_ID")
+_NUMBER_WORDS = ("auto", "cpu", "gpu", "xpu")
+
+
+def no_rendezvous(job: ExpandedJob) -> Iterator[Outcome]:
+    """Nobody tells torchrun where the pods meet: each waits at its own address for the others, for ever."""
+    for role, program in _started(job):
+        alone = len(_training_pods(job)) == 1
+        if alone or not program.is_torchrun or program.knows_where_others_are or program.option("standalone", "nnodes"):
+            continue
+        message = f"torchrun in {role.name} waits for the others at its own address, for ever: nothing tells the pods where they meet"
+        hint = "add a `Master`, or an `elasticPolicy`" if job.job.group_kind == PYTORCHJOB else "label the replicated job as the trainer's"
+        yield Outcome("no-rendezvous", message, place_of(program.words[0]), hint)
+
+
+def trains_alone(job: ExpandedJob) -> Iterator[Outcome]:
+    """The program reads no rank, or nothing tells it one: all pods do the same work, each by itself."""
+    pods = len(_training_pods(job))
+    for role, program in _started(job):
+        if pods == 1:
+            continue
+        told = program.option("standalone") or _single_node(program)
+        if program.is_torchrun and told:
+            message = f"`{told.value}` has each of the {pods} pods train alone: {job.operator} tells torchrun of all of them by variables"
+            yield Outcome("trains-alone", message, place_of(told), f"leave `{told.value}` out", severity="warning")
+        elif (
+            program.is_plain_python and not set(_RANKS) & program.variables.keys() and not program.mentions("PET_", "JOB_COMPLETION_INDEX")
+        ):
+            sets = "only what torchrun reads" if any(name.startswith("PET_") for name in program.variables) else "no rank"
+            message = f"each of the {pods} pods trains alone: {job.operator} sets {sets}, and {role.name} starts Python itself"
+            yield Outcome("trains-alone", message, place_of(program.words[0]), "start the program with `torchrun`", severity="warning")
+
+
+def _single_node(program: Program) -> MarkedTree | None:
+    """The option by which torchrun is told that there is one pod; None where it is not."""
+    option = program.option("nnodes")
+    if option is None:
+        return None
+    after = program.words[program.words.index(option) + 1 :][:1]
+    value = str(option.value).partition("=")[2] or (str(after[0].value) if after else "")
+    return option if value in ("1", "1:1") else None
+
+
+def ranks_missing(job: ExpandedJob) -> Iterator[Outcome]:
+    """The operator counts several processes in each pod, and only torchrun would start them: the others are waited for."""
+    for role, program in _started(job):
+        size = text(program.variables.get("WORLD_SIZE"), "value")
+        pods = len(_training_pods(job))
+        if program.is_plain_python and size.isdecimal() and int(size) > pods and not program.variables["WORLD_SIZE"].mark.line:
+            message = (
+                f"{role.name} starts one process in each of {pods} pods, and `WORLD_SIZE` is {size}: {int(size) - pods} ranks never come"
+            )
+            hint = "start the program with `torchrun`, or leave `nprocPerNode` out"
+            yield Outcome("ranks-missing", message, place_of(program.words[0]), hint, severity="warning")
+
+
+def wrong_process_count(job: ExpandedJob) -> Iterator[Outcome]:
+    """The number of processes is none that torchrun takes: it ends at once."""
+    for _, program in _started(job):
+        variable = program.variables.get("PET_NPROC_PER_NODE")
+        number = text(variable, "value")
+        if variable is None or not program.is_torchrun or program.option("nproc-per-node") or not number or number in _NUMBER_WORDS:
+            continue
+        if not number.isdecimal() or int(number) < 1:
+            words = ", ".join(f"`{each}`" for each in _NUMBER_WORDS)
+            message = f"torchrun ends at once: it takes no `{number}` as the number of processes in each pod"
+            yield Outcome("wrong-process-count", message, place_of(variable.get("value")), f"write a number, or one of {words}")
+
+
+def unknown_address(job: ExpandedJob) -> Iterator[Outcome]:
+    """The operator tells the processes to meet at a name that no pod and no service of the job has."""
+    known = {name for role in job.roles() for pod in role.pods for name in (pod.host_name, pod.name)}
+    known |= {text(each, "metadata", "name") for each in job.of_kind("Service")}
+    for role, program in _started(job):
+        for name in ("PET_MASTER_ADDR", "MASTER_ADDR"):
+            variable = program.variables.get(name)
+            address = text(variable, "value")
+            if variable is None or variable.mark.line or not address or address in known:
+                continue
+            message = f"the pods of {role.name} are told to meet at `{address}` (`{name}`), and no pod or service has that name"
+            hint = (
+                "call the replicated job that trains `node`, and leave `network.subdomain` out" if job.job.group_kind != PYTORCHJOB else ""
+            )
+            yield Outcome("unknown-address", message, None, hint)
+            break
+
+
+def one_too_many(job: ExpandedJob) -> Iterator[Outcome]:
+    """With a Master beside an elastic policy one pod more joins than the policy counts, and is left waiting."""
+    for role, program in _started(job):
+        nodes = text(program.variables.get("PET_NNODES"), "value").rpartition(":")[2]
+        pods = len(_training_pods(job))
+        if role.name == "Master" and program.is_torchrun and "PET_RDZV_ENDPOINT" in program.variables and nodes == str(pods - 1):
+            message = f"{pods} pods join where the elastic policy counts {nodes}: it leaves the Master out, so that one pod waits for ever"
+            yield Outcome("one-too-many", message, place_of(program.words[0]), "leave the `Master` out", severity="warning")
+
+
+def _started(job: ExpandedJob) -> list[Started]:
+    """The roles that train, each with its program, but for those whose program is in the image."""
+    found = [(role, role.training_container()) for role in job.roles()]
+    programs = [(role, Program(container)) for role, container in found if container]
+    return [(role, program) for role, program in programs if program.words]
+
+
+def _training_pods(job: ExpandedJob) -> list[Pod]:
+    return [pod for role in job.roles() if role.training for pod in role.pods]
