@@ -192,6 +192,10 @@ def _schema(options: Options) -> int:
         return schema.crd(options.kinds, everything=options.all, targets=options.target, output=options.output)
     if options.action == "kustomize":
         return schema.kustomize(options.base, targets=options.target)
+    if options.action == "kubernetes":
+        from jobspec.commands import kubernetes_kinds
+
+        return kubernetes_kinds.run(options.releases)
     return schema.check() if options.action == "check" else schema.export(options.folder)
 
 
@@ -466,6 +470,8 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
     declare(kustomize, [_target("the fields of this release, not of the newest; repeatable")])
     action("export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
     action("check", "fail where a committed schema differs from the models")
+    kubernetes = action("kubernetes", "print the table of built-in kinds, `schemas/kubernetes.json`, from upstream's OpenAPI documents")
+    kubernetes.add_argument("releases", nargs="+", metavar="RELEASE=DIR", help="1.36=FOLDER, the folder api/openapi-spec of its source")
     return parser
 
 

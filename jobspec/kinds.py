@@ -29,7 +29,7 @@ PRIORITY_CLASS: GroupKind = ("scheduling.k8s.io", "PriorityClass")
 LOOKED_UP = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
 
 #: Group, kind, versions, scope, component, names; `-` is none.
-#: Without a component a kind has no schema: decoding and metadata are checked. Without a version, only its scope is known.
+#: Without a component a kind has no model of ours, and a built-in one has upstream's structure. Without a version, only its scope is known.
 #: What `names` says of an object's name:
 #:   subdomain           a DNS subdomain (RFC 1123); `generateName` has to begin one
 #:   made-subdomain      a DNS subdomain; of `generateName`, only the name that is made of it is looked at
@@ -141,7 +141,7 @@ class Kind:
         self.namespaced = scope == "Namespaced"
         """Whether its objects are in a namespace; of others the server drops `metadata.namespace`."""
         self.component = component.strip("-")
-        """Whose release decides about its schema: an operator, `kubernetes` or `jobspec`; empty where jobspec has no schema of it."""
+        """Whose release decides about its model: an operator, `kubernetes` or `jobspec`; empty where jobspec has no model of it."""
         self.names = names
         """The rule for names of its objects."""
 
@@ -178,8 +178,13 @@ def is_cluster_scoped(api_version: str, kind: str) -> bool:
 
 
 def with_schema() -> list[Kind]:
-    """The kinds that jobspec has a schema of."""
+    """The kinds that jobspec has a model of."""
     return [Kind(*name, *row) for name, row in _ROWS.items() if row[2] != "-"]
+
+
+def built_in() -> list[Kind]:
+    """The kinds that an API server serves without any CRD."""
+    return [kind for kind in (Kind(*name, *row) for name, row in _ROWS.items()) if kind.is_builtin and kind.versions]
 
 
 #: (apiVersion, kind) -> the component whose release decides about its schema, of the kinds that have one.

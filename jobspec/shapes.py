@@ -1,13 +1,14 @@
 """Shapes: the structural schema of a kind, loaded from its compiled file.
 
 A compiled file is one JSON object: `apiVersion`, `kind`, `component`, `release`, and `shapes`, a table in which each distinct shape stands
-once and refers to others by index; the shape of the kind is the first.
+once and refers to others by index; the shape of the kind is the first. The file of a built-in kind is for all releases of Kubernetes, and
+instead of `release` has `releases`, each with the index of the kind's shape in it.
 """
 
 from __future__ import annotations
 
 from jobspec import data, kinds
-from jobspec.targets import schema_path
+from jobspec.targets import builtin_path, schema_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,23 +187,46 @@ def is_of_type(value: Any, shape: Shape) -> bool:
 
 
 _loaded: dict[str, Shape] = {}
+_builtin: dict[str, dict[str, Shape]] = {}
 
 
 def load(api_version: str, kind: str, target: Target) -> Shape | None:
-    """The shape of a kind in the releases of *target*; None for a kind without a compiled schema."""
+    """The shape of a kind in the releases of *target*; None for a kind without a compiled schema, or not served by the release."""
     known = kinds.find(api_version, kind)
-    if not known or not known.component:
+    if not known or not known.versions:
         return None
+    if known.is_builtin:
+        return _in_releases(api_version, kind).get(target["kubernetes"])
     name = schema_path(known.component, target[known.component], api_version, kind)
     if name not in _loaded:
-        _loaded[name] = link(data.load(data.path("schemas", "compiled", *name.split("/")))["shapes"])
+        _loaded[name] = link(_read(name)["shapes"])
     return _loaded[name]
+
+
+def releases(api_version: str, kind: str) -> list[str]:
+    """The releases of Kubernetes that serve a built-in kind, oldest first."""
+    return list(_in_releases(api_version, kind))
+
+
+def _in_releases(api_version: str, kind: str) -> dict[str, Shape]:
+    """The shapes of a built-in kind by the releases that serve it."""
+    name = builtin_path(api_version, kind)
+    if name not in _builtin:
+        file = _read(name)
+        table: list[Shape] = []
+        table += [Shape(raw, table) for raw in file["shapes"]]
+        _builtin[name] = {release: table[index] for release, index in file["releases"].items()}
+    return _builtin[name]
+
+
+def _read(name: str) -> Any:
+    return data.load(data.path("schemas", "compiled", *name.split("/")))
 
 
 def load_metadata(target: Target) -> Shape:
     """The shape of an object's metadata, which is the same for all kinds."""
-    claim = load("v1", "PersistentVolumeClaim", target)
-    metadata = claim and claim.at(("metadata",))
+    small = load("v1", "ConfigMap", target)
+    metadata = small and small.at(("metadata",))
     assert metadata
     return metadata
 

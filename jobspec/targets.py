@@ -32,7 +32,15 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
         "0.11.1": {"kubernetes": "0.35.0"},
         "0.12.0": {"kubernetes": "0.36.0"},
     },
-    "kubernetes": {"1.36": {"kubernetes": "0.36.3"}},
+    "kubernetes": {
+        "1.30": {"kubernetes": "0.30.14"},
+        "1.31": {"kubernetes": "0.31.14"},
+        "1.32": {"kubernetes": "0.32.13"},
+        "1.33": {"kubernetes": "0.33.13"},
+        "1.34": {"kubernetes": "0.34.4"},
+        "1.35": {"kubernetes": "0.35.4"},
+        "1.36": {"kubernetes": "0.36.3"},
+    },
     "jobspec": {"1": {"kubernetes": "0.36.3"}},
 }
 
@@ -106,3 +114,9 @@ def schema_path(component: str, release: str, api_version: str, kind: str) -> st
     """Where a kind's schema stands below `schemas/` or `schemas/compiled/`, with `/` between the parts."""
     group, _, version = api_version.rpartition("/")
     return f"{component}-{release}/{group or 'core'}/{kind.lower()}_{version}.json"
+
+
+def builtin_path(api_version: str, kind: str) -> str:
+    """Where the schema of a built-in kind in all releases stands below `schemas/compiled/`."""
+    group, _, version = api_version.rpartition("/")
+    return f"kubernetes/{group or 'core'}/{kind.lower()}_{version}.json"

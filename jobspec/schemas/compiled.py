@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from jobspec.cel_rules import is_transition
+from jobspec.schemas.builtin import releases_of, structure_of_builtin
 from jobspec.schemas.structure import structure_of
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from jobspec.schemas.structure import Structure
 
 _LEFT_OUT = ("atomic", "granular", "description")  # facts that checks and overlays do not use
+_OF_GO_CODE = ("required", "default")  # facts that built-in kinds have from Go code, after decoding
 _LINKS = ("values", "items")
 
 
@@ -22,8 +24,30 @@ def compiled(model: type[Model], release: str) -> str:
     """The text of a kind's compiled file: one line of JSON, with each distinct shape once; shapes refer to others by index."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     document = {"apiVersion": resource.api_version, "kind": resource.kind, "component": resource.component, "release": release}
-    table = _table(_root(structure_of(model, release), resource))
-    return json.dumps({**document, "shapes": table}, separators=(",", ":")) + "\n"
+    table = _Table([{}])
+    table.rows[0] = table.flattened(_root(structure_of(model, release), resource))
+    return json.dumps({**document, "shapes": table.rows}, separators=(",", ":")) + "\n"
+
+
+def compiled_builtin(api_version: str, kind: str) -> str:
+    """The text of a built-in kind's compiled file: its shape in each release, by index, and one table for all releases."""
+    table = _Table([])
+    roots = {release: table.place(_decoded(structure_of_builtin(api_version, kind, release))) for release in releases_of(api_version, kind)}
+    document = {"apiVersion": api_version, "kind": kind, "component": "kubernetes", "releases": roots}
+    return json.dumps({**document, "shapes": table.rows}, separators=(",", ":")) + "\n"
+
+
+def _decoded(structure: Structure) -> Structure:
+    """What decoding sees of a built-in kind: which fields are required, Go code decides later, but for those of the metadata."""
+    bare = _without(structure, _OF_GO_CODE)
+    return {**bare, "fields": {**bare["fields"], "metadata": {**structure["fields"]["metadata"], "meta": True}}}
+
+
+def _without(structure: Structure, facts: tuple[str, ...]) -> Structure:
+    made = {key: value for key, value in structure.items() if key not in facts}
+    if "fields" in structure:
+        made["fields"] = {name: _without(child, facts) for name, child in structure["fields"].items()}
+    return made | {key: _without(structure[key], facts) for key in _LINKS if key in structure}
 
 
 def _root(structure: Structure, resource: Resource) -> Structure:
@@ -49,27 +73,29 @@ def _children(flat: dict[str, Any]) -> list[int]:
     return [*flat.get("fields", {}).values(), *(flat[key] for key in _LINKS if key in flat)]
 
 
-def _table(root: Structure) -> list[dict[str, Any]]:
-    table: list[dict[str, Any]] = [{}]
-    known: dict[str, int] = {}
+class _Table:
+    """The shapes so far, each once; one that refers to others comes behind them, but for the first of a model's file."""
 
-    def place(structure: Structure) -> int:
-        flat = flatten(structure)
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.rows = rows
+        self._known: dict[str, int] = {}
+
+    def place(self, structure: Structure) -> int:
+        """The index of a structure's shape."""
+        flat = self.flattened(structure)
         text = json.dumps(flat)
-        if text not in known:
-            known[text] = len(table)
-            table.append(flat)
-        return known[text]
+        if text not in self._known:
+            self._known[text] = len(self.rows)
+            self.rows.append(flat)
+        return self._known[text]
 
-    def flatten(structure: Structure) -> dict[str, Any]:
+    def flattened(self, structure: Structure) -> dict[str, Any]:
+        """A structure's shape, which refers to others by index."""
         flat = {key: value for key, value in structure.items() if key not in _LEFT_OUT}
         if "fields" in structure:
-            flat["fields"] = {name: place(child) for name, child in structure["fields"].items()}
-        flat |= {key: place(structure[key]) for key in _LINKS if key in structure}
-        inner = [table[child] for child in _children(flat)]
+            flat["fields"] = {name: self.place(child) for name, child in structure["fields"].items()}
+        flat |= {key: self.place(structure[key]) for key in _LINKS if key in structure}
+        inner = [self.rows[child] for child in _children(flat)]
         ruled = max([_ruled(flat), *(each.get("ruled", 0) for each in inner)])
         parsed = _is_parsed(flat) or any(each.get("parsed") for each in inner)
         return flat | ({"ruled": ruled} if ruled else {}) | ({"parsed": True} if parsed else {})
-
-    table[0] = flatten(root)
-    return table

@@ -1,14 +1,14 @@
-"""All files below `schemas/`, which are generated from the models."""
+"""All files below `schemas/` that are generated: from the models, and from `schemas/kubernetes.json`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobspec.kinds import find
+from jobspec.kinds import built_in, find
 from jobspec.models import roots
 from jobspec.schemas import json_schema
-from jobspec.schemas.compiled import compiled
-from jobspec.targets import RELEASES, schema_path
+from jobspec.schemas.compiled import compiled, compiled_builtin
+from jobspec.targets import RELEASES, builtin_path, schema_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,12 @@ def files() -> Iterator[tuple[str, str]]:
         resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
         kind = find(resource.api_version, resource.kind)
         assert kind and (kind.component, kind.namespaced) == (resource.component, resource.scope == "Namespaced"), resource
-        for release in RELEASES[resource.component]:
+        releases = list(RELEASES[resource.component])
+        for release in releases[-1:] if kind.is_builtin else releases:
             path = schema_path(resource.component, release, resource.api_version, resource.kind)
-            yield f"compiled/{path}", compiled(model, release)
+            if not kind.is_builtin:
+                yield f"compiled/{path}", compiled(model, release)
             yield path, json_schema.text(model, release)
+    for kind in built_in():
+        for api_version in kind.api_versions:
+            yield f"compiled/{builtin_path(api_version, kind.name)}", compiled_builtin(api_version, kind.name)

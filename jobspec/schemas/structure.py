@@ -63,6 +63,11 @@ def structure_of(model: type[Model], release: str) -> Structure:
     return structure
 
 
+def structure_of_part(model: type[Model]) -> Structure:
+    """The structure of a model as part of a built-in kind, at the newest release of Kubernetes."""
+    return _object(model, _Context(list(RELEASES["kubernetes"].values())[-1], builtin=True))
+
+
 def placed(name: str, made: dict[str, Any], definitions: dict[str, Any]) -> str:
     """Add a shape to *definitions* unless it is there; gives its name, with a number if other shapes have the name."""
     found, number = name, 1

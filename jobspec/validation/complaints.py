@@ -49,6 +49,12 @@ def beyond_bits(value: float, bits: int, path: Path) -> Problem:
     return Problem("out-of-range", path, f"{name_of(path)} takes {-most - 1:,} to {most:,}, not {value:,.0f}")
 
 
+def no_byte(value: Any, path: Path) -> Problem:
+    """An item of a list of bytes is no number from 0 to 255."""
+    hint = "write the bytes as one text in base64"
+    return Problem("wrong-type", path, f"{name_of(path)} is a byte, an integer from 0 to 255, not {describe(value)}", hint)
+
+
 def out_of_range(value: Any, least: int | None, most: int | None, path: Path) -> Problem:
     """A number is below *least* or above *most*."""
     limits = f"at least {least}" if most is None else f"at most {most}" if least is None else f"{least} to {most}"

@@ -1,6 +1,7 @@
-"""Check times and quantities: in custom resources as the CRD's schema does, in typed objects as Go's parsers do.
+"""Check times, quantities and bytes: in custom resources as the CRD's schema does, in typed objects as Go's parsers do.
 
-Follows `ParseQuantity`, k8s.io/apimachinery pkg/api/resource, `Time.UnmarshalJSON`, k8s.io/apimachinery pkg/apis/meta/v1, and `time.Parse`.
+Follows `ParseQuantity`, k8s.io/apimachinery pkg/api/resource, `Time.UnmarshalJSON` and `MicroTime.UnmarshalJSON`, k8s.io/apimachinery
+pkg/apis/meta/v1, `time.Parse`, and `base64.StdEncoding`.
 """
 
 from __future__ import annotations
@@ -65,6 +66,21 @@ def is_time(text: str) -> bool:
     return hours <= 24 and minutes <= 60
 
 
+def is_micro_time(text: str) -> bool:
+    """Whether `time.Parse` accepts the text as a time with six digits behind the second, no more and no fewer."""
+    import re
+
+    return is_time(text) and re.search(r"[.,]\d{6}(?:Z|[+-]\d\d:\d\d)$", text, re.ASCII) is not None
+
+
+def is_base64(text: str) -> bool:
+    """Whether `base64.StdEncoding` decodes the text; line breaks in it do not count."""
+    import re
+
+    joined = text.replace("\n", "").replace("\r", "")
+    return re.fullmatch(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", joined) is not None
+
+
 def is_date_time(text: str) -> bool:
     """Whether the text has the format `date-time` of custom resources, which differs from RFC 3339 in details."""
     from jobspec.validation import text_formats
@@ -74,5 +90,10 @@ def is_date_time(text: str) -> bool:
 
 #: The checks of formats in the schema of a CRD, and in typed objects.
 CHECKS = {"date-time": is_date_time, "quantity": is_quantity}
-TYPED_CHECKS = {"date-time": is_time, "quantity": is_parsed_quantity}
-EXAMPLES = {"date-time": "a time such as `2026-01-31T12:00:00Z`", "quantity": "a quantity such as `2`, `500m` or `8Gi`"}
+TYPED_CHECKS = {"date-time": is_time, "quantity": is_parsed_quantity, "micro-time": is_micro_time, "byte": is_base64}
+EXAMPLES = {
+    "date-time": "a time such as `2026-01-31T12:00:00Z`",
+    "quantity": "a quantity such as `2`, `500m` or `8Gi`",
+    "micro-time": "a time such as `2026-01-31T12:00:00.000000Z`",
+    "byte": "bytes in base64",
+}

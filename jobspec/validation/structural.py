@@ -212,14 +212,23 @@ def _set_identity(item: Any, shape: Shape) -> tuple[str, ...]:
 
 
 def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
-    if isinstance(value, list) and shape.type == "string" and not typed and _leaves_type_to_format(shape):
-        yield from _dropped(value, None, path)
+    if isinstance(value, list) and shape.type == "string" and (shape.format == "byte" if typed else _leaves_type_to_format(shape)):
+        yield from _bytes(value, path) if typed else _dropped(value, None, path)
         return
     problem = _scalar_problem(value, shape, path, typed=typed)
     if problem:
         yield problem
     elif shape.conditions:
         yield from _conditions(value, shape, path)
+
+
+def _bytes(items: list[Any], path: Path) -> Iterator[Problem]:
+    """The items that are no bytes: Go takes a list of numbers where others write base64."""
+    for index, item in enumerate(items):
+        if item is not None and (type(item) is not int or not 0 <= item < 256):
+            from jobspec.validation.complaints import no_byte
+
+            yield no_byte(item, (*path, index))
 
 
 def _leaves_type_to_format(shape: Shape) -> bool:
@@ -244,7 +253,7 @@ def _scalar_problem(value: Any, shape: Shape, path: Path, *, typed: bool) -> Pro
 
 def _wrong_format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
     if shape.format in BITS:
-        if not -(1 << BITS[shape.format]) <= value < 1 << BITS[shape.format]:
+        if isinstance(value, int) and not -(1 << BITS[shape.format]) <= value < 1 << BITS[shape.format]:
             from jobspec.validation.complaints import beyond_bits
 
             return beyond_bits(value, BITS[shape.format], path)

@@ -325,7 +325,7 @@ def test_recursive() -> None:
         ("TrainJob.spec.trianer", "`TrainJob.spec` has no field `trianer`: did you mean `TrainJob.spec.trainer`?"),
         ("TrainJob..spec", "`TrainJob..spec` is no rule and no path: write KIND.PATH, such as TrainJob.spec.trainer"),
         ("", "`` is no rule and no path: write KIND.PATH, such as TrainJob.spec.trainer"),
-        ("Event.spec", "no kind `Event`: the kinds are "),
+        ("Widget.spec", "no kind `Widget`: the kinds are "),
     ],
 )
 def test_a_typo(name: str, message: str) -> None:
