@@ -186,6 +186,11 @@ _RENDER = {
     "duplicate-resource": "Two documents are the same object: same kind, namespace and name.",
 }
 _ADMISSION = {
+    "pod-security": "The Pod Security level that the labels of the namespace name forbids what the pod asks for, or wants what it lacks.",
+    "outside-limit-range": "A LimitRange of the namespace allows less, or wants more, than the container, pod or claim requests.",
+    "over-quota": "A ResourceQuota of the namespace leaves less than is asked for, or counts what the pod does not say.",
+    "refused-by-class": "The pod contradicts its PriorityClass or RuntimeClass, from which the server takes the value itself.",
+    "refused-by-account": "The ServiceAccount of the pod does not let it use the Secret.",
     "unresolved-reference": "What the manifest refers to is not at hand, so that nobody can look at it.",
     "missing-kind": "The server has no such kind: no CRD defines it there. On a cluster that is not its own, jobspec stores nothing.",
     "missing-namespace": "The server has no such namespace. On a cluster that is not its own, jobspec stores nothing, so make it first.",
@@ -196,6 +201,7 @@ _ADMISSION = {
     "offline-webhooks": "The server has no webhooks of the operator, so jobspec applied their rules itself, for the target's release.",
 }
 _OUTCOME = {
+    "pod-waits": "The server takes the pod, which then waits for ever: a claim, ConfigMap or Secret that it needs does not exist.",
     "refused-by-operator": "The server accepts the job, and its operator makes nothing of it: at most an event says why.",
     "operator-crash": "The server accepts the job, and its operator crashes on it; older releases then work for nobody any more.",
     "autoscaler-refused": "The server refuses the autoscaler that the operator makes first, so no pod follows. Mend the elastic policy.",

@@ -24,9 +24,20 @@ CUSTOM_RESOURCE_DEFINITION: GroupKind = ("apiextensions.k8s.io", "CustomResource
 POD: GroupKind = ("", "Pod")
 POD_TEMPLATE: GroupKind = ("", "PodTemplate")
 PRIORITY_CLASS: GroupKind = ("scheduling.k8s.io", "PriorityClass")
+RUNTIME_CLASS: GroupKind = ("node.k8s.io", "RuntimeClass")
+NAMESPACE: GroupKind = ("", "Namespace")
+LIMIT_RANGE: GroupKind = ("", "LimitRange")
+RESOURCE_QUOTA: GroupKind = ("", "ResourceQuota")
+SERVICE_ACCOUNT: GroupKind = ("", "ServiceAccount")
+CONFIG_MAP: GroupKind = ("", "ConfigMap")
+SECRET: GroupKind = ("", "Secret")
 
 #: The kinds of objects that operators' webhooks look up on behalf of others.
 LOOKED_UP = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
+#: The kinds of objects by which the server's own admission plugins decide on pods and claims.
+DECIDING = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT)
+#: The kinds of objects that an accepted pod waits for.
+AWAITED = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP, SECRET)
 
 #: Group, kind, versions, scope, component, names; `-` is none.
 #: Without a component a kind has no model of ours, and a built-in one has upstream's structure. Without a version, only its scope is known.

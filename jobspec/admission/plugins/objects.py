@@ -1,0 +1,70 @@
+"""The objects that decide on pods: namespaces by their labels, LimitRanges, ResourceQuotas, classes, accounts; and what pods mount."""
+
+from __future__ import annotations
+
+from jobspec import kinds
+from jobspec.admission.plugins.values import mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from jobspec.documents.document import Document
+    from jobspec.kinds import GroupKind
+
+    Data = dict[str, Any]
+
+_CLUSTER_WIDE = (kinds.NAMESPACE, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS)
+_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+
+class PolicyObjects:
+    """The objects that decide on pods, by kind, namespace and name; of two with one name, the last counts."""
+
+    __slots__ = ("_by_place", "closed")
+
+    def __init__(self, objects: Iterable[Data] = (), *, closed: bool = False) -> None:
+        self._by_place: dict[tuple[GroupKind, str], dict[str, Data]] = {}
+        self.closed = closed
+        """Whether what is not among the objects does not exist; else nobody knows."""
+        for each in objects:
+            kind = kinds.group_kind(str(each.get("apiVersion")), str(each.get("kind")))
+            metadata = mapping(each, "metadata")
+            if kind in (*kinds.DECIDING, *kinds.AWAITED):
+                namespace = "" if kind in _CLUSTER_WIDE else metadata.get("namespace") or ""
+                self._by_place.setdefault((kind, namespace), {})[metadata.get("name") or ""] = each
+
+    def find(self, kind: GroupKind, namespace: str, name: str) -> Data | None:
+        """The object of a name, None where it is not at hand; *namespace* is empty for kinds without one."""
+        return self._by_place.get((kind, namespace), {}).get(name)
+
+    def names(self, kind: GroupKind, namespace: str = "") -> list[str]:
+        """The names of the objects of a kind that are at hand."""
+        return list(self._by_place.get((kind, namespace), {}))
+
+    def in_namespace(self, kind: GroupKind, namespace: str) -> list[tuple[str, Data]]:
+        """All objects of a kind in a namespace with their names, by name."""
+        return sorted(self._by_place.get((kind, namespace), {}).items())
+
+    def labels(self, namespace: str) -> Mapping[str, Any]:
+        """The labels of a namespace; none where it is not at hand."""
+        return mapping(self.find(kinds.NAMESPACE, "", namespace), "metadata", "labels")
+
+    def priority_class(self, name: str) -> Data | None:
+        """A priority class that is at hand, or one of those that every cluster has."""
+        if name in _SYSTEM_CLASSES:
+            return {"value": _SYSTEM_CLASSES[name]}
+        return self.find(kinds.PRIORITY_CLASS, "", name)
+
+    def default_priority_class(self) -> tuple[str, Data] | None:
+        """The name and the class of pods that name none: of several defaults the lowest. None where no default is at hand."""
+        classes = self.in_namespace(kinds.PRIORITY_CLASS, "")
+        defaults = [(name, each) for name, each in classes if each.get("globalDefault")]
+        return min(defaults, key=lambda each: each[1].get("value") or 0) if defaults else None
+
+
+def policies_of(documents: Iterable[Document], *, made: Iterable[Data] = (), closed: bool = False) -> PolicyObjects:
+    """The objects among *documents* that decide on pods; *made*: plain data of others, which operators make beside the pods."""
+    given = (each.data for each in documents if isinstance(each.data, dict))
+    return PolicyObjects((*given, *made), closed=closed)

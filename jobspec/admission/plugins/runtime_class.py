@@ -1,0 +1,72 @@
+"""The runtime class of a pod: the overhead and the nodes that it brings.
+
+Follows k8s.io/kubernetes plugin/pkg/admission/runtimeclass and `MergeTolerations`, pkg/util/tolerations, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.admission.plugins.amounts import amounts
+from jobspec.admission.plugins.values import mapping, sequence
+from jobspec.diagnostics import Key
+from jobspec.kinds import RUNTIME_CLASS
+from jobspec.validation.problem import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.admission.plugins.objects import PolicyObjects
+
+    Data = dict[str, Any]
+
+
+def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
+    """A pod with the overhead and the nodes of its runtime class, and why the server refuses it."""
+    spec = mapping(pod, "spec")
+    name = spec.get("runtimeClassName")
+    if name is None:
+        return pod, list(_overhead(spec, None))
+    runtime_class = objects.find(RUNTIME_CLASS, "", name)
+    if runtime_class is None:
+        return pod, [_unknown(name, objects)] if objects.closed else []
+    scheduling = mapping(runtime_class, "scheduling")
+    overhead = mapping(runtime_class, "overhead", "podFixed") if runtime_class.get("overhead") is not None else None
+    wrong = [*_overhead(spec, overhead), *_nodes(spec, scheduling, name)]
+    filled: Data = {"overhead": overhead} if overhead else {}
+    if scheduling:
+        filled["nodeSelector"] = {**mapping(spec, "nodeSelector"), **mapping(scheduling, "nodeSelector")}
+        filled["tolerations"] = [*sequence(spec, "tolerations"), *sequence(scheduling, "tolerations")]
+    return {**pod, "spec": {**spec, **filled}}, wrong
+
+
+def _overhead(spec: Data, given: Data | None) -> Iterator[Problem]:
+    """The problem of a pod's own overhead, where its class has another, or *given* is None since it has none."""
+    own = spec.get("overhead")
+    if own is None or (given is not None and (not own or _values(own) == _values(given))):
+        return
+    theirs = " and ".join(f"{each} of `{name}`" for name, each in amounts(given).items())
+    whose = f"that has {theirs}" if theirs else "there is none that has one"
+    message = f"the server takes a pod's `overhead` from its runtime class, and {whose}"
+    yield Problem("refused-by-class", ("spec", "overhead"), message, "leave it out")
+
+
+def _values(data: Data) -> dict[str, int]:
+    return {name: each.nanos for name, each in amounts(data).items()}
+
+
+def _nodes(spec: Data, scheduling: Data, name: str) -> Iterator[Problem]:
+    own = mapping(spec, "nodeSelector")
+    for label, value in mapping(scheduling, "nodeSelector").items():
+        if label in own and own[label] != value:
+            message = f"the runtime class `{name}` is for nodes with `{label}: {value}`, and the pod wants `{own[label]}`"
+            yield Problem("refused-by-class", ("spec", "nodeSelector", Key(label)), message)
+
+
+def _unknown(name: str, objects: PolicyObjects) -> Problem:
+    from jobspec.validation.wording import closest
+
+    message = f"there is no RuntimeClass `{name}`, so the server refuses the pod"
+    return Problem(
+        "unresolved-reference", ("spec", "runtimeClassName"), message, closest(name, objects.names(RUNTIME_CLASS)) or "give its file, too"
+    )

@@ -1,0 +1,65 @@
+"""The admission plugins' answer to a pod: what they fill in, and what they tell besides."""
+
+from typing import Any
+
+import yaml
+
+from jobspec.admission.plugins.objects import PolicyObjects
+from jobspec.admission.plugins.quotas import job_quota_problems
+from jobspec.admission.plugins.review import review_pod
+
+_OBJECTS = """
+{apiVersion: v1, kind: LimitRange, metadata: {name: sizes, namespace: team}, spec: {limits: [
+  {type: Container, default: {memory: 4Gi}, defaultRequest: {memory: 1Gi}, min: {cpu: 100m}}]}}
+---
+{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: team}, spec: {hard: {pods: 3, requests.nvidia.com/gpu: 8}}}
+---
+{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: usual}, value: 7, globalDefault: true, preemptionPolicy: Never}
+---
+{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: sealed}, handler: h, overhead: {podFixed: {cpu: 250m}},
+ scheduling: {nodeSelector: {a: b}}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: default, namespace: team}, imagePullSecrets: [{name: registry}]}
+"""
+
+
+def _objects(*, closed: bool = False) -> PolicyObjects:
+    return PolicyObjects(yaml.safe_load_all(_OBJECTS), closed=closed)
+
+
+def _pod(spec: dict[str, Any], **container: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "a"}, "spec": {**spec, "containers": [{"name": "c", "image": "i", **container}]}}
+
+
+def test_what_the_plugins_fill_in() -> None:
+    review = review_pod(_pod({"runtimeClassName": "sealed"}), "team", _objects())
+    assert review.refusals == []
+    assert review.pod["spec"] == {
+        "runtimeClassName": "sealed",
+        "serviceAccountName": "default",
+        "imagePullSecrets": [{"name": "registry"}],
+        "priorityClassName": "usual",
+        "priority": 7,
+        "preemptionPolicy": "Never",
+        "overhead": {"cpu": "250m"},
+        "nodeSelector": {"a": "b"},
+        "tolerations": [],
+        "containers": [
+            {"name": "c", "image": "i", "resources": {"limits": {"memory": "4Gi"}, "requests": {"cpu": "100m", "memory": "1Gi"}}},
+        ],
+    }
+
+
+def test_other_namespaces_have_other_policies() -> None:
+    pod = _pod({})
+    assert review_pod(pod, "other", _objects()).pod["spec"]["containers"] == pod["spec"]["containers"]
+
+
+def test_a_job_never_fits_where_its_pods_together_are_more_than_a_quota() -> None:
+    pod = review_pod(_pod({}, resources={"limits": {"nvidia.com/gpu": 4}}), "team", _objects()).pod
+    assert list(job_quota_problems([(pod, 2)], "team", _objects())) == []
+    problems = list(job_quota_problems([(pod, 1), (pod, 3)], "team", _objects()))
+    assert [(each.rule, each.message) for each in problems] == [
+        ("over-quota", "the job's pods ask for 4 of `pods`, and the ResourceQuota `few` has 3"),
+        ("over-quota", "the job's pods ask for 16 of `requests.nvidia.com/gpu`, and the ResourceQuota `few` has 8"),
+    ]
