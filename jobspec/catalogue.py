@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from jobspec.admission import jobset, policies, pytorchjob, runtime, torchtune, trainjob
 from jobspec.diagnostics import RULES
+from jobspec.lint.page import summary
+from jobspec.lint.rules import RULES as LINT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.diagnostics import Severity
 
 #: The lists of rules of the operators' webhooks.
 ADMISSION = (
@@ -16,7 +22,7 @@ ADMISSION = (
     jobset.WEBHOOK_RULES,
 )
 
-#: The rules that mostly warn: a server accepts the value, or jobspec cannot check it. All others are errors.
+#: The rules that mostly warn: a server accepts the value, or jobspec cannot check it. Of all others but lint's, each is an error.
 WARNINGS = frozenset(
     {
         "deprecated-processes",
@@ -38,4 +44,10 @@ WARNINGS = frozenset(
 def rules() -> dict[str, str]:
     """Name -> explanation of all rules, in the order in which a document meets them."""
     admission = {rule.name: " ".join((rule.check.__doc__ or "").split()) for each in ADMISSION for rule in each}
-    return {**RULES, **admission}
+    return {**RULES, **admission, **{rule.name: summary(rule) for rule in LINT}}
+
+
+def severity_of(name: str) -> Severity:
+    """How much the findings of a rule mostly weigh."""
+    advice = {rule.name: rule.severity for rule in LINT}
+    return advice.get(name, "warning" if name in WARNINGS else "error")

@@ -103,6 +103,12 @@ def _validate(options: Options) -> int:
     return validate.run(_inputs(options), stored=options.stored, ref=options.ref, outcome=options.outcome)
 
 
+def _lint(options: Options) -> int:
+    from jobspec.commands import lint
+
+    return lint.run(_inputs(options))
+
+
 def _render(options: Options) -> int:
     from jobspec.commands import render
 
@@ -225,6 +231,8 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
     command = arguments[0] if arguments else ""
     if command == "validate" and (options := read(arguments[1:], _validate_options(), _BEFORE)):
         return _validate, options
+    if command == "lint" and (options := read(arguments[1:], _lint_options())):
+        return _lint, options
     if command == "render" and (options := read(arguments[1:], _render_options())):
         return _render, options
     if command == "expand" and (options := read(arguments[1:], _expand_options())):
@@ -264,6 +272,11 @@ def _formatter(prog: str) -> HelpFormatter:
 
 def _validate_arguments(parser: ArgumentParser) -> ArgumentParser:
     declare(_with_paths(parser), _validate_options(), _BEFORE)
+    return parser
+
+
+def _lint_arguments(parser: ArgumentParser) -> ArgumentParser:
+    declare(_with_paths(parser), _lint_options())
     return parser
 
 
@@ -334,6 +347,10 @@ def _validate_options() -> list[Option]:
         Option("--from-ref", dest="ref", metavar="REF", what="judge updates of the objects in the same files at a Git ref"),
         Option("--no-outcome", dest="outcome", what="stop at the server's own answer, and do not tell what becomes of accepted jobs"),
     ]
+
+
+def _lint_options() -> list[Option]:
+    return [*_input_options(), *_kind_options()]
 
 
 def _render_options() -> list[Option]:
@@ -480,6 +497,7 @@ _COMMANDS = {
     "init": ("write a small repository that passes its own checks", _init_arguments, _init),
     "import": ("make existing manifests variants of the project here", _import_arguments, _import),
     "validate": ("predict an API server's verdict on manifests", _validate_arguments, _validate),
+    "lint": ("validate manifests, and tell what is accepted and bites", _lint_arguments, _lint),
     "render": ("apply overlays to jobs, check the result and write it", _render_arguments, _render),
     "diff": ("tell what a change of a project does to fields, in the cluster, and to pods and cost", _diff_arguments, _diff),
     "blame": ("tell where each value of a rendered file comes from", _blame_arguments, _blame),

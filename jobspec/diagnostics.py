@@ -4,13 +4,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` costs a tenth of a cold start; a type checker believes this name
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any, Literal
 
     Severity = Literal["error", "warning", "info"]
     #: Who refuses: the server's decoder, its schemas and its own code, the operators' webhooks; jobspec itself, where it renders; or, of
-    #: what the server has accepted, its operator.
-    Stage = Literal["decoding", "schema", "admission", "render", "outcome"]
+    #: what the server has accepted, its operator; and nobody, where it runs and bites.
+    Stage = Literal["decoding", "schema", "admission", "render", "outcome", "lint"]
 
 #: A step of a path: the field of an object, the key of a map (`Key`), the index of a list.
 Path = tuple["str | int", ...]
@@ -44,10 +44,25 @@ class Mark:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
+class Change:
+    """One change of a document's text: a value that is set, with the mappings around it that are not there yet, or removed."""
+
+    __slots__ = ("path", "removes", "value")
+
+    def __init__(self, path: Path, value: Any = None, *, removes: bool = False) -> None:
+        self.path = path
+        """Where in the document; behind the last item of a list where the index is that of none."""
+        self.value = value
+        self.removes = removes
+
+    def __repr__(self) -> str:
+        return f"<{'remove' if self.removes else 'set'} {spell(self.path)}{'' if self.removes else f' {self.value!r}'}>"
+
+
 class Diagnostic:
     """One problem: what is wrong, where, and what would be right."""
 
-    __slots__ = ("document", "field", "hint", "mark", "message", "rule", "severity", "stage")
+    __slots__ = ("changes", "document", "field", "hint", "mark", "message", "rule", "severity", "stage")
 
     def __init__(
         self,
@@ -59,6 +74,8 @@ class Diagnostic:
         document: int | None = None,
         severity: Severity = "error",
         hint: str = "",
+        stage: Stage | None = None,
+        changes: Sequence[Change] = (),
     ) -> None:
         self.rule = rule
         self.message = message
@@ -68,12 +85,24 @@ class Diagnostic:
         """Index of the document in its file, from 0; None where the file as a whole is meant."""
         self.severity = severity
         self.hint = hint
-        self.stage: Stage = _STAGES.get(rule, "admission")
+        self.stage: Stage = stage or _STAGES.get(rule, "admission")
         """Who refuses, or would."""
+        self.changes = changes
+        """What mends it in its document, all together; empty where there is more than one way, or none that is safe."""
 
     def with_hint(self, hint: str) -> Diagnostic:
         """The same with another hint."""
-        return Diagnostic(self.rule, self.message, self.mark, field=self.field, document=self.document, severity=self.severity, hint=hint)
+        return Diagnostic(
+            self.rule,
+            self.message,
+            self.mark,
+            field=self.field,
+            document=self.document,
+            severity=self.severity,
+            hint=hint,
+            stage=self.stage,
+            changes=self.changes,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The diagnostic as the JSON report has it."""

@@ -6,6 +6,8 @@ import sys
 
 from jobspec.catalogue import rules
 from jobspec.diagnostics import JobspecError, Key
+from jobspec.lint.page import as_text
+from jobspec.lint.rules import RULES as LINT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +21,10 @@ _NARROW = 40  # columns: with less left for descriptions, types stand above them
 def run(name: str, *, targets: Iterable[str], recursive: bool) -> int:
     """Print the explanation of a rule by its name, or of a field by `KIND.PATH`."""
     explained = rules()
-    if name in explained:
+    page = next((rule for rule in LINT if rule.name == name), None)
+    if page:
+        sys.stdout.write(as_text(page))
+    elif name in explained:
         sys.stdout.write(f"{name}: {explained[name]}\n")
     else:
         kind, steps = _steps(name)

@@ -49,7 +49,7 @@ def _rule(name: str, explanation: str) -> dict[str, Any]:
         "shortDescription": {"text": explanation.partition(". ")[0].rstrip(".") + "."},
         "fullDescription": {"text": explanation},
         "help": {"text": f"{explanation}\n\nIn a terminal: {more}", "markdown": f"# {name}\n\n{explanation}\n\nIn a terminal: `{more}`"},
-        "defaultConfiguration": {"level": "warning" if name in catalogue.WARNINGS else "error"},
+        "defaultConfiguration": {"level": _LEVELS[catalogue.severity_of(name)]},
     }
 
 

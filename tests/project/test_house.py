@@ -13,6 +13,7 @@ import pytest
 
 from jobspec.catalogue import ADMISSION, rules
 from jobspec.diagnostics import RULES
+from jobspec.lint.rules import RULES as LINT
 from tests.support.processes import python
 from tests.support.reference import ROOT
 
@@ -37,12 +38,13 @@ ORDER = [
     "jobspec.workloads",
     "jobspec.runtimes",
     "jobspec.admission",
-    "jobspec.catalogue",
     "jobspec.overlays",
     "jobspec.operators",
     "jobspec.outcome",
     "jobspec.judge",
     "jobspec.pipeline",
+    "jobspec.lint",
+    "jobspec.catalogue",
     "jobspec.arrange",
     "jobspec.rendering",
     "jobspec.api",
@@ -215,8 +217,21 @@ def test_every_rule_of_a_webhook_is_in_the_catalogue_under_a_name_of_its_own() -
     assert len(checks) == len(named)
     assert named == defined
     assert not named & RULES.keys()
-    assert rules().keys() == named | RULES.keys()
+    assert rules().keys() == named | RULES.keys() | {rule.name for rule in LINT}
     assert [name for name, text in rules().items() if not text.endswith(".")] == []
+
+
+def test_every_rule_of_lint_stands_in_its_list_under_a_name_of_its_own() -> None:
+    defined = [
+        node.name.replace("_", "-")
+        for module, path in _modules()
+        if module.startswith("jobspec.lint.")
+        for node in _nodes(path)
+        if isinstance(node, ast.FunctionDef) and node.returns and ast.unparse(node.returns) == "Iterator[Finding]"
+        if not node.name.startswith("_")
+    ]
+    assert sorted(rule.name for rule in LINT) == sorted(defined)
+    assert not {rule.name for rule in LINT} & RULES.keys()
 
 
 def _python(code: str, *arguments: str) -> set[str]:

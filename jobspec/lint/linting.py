@@ -1,0 +1,129 @@
+"""Lint checked files: every rule on every view, and each finding at the line that wrote its cause, once."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Change, Diagnostic, spell
+from jobspec.lint.documents import Documents
+from jobspec.lint.places import Places, spelt
+from jobspec.lint.rules import RULES
+from jobspec.lint.views import DocumentView, view_of
+from jobspec.overlays.marked_tree import MarkedTree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobspec.diagnostics import Mark, Path
+    from jobspec.documents.document import Document
+    from jobspec.lint.rule import Edit, Finding, Place, Rule
+    from jobspec.pipeline import Checked
+    from jobspec.results import FileResult
+    from jobspec.targets import Target
+
+#: The rules that are looked at where nobody chooses.
+DEFAULT = tuple(each for each in RULES if each.by_default)
+
+
+def lint(files: Sequence[Checked], target: Target, rules: Sequence[Rule] = DEFAULT) -> list[FileResult]:
+    """The files' results with what lint finds in those of their documents that are accepted; each finding is told once, in its own file."""
+    documents = Documents((each for file in files for each in accepted(file)), target)
+    found = {file.result.path: list(findings(accepted(file), documents, rules)) for file in files}
+    return told(files, found)
+
+
+def accepted(file: Checked) -> list[Document]:
+    """The documents of a file in which the check has found no error."""
+    wrong = {each.document for each in file.result.diagnostics if each.severity == "error"}
+    return [] if None in wrong else [each for each in file.documents if each.index not in wrong]
+
+
+def told(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> list[FileResult]:
+    """The files' results with the diagnostics of each: in the file where the cause is written, or where it was found, and once."""
+    paths = {each.result.path for each in files}
+    by_path: dict[str, list[Diagnostic]] = {path: [] for path in paths}
+    known = set()
+    for path, diagnostics in found.items():
+        for each in diagnostics:
+            identity = (each.rule, str(each.mark), each.message) if each.mark.line else (each.rule, path, each.document, each.field)
+            if identity not in known:
+                known.add(identity)
+                by_path[each.mark.file if each.mark.file in paths else path].append(each)
+    return [each.result.with_diagnostics(by_path[each.result.path]) for each in files]
+
+
+def findings(given: Sequence[Document], documents: Documents, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
+    """What rules find in documents of one file."""
+    places = Places()
+    for document in given:
+        alone = DocumentView(document, documents)
+        yield from _of(alone, [each for each in rules if each.sees == "document"], places)
+        view = view_of(document, documents, _beside(document, documents))
+        if view:
+            seen = ("pods", "job") if view.is_job else ("pods",)
+            yield from _of(view, [each for each in rules if each.sees in seen], places)
+
+
+def _beside(document: Document, documents: Documents) -> list[Document]:
+    """What a job may refer to: all in its own file, then the runtimes and priority classes of others."""
+    own = documents.of_file(document.file)
+    kinds = ("TrainingRuntime", "ClusterTrainingRuntime", "PriorityClass")
+    return [*own, *(each for kind in kinds for each in documents.of_kind(kind) if each.file != document.file)]
+
+
+def _of(view: DocumentView, rules: Sequence[Rule], places: Places) -> Iterator[Diagnostic]:
+    for rule in rules:
+        seen: set[str] = set()
+        for finding in rule.check(view):
+            diagnostic = _diagnostic(rule, finding, view, places)
+            where = f"{diagnostic.mark} {diagnostic.field}"
+            if where not in seen:  # roles can share what an alias, or a runtime, gives to both
+                seen.add(where)
+                yield diagnostic
+
+
+def _diagnostic(rule: Rule, finding: Finding, view: DocumentView, places: Places) -> Diagnostic:
+    document, path, mark = _written(finding.at, view, places)
+    return Diagnostic(
+        rule.name,
+        finding.message,
+        mark,
+        field=spell(spelt(path)),
+        document=document.index,
+        severity=finding.severity or rule.severity,
+        hint=finding.hint,
+        stage="lint",
+        changes=_changes(finding.edits, document, view, places),
+    )
+
+
+def _written(at: Place, view: DocumentView, places: Places) -> tuple[Document, Path, Mark]:
+    """The document, path and mark of a place; what no file says is told at the document's name."""
+    if not isinstance(at, MarkedTree):
+        return view.given, at, view.given.marks.nearest(at).place()
+    found = places.find(at.mark, _documents_of(view, at.mark))
+    if found:
+        return (*found, at.place())
+    return view.given, (), at.place() if at.mark.line else view.given.marks.nearest(("metadata", "name")).place()
+
+
+def _documents_of(view: DocumentView, mark: Mark) -> list[Document]:
+    """Where a mark may be: in the view's own documents, or in those of the mark's file."""
+    runtime: Document | None = getattr(view, "runtime", None)
+    others = [each for each in view.documents.of_file(mark.file) if each is not view.given and each is not runtime]
+    return [view.given, *([runtime] if runtime else []), *others]
+
+
+def _changes(edits: Sequence[Edit], document: Document, view: DocumentView, places: Places) -> list[Change]:
+    """The edits as changes of the finding's document; none where one of them is not in its text."""
+    made = []
+    for edit in edits:
+        of, path, mark = _written(edit.at, view, places)
+        if of is not document or mark.layer or mark.file != document.file or not _is_in(mark, of, path):
+            return []
+        made.append(Change((*path, *edit.steps), edit.value, removes=edit.removes))
+    return made
+
+
+def _is_in(mark: Mark, document: Document, path: Path) -> bool:
+    """Whether a place is in a document's own text."""
+    return bool(mark.line) and str(document.marks.nearest(path).place()) == str(mark)

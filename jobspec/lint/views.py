@@ -1,0 +1,116 @@
+"""What rules look at: a job with all that its operator makes of it, a runtime as if a job used it, and any document among the others."""
+
+from __future__ import annotations
+
+from jobspec import kinds
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.document import Document, marks_at
+from jobspec.operators.expanded_job import ExpandedJob
+from jobspec.operators.expansion import expand
+from jobspec.overlays.marked_tree import with_marks
+from jobspec.runtimes.runtime import API_VERSION, GROUP, runtime_of
+from jobspec.workloads import is_workload, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.lint.documents import Documents
+    from jobspec.operators.expanded_job import ExpandedRole
+    from jobspec.overlays.marked_tree import MarkedTree
+
+RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
+#: Fields by which a job says that nothing is to be made of it here and now; its pods are looked at all the same.
+_HELD: tuple[Path, ...] = (("spec", "runPolicy", "suspend"), ("spec", "runPolicy", "managedBy"), ("spec", "suspend"), ("spec", "managedBy"))
+
+
+class DocumentView:
+    """A document, and all others of the run."""
+
+    __slots__ = ("documents", "given")
+
+    def __init__(self, given: Document, documents: Documents) -> None:
+        self.given = given
+        self.documents = documents
+
+    def get(self, *path: str | int) -> Any:
+        """The value at a path, None where there is none."""
+        return value_at(self.given.data, path)
+
+
+class JobView(DocumentView):
+    """A job and its pods, or a runtime and the pods of a job that says nothing but its name."""
+
+    __slots__ = ("_tree", "expanded", "is_job", "roles", "runtime")
+
+    def __init__(self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None) -> None:
+        super().__init__(given, documents)
+        self.expanded = expanded
+        self.runtime = runtime
+        """Of a TrainJob, and of a runtime that is looked at alone."""
+        self.is_job = is_workload(given)
+        self.roles: Sequence[ExpandedRole] = expanded.roles()
+        """The roles that have pods."""
+        self._tree: MarkedTree | None = None
+
+    @property
+    def tree(self) -> MarkedTree:
+        """The given document with its marks."""
+        if self._tree is None:
+            self._tree = with_marks(self.given.data, self.given.marks)
+        return self._tree
+
+    @property
+    def is_pytorchjob(self) -> bool:
+        """Whether it is a PyTorchJob, and no TrainJob or runtime."""
+        return self.given.group_kind == kinds.PYTORCHJOB
+
+    @property
+    def training(self) -> list[ExpandedRole]:
+        """The roles that train."""
+        return [each for each in self.roles if each.training]
+
+
+def view_of(given: Document, documents: Documents, beside: Sequence[Document]) -> JobView | None:
+    """The view of an accepted job or runtime; None for other documents, and where nobody can say what comes of it."""
+    target = documents.target
+    if given.group_kind in RUNTIMES:
+        job = _stand_in(given)
+        beside = [given]
+    elif is_workload(given):
+        job = _released(given)
+    else:
+        return None
+    runtime = runtime_of(job, beside, target) if job.group_kind == kinds.TRAINJOB else None
+    try:
+        objects = expand(job, beside, target).objects
+    except JobspecError:  # too many pods to look at
+        return None
+    return JobView(given, documents, ExpandedJob(job, objects, target), runtime)
+
+
+def _released(job: Document) -> Document:
+    """A job that nobody holds back: Kueue releases what waits in a queue, and Git holds it suspended."""
+    data = job.data
+    for path in _HELD:
+        if value_at(data, path) is not None:
+            data = _without(data, path)
+    return job if data is job.data else job.changed(data)
+
+
+def _without(data: dict[str, Any], path: Path) -> dict[str, Any]:
+    step = str(path[0])
+    if len(path) == 1:
+        return {key: value for key, value in data.items() if key != step}
+    return {**data, step: _without(data[step], path[1:])}
+
+
+def _stand_in(runtime: Document) -> Document:
+    """The smallest TrainJob that uses a runtime; all of it stands at the runtime's name."""
+    metadata = {"name": "job", **({"namespace": runtime.namespace} if runtime.namespace else {})}
+    reference = {"apiGroup": GROUP, "kind": runtime.kind, "name": runtime.name}
+    data = {"apiVersion": API_VERSION, "kind": "TrainJob", "metadata": metadata, "spec": {"runtimeRef": reference, "trainer": {}}}
+    place = runtime.marks.nearest(("metadata", "name")).place()
+    return Document(data, lambda: marks_at(data, place), file=runtime.file, index=runtime.index)
