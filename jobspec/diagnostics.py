@@ -240,7 +240,6 @@ _OUTCOME = {
     "service-refused": "The server refuses a Service by which the pods of an accepted job find each other, so that they never meet.",
     "job-refused": "The server refuses the batch Job that JobSet makes of an accepted job, so that no pod comes; only an event tells.",
     "claim-refused": "The server refuses the claim that JobSet makes for an accepted job, so that the pods wait for ever.",
-    "config-map-refused": "The server refuses the ConfigMap that the trainer makes of an accepted job, and nothing else comes.",
     "no-rendezvous": "Nothing tells torchrun where the pods meet: each waits at its own address for the others, for ever.",
     "trains-alone": "The program is told no rank, or reads none: all pods do the same work, each by itself.",
     "ranks-missing": "The program waits for more ranks than processes are started, for ever.",

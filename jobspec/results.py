@@ -88,7 +88,7 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
     """The number of documents: in total, of each status, and of accepted jobs that will not run."""
     documents = [document for each in files for document in each.documents]
     statuses = [document.status for document in documents]
-    counts = {"documents": len(statuses), **{status: statuses.count(status) for status in _STATUSES}}
+    counts = {"documents": len(statuses)} | {str(status): statuses.count(status) for status in _STATUSES}
     return counts | {"willNotRun": sum(each.will_not_run for each in documents)}
 
 

@@ -14,11 +14,11 @@ from jobspec.runtimes.runtime import runtime_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.outcome.rule import Rule
+    from jobspec.outcome.rule import Outcome, Rule
     from jobspec.targets import Target
 
 _RULES: tuple[Rule, ...] = (
@@ -57,8 +57,21 @@ def foresee(job: Document, beside: Sequence[Document], target: Target) -> Foresi
         return Foresight((), runs=None)
     found = list(expansion.diagnostics)
     if not any(each.severity == "error" for each in found):
-        expanded = ExpandedJob(job, expansion.objects, target)
-        found += [each.diagnostic(job) for rule in _RULES for each in rule(expanded)]
+        found += _each_place_once(_outcomes(ExpandedJob(job, expansion.objects, target)), job)
     worst = {each.severity for each in found}
     unknown = "warning" in worst or any(each.rule == "nothing-made" for each in found)
     return Foresight(found, runs=False if "error" in worst else None if unknown else True)
+
+
+def _outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
+    for rule in _RULES:
+        yield from rule(expanded)
+
+
+def _each_place_once(outcomes: Iterable[Outcome], job: Document) -> list[Diagnostic]:
+    """The diagnostics, one for each rule and place, however many pods and objects it hits."""
+    first: dict[tuple[str, str], Diagnostic] = {}
+    for each in outcomes:
+        found = each.diagnostic(job)
+        first.setdefault((found.rule, str(found.mark)), found)
+    return list(first.values())

@@ -1,0 +1,36 @@
+"""Outcomes: the lines that a rule is written beside are the lines that it is told for, and no others."""
+
+from pathlib import Path
+
+import pytest
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.diagnostics import RULES, Diagnostic
+from jobspec.results import FileResult
+from tests.support.cases import assert_reported, expectations, target_of
+from tests.support.checking import checked
+from tests.support.reference import ROOT
+
+CASES = sorted((ROOT / "tests" / "cases" / "outcome").glob("*.yaml"))
+
+
+def foreseen(path: Path) -> FileResult:
+    cluster = Cluster(target_of(path.read_text()))
+    return pipeline.foresee(checked(path, cluster), cluster).result
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_each_outcome_is_told_where_it_is_expected_and_nowhere_else(path: Path) -> None:
+    result = foreseen(path)
+    assert_reported(expectations(path.read_text()), list(result.diagnostics))
+    severities = {each.severity for each in result.diagnostics}
+    (runs,) = {each.runs for each in result.documents if each.kind in ("PyTorchJob", "TrainJob")}
+    assert runs is (False if "error" in severities else None if "warning" in severities else True)
+    assert {each.stage for each in result.diagnostics} <= {"outcome"}
+
+
+def test_every_outcome_has_a_case_that_trips_it() -> None:
+    tripped = {each.rule for path in CASES for each in expectations(path.read_text())}
+    ours = {name for name in RULES if Diagnostic(name, "", None).stage == "outcome"}  # type: ignore[arg-type]
+    assert ours - tripped == set()
