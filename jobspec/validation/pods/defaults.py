@@ -42,7 +42,8 @@ def without_disabled(spec: Spec) -> Spec:
 def _without_signal(container: Spec) -> Spec:
     if "stopSignal" not in container.get("lifecycle", ()):
         return container
-    return {**container, "lifecycle": _without(container["lifecycle"], ("stopSignal",))}
+    left = _without(container["lifecycle"], ("stopSignal",))
+    return {**container, "lifecycle": left} if left else _without(container, ("lifecycle",))
 
 
 def _without_projections(volume: Spec) -> Spec:
@@ -62,7 +63,11 @@ def filled_in(spec: Spec) -> Spec:
     for field in CONTAINERS:
         if field in spec:
             spec = {**spec, field: [_with_ports(_with_requests(each), spec) for each in spec[field]]}
-    return spec
+    if "resources" not in spec:
+        return spec
+    from jobspec.validation.pods.pod_resources import with_shared_resources
+
+    return with_shared_resources(spec)
 
 
 def _with_requests(container: Spec) -> Spec:

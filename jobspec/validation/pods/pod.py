@@ -5,6 +5,8 @@ Follows `ValidatePodCreate` and `ValidatePodTemplate`, k8s.io/kubernetes pkg/api
 
 from __future__ import annotations
 
+from jobspec.validation.pods.annotations import annotation_rule_problems, contradiction_problems
+from jobspec.validation.pods.containers import image_problems
 from jobspec.validation.pods.defaults import filled_in
 from jobspec.validation.pods.found import beside
 from jobspec.validation.pods.spec import pod_spec_problems
@@ -31,8 +33,16 @@ def stored_template_problems(data: dict[str, Any], found: list[Problem], shape: 
 
 
 def _pod(pod: dict[str, Any]) -> Iterator[Problem]:
-    spec = filled_in(pod.get("spec", {}))
+    spec, annotations = filled_in(pod.get("spec", {})), pod.get("metadata", {}).get("annotations", {})
+    yield from annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
     yield from pod_spec_problems(spec, ("spec",))
+    yield from contradiction_problems(annotations, spec, ("spec",), of_template=False)
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field, ())):
+            yield from image_problems(container, ("spec", field, index))
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        message = "a pod that names its node cannot wait for `schedulingGates`"
+        yield Problem("conflicting-values", ("spec", "nodeName"), message, "remove one of the two")
     if spec.get("ephemeralContainers"):
         message = "ephemeral containers can only be added to a pod that runs"
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")

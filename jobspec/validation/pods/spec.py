@@ -8,6 +8,14 @@ host ports that the server fills in; a part reads all other defaults by function
 
 from __future__ import annotations
 
+from jobspec.validation.pods.basics import account_problems, deadline_problems
+from jobspec.validation.pods.containers import container_problems
+from jobspec.validation.pods.env import file_volume_problems
+from jobspec.validation.pods.operating_system import system_problems
+from jobspec.validation.pods.pod_resources import pod_resources_problems
+from jobspec.validation.pods.restarts import pod_restart_problems
+from jobspec.validation.pods.security import pod_security_problems
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +29,16 @@ if TYPE_CHECKING:
 
 
 #: What looks at every spec of a pod, in templates too.
-PARTS: tuple[Part, ...] = ()
+PARTS: tuple[Part, ...] = (
+    container_problems,
+    pod_resources_problems,
+    pod_restart_problems,
+    pod_security_problems,
+    account_problems,
+    deadline_problems,
+    system_problems,
+    file_volume_problems,
+)
 
 
 def pod_spec_problems(spec: Spec, path: Path) -> Iterator[Problem]:

@@ -1,0 +1,35 @@
+"""The small fields of a pod: its account, and how long it may run.
+
+Follows `ValidatePodSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.validation.metadata import bad_subdomain
+from jobspec.validation.pods.told import wrong_name
+from jobspec.validation.problem import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+_MAX_INT32 = (1 << 31) - 1
+
+
+def account_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problem of the name of a pod's ServiceAccount."""
+    field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
+    name = spec.get(field)
+    if name and (why := bad_subdomain(name)):
+        yield wrong_name(name, "a ServiceAccount", why, (*path, field))
+
+
+def deadline_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problem of a deadline that is no number of seconds."""
+    seconds = spec.get("activeDeadlineSeconds")
+    if seconds is not None and not 1 <= seconds <= _MAX_INT32:
+        message = f"`activeDeadlineSeconds` is from 1 to {_MAX_INT32:,}, not {seconds:,}"
+        yield Problem("out-of-range", (*path, "activeDeadlineSeconds"), message)
