@@ -1,0 +1,181 @@
+"""Pods at random, recorded ones, those of real jobs and grown ones: `validate` and a server say the same to them, at the same fields."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from random import Random
+from typing import Any
+
+import yaml
+
+from jobspec import shapes
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.reader import read
+from jobspec.targets import choose
+from jobspec.validation.builtin import builtin_problems
+from jobspec.validation.verdict import verdict
+from tests.agreement import corpus
+from tests.hunt.finds import Find
+from tests.support import pod_mutants
+from tests.support.mutants import at_one_place, at_two_places
+from tests.support.reference import folder
+from tests.support.server import Answer, Server
+
+NAMESPACE = "jobspec-pods"
+_TARGET = choose([])
+_PATHS = {"Pod": "/api/v1/namespaces/{}/pods", "PodTemplate": "/api/v1/namespaces/{}/podtemplates"}
+_STRICT = "?dryRun=All&fieldValidation=Strict"
+
+#: What depends on other objects of the cluster, which nobody told us of.
+_BY_OTHERS = re.compile(
+    "error looking up service account|no PriorityClass with name|RuntimeClass .* not found|does not match the namespace sent on the request"
+)
+
+#: Where the server names a place in other words than we do: what we say, and what it says then.
+_SPELLINGS = (
+    (re.compile(r"^(.*template)\.metadata\.(labels|annotations)\b"), r"\1.\2"),
+    (re.compile(r"^(.*)\.containers\[(\d+)\]\.resources\.limits\[(.*)\]$"), r"\1.resources.containers[\2][\3].limits"),
+    (re.compile(r"^(.*)\.initContainers\[\d+\](\.ports\[\d+\]\.hostPort)$"), r"\1.initContainers[0]\2"),
+    (re.compile(r"^(.*)\.shareProcessNamespace$"), r"\1.securityContext.shareProcessNamespace"),
+    (re.compile(r"^(.*)\.host(PID|IPC)$"), r"\1.Host\2"),
+    (re.compile(r"^(metadata\.annotations)\[(.*)\]$"), r"\1.\2"),
+    (re.compile(r"^(.*)\.serviceAccount$"), r"\1.serviceAccountName"),
+    (re.compile(r"^(.*)\.fieldRef\.apiVersion$"), r"\1.fieldRef.fieldPath"),
+    (re.compile(r"^metadata$"), "metadata.name"),
+)
+
+
+def prepare(server: Server) -> Server:
+    """The server, with a namespace in which pods can be."""
+    assert server.has_namespace(NAMESPACE)
+    for name in ("default", "a"):
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}
+        answer = server.call("POST", f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", json.dumps(account))
+        assert answer.code in (201, 409), answer
+    return server
+
+
+def finds(server: Server, random: Random, *, count: int = 400) -> Iterator[Find]:
+    """The pods on which the server and we disagree."""
+    prepare(server)
+    yield from compared(server, (_made(random) for _ in range(count)))
+
+
+def compared(server: Server, texts: Iterable[str]) -> Iterator[Find]:
+    """Those of some pods on which the server and we disagree."""
+    with ThreadPoolExecutor(4) as pool:
+        for text, answer in pool.map(lambda text: (text, ask(server, text)), texts):
+            if found := disagreement(text, answer):
+                yield Find(text, found, str(answer), "control-plane", answer.accepted)
+
+
+def ask(server: Server, text: str) -> Answer:
+    """What the server says to a pod or a PodTemplate."""
+    kind = "PodTemplate" if '"kind": "PodTemplate"' in text or "\nkind: PodTemplate" in text else "Pod"
+    return server.call("POST", _PATHS[kind].format(NAMESPACE) + _STRICT, text)
+
+
+def disagreement(text: str, answer: Answer) -> str:
+    """How what we say differs from the server's answer; empty where it does not."""
+    if answer.code in (400, 403) and _BY_OTHERS.search(answer.message):
+        return ""
+    found = errors(text)
+    if answer.accepted or not found:
+        return "" if answer.accepted == (not found) else f"{[(each.field, each.message) for each in found]}"
+    return _other_fields([each.field for each in found], answer.fields) if answer.code == 422 else ""
+
+
+def errors(text: str) -> list[Diagnostic]:
+    """What we have against a pod or a PodTemplate."""
+    documents, found = read(text, file="pod.yaml")
+    if found or not documents:
+        return found
+    return [each for each in verdict(documents[0], _TARGET).diagnostics if each.severity == "error"]
+
+
+def _other_fields(ours: list[str], answered: Iterable[str]) -> str:
+    """The fields that one side alone names; ours may be inside of theirs, where the server is less exact."""
+    theirs = {_cut(field) for field in answered}
+    spelled = {field: {field, _cut(field), *(pattern.sub(text, field) for pattern, text in _SPELLINGS)} for field in ours}
+    if "metadata.generateName" in theirs:
+        theirs.discard("metadata.name")  # the name that the server made of it
+    left = [field for field in theirs if not any(_is_in(each, field) for known in spelled.values() for each in known)]
+    more = [field for field, known in spelled.items() if not any(_is_in(each, field) for field in theirs for each in known)]
+    return f"only theirs {sorted(left)}, only ours {sorted(more)}" if left or more else ""
+
+
+def _cut(field: str) -> str:
+    """A field, but of metadata only its first step: there the server leaves out indexes and keys."""
+    return ".".join(field.split(".")[:2]) if field.startswith("metadata.") and not field.startswith("metadata.annotations") else field
+
+
+def _is_in(inner: str, outer: str) -> bool:
+    return inner == outer or (inner.startswith(outer) and inner[len(outer)] in ".[") or outer == "<nil>"
+
+
+def _made(random: Random) -> str:
+    """A pod that was made at random in one of several ways."""
+    return random.choices((_mutant, _changed, _rich, _template), weights=(4, 4, 2, 1))[0](random)
+
+
+def _shape(kind: str) -> shapes.Shape:
+    shape = shapes.load("v1", kind, _TARGET)
+    assert shape
+    return shape
+
+
+def _mutant(random: Random) -> str:
+    """A recorded pod, or one of a real job, after changes of its text."""
+    text = random.choice(_bases())
+    return random.choice((at_one_place, at_one_place, at_two_places))(text, _shape("Pod"), random)
+
+
+def _changed(random: Random) -> str:
+    base = random.choice((pod_mutants.SMALL, pod_mutants.LARGER, pod_mutants.LARGER, yaml.safe_load(random.choice(_bases()))))
+    return json.dumps(pod_mutants.changed(base, _shape("Pod"), random, times=random.choice((1, 1, 2, 3))), ensure_ascii=False)
+
+
+def _rich(random: Random) -> str:
+    made = pod_mutants.rich(_shape("Pod"), random, _is_valid)
+    return json.dumps(pod_mutants.changed(made, _shape("Pod"), random, times=random.choice((0, 1))), ensure_ascii=False)
+
+
+def _template(random: Random) -> str:
+    pod = json.loads(_changed(random))
+    template = {name: pod[name] for name in ("metadata", "spec") if name in pod}
+    return json.dumps({"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "a"}, "template": template}, ensure_ascii=False)
+
+
+def _is_valid(pod: Any) -> bool:
+    return not builtin_problems(pod, "v1", "Pod", _TARGET)
+
+
+@cache
+def _bases() -> list[str]:
+    """Recorded pods, and pods of the templates of real jobs, each once."""
+    made = {json.dumps(each, sort_keys=True): each for each in (*_recorded(), *_of_jobs())}
+    texts = (yaml.safe_dump(each, sort_keys=False) for each in made.values() if len(str(each)) < 4000)
+    return [re.sub("<(random|sha1|uid)>", r"\1", text) for text in texts]
+
+
+def _recorded() -> Iterator[Any]:
+    for path in sorted(folder("golden").rglob("*.json")):
+        for made in json.loads(path.read_text()).get("created") or ():
+            if made["kind"] == "Pod":
+                spec = {name: each for name, each in made["spec"].items() if name != "nodeName"}
+                meta = {name: made["metadata"][name] for name in ("labels", "annotations") if name in made["metadata"]}
+                yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", **meta}, "spec": spec}
+
+
+def _of_jobs() -> Iterator[Any]:
+    for case in corpus.of_projects():
+        try:
+            data = yaml.safe_load(case.text)
+            roles = data["spec"]["pytorchReplicaSpecs"].values()
+        except (yaml.YAMLError, KeyError, TypeError, AttributeError):
+            continue
+        for role in roles:
+            if isinstance(role, dict) and isinstance(role.get("template"), dict):
+                yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": role["template"].get("spec")}
