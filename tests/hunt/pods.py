@@ -37,6 +37,7 @@ _BY_OTHERS = re.compile(
 _SPELLINGS = (
     (re.compile(r"^(.*template)\.metadata\.(labels|annotations)\b"), r"\1.\2"),
     (re.compile(r"^(.*)\.containers\[(\d+)\]\.resources\.limits\[(.*)\]$"), r"\1.resources.containers[\2][\3].limits"),
+    (re.compile(r"^(.*\.resources)\.limits(\[.*\])$"), r"\1.requests\2"),
     (re.compile(r"^(.*)\.initContainers\[\d+\](\.ports\[\d+\]\.hostPort)$"), r"\1.initContainers[0]\2"),
     (re.compile(r"^(.*)\.shareProcessNamespace$"), r"\1.securityContext.shareProcessNamespace"),
     (re.compile(r"^(.*)\.host(PID|IPC)$"), r"\1.Host\2"),

@@ -26,6 +26,7 @@ def beside(found: list[Problem], of_code: Iterable[Problem]) -> list[Problem]:
         if problem.rule == "unknown-field"
         for name in (problem.path[-1], problem.meant, problem.belongs)
     }
+    meant |= {problem.path[:-1] for problem in kept if problem.rule == "unknown-field"}  # of what takes one of several fields
     return [*kept, *(each for each in of_code if not _follows(each, broken, meant))]
 
 

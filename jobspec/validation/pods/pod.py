@@ -24,12 +24,23 @@ if TYPE_CHECKING:
 
 def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape) -> list[Problem]:
     """The problems of a pod besides its metadata: those *found* in its structure, and those of the server's Go code."""
-    return beside(found, _pod(typed_value(data, shape)))
+    pod = typed_value(data, shape)
+    return beside(found, (each for each in _pod(pod) if not _repeats(each, pod)))
 
 
 def stored_template_problems(data: dict[str, Any], found: list[Problem], shape: Shape) -> list[Problem]:
     """The problems of a PodTemplate besides its metadata: those *found* in its structure, and those of the server's Go code."""
     return beside(found, template_problems(typed_value(data, shape).get("template", {}), ("template",)))
+
+
+def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
+    """Whether a problem is that of a limit, told again of the request that the server makes of it."""
+    if problem.path[-2:-1] != ("requests",) or problem.rule == "conflicting-values":
+        return False
+    given: Any = pod
+    for step in problem.path[:-1]:
+        given = given.get(step, {}) if isinstance(given, dict) else given[step]
+    return problem.path[-1] not in given
 
 
 def _pod(pod: dict[str, Any]) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ pkg/apis/core/v1, and `AggregateContainerRequests`, k8s.io/component-helpers res
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
+from jobspec.quantities import canonical_quantity
 from jobspec.validation.pods.amounts import amount_of
 from jobspec.validation.pods.resource_names import HUGE_PAGES, OF_PODS, bad_pod_resource
 from jobspec.validation.pods.resources import requirement_problems
@@ -105,4 +106,4 @@ def with_shared_resources(spec: Spec) -> Spec:
 
 
 def _written(amounts: Amounts) -> dict[str, str]:
-    return {name: f"{amount}m" for name, amount in amounts.items()}
+    return {name: canonical_quantity(f"{amount}m") for name, amount in amounts.items()}
