@@ -1,7 +1,7 @@
 """The kinds that jobspec knows, by group and kind: versions, scope, whose release decides about the schema, and the rule for names.
 
-Built-in kinds, scopes and names are those of a Kubernetes 1.36 API server; names follow the callers of `ValidateObjectMeta`,
-k8s.io/kubernetes pkg/apis and pkg/registry, 1.36.
+Built-in kinds, scopes and names are those of Kubernetes 1.30 to 1.36 API servers as they start by default; names follow the callers of
+`ValidateObjectMeta`, k8s.io/kubernetes pkg/apis and pkg/registry, 1.36.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ certificates.k8s.io           CertificateSigningRequest         v1        Cluste
 coordination.k8s.io           Lease                             v1        Namespaced  -                  subdomain
 discovery.k8s.io              EndpointSlice                     v1        Namespaced  -                  subdomain
 events.k8s.io                 Event                             v1        Namespaced  -                  subdomain
-flowcontrol.apiserver.k8s.io  FlowSchema                        v1        Cluster     -                  subdomain
-flowcontrol.apiserver.k8s.io  PriorityLevelConfiguration        v1        Cluster     -                  subdomain
+flowcontrol.apiserver.k8s.io  FlowSchema                        v1,v1beta3  Cluster  -                  subdomain
+flowcontrol.apiserver.k8s.io  PriorityLevelConfiguration        v1,v1beta3  Cluster  -                  subdomain
 networking.k8s.io             IPAddress                         v1        Cluster     -                  address
 networking.k8s.io             Ingress                           v1        Namespaced  -                  subdomain
 networking.k8s.io             IngressClass                      v1        Cluster     -                  subdomain

@@ -44,26 +44,26 @@ RELEASES: dict[str, dict[str, dict[str, str]]] = {
     "jobspec": {"1": {"kubernetes": "0.36.3"}},
 }
 
-#: The components that a user may choose a release of. JobSet's follows from the trainer's unless it is chosen, too.
+#: The operators that a user may choose a release of. JobSet's follows from the trainer's unless it is chosen, too.
 OPERATORS = ("training-operator", "trainer", "jobset")
-
-
-_OTHERS = ("kubernetes", "jobspec")
+#: All components that a user may choose a release of.
+CHOSEN = (*OPERATORS, "kubernetes")
 
 
 def choose(wishes: Iterable[str]) -> Target:
-    """The target for `OPERATOR=RELEASE` texts: the newest release of each operator unless a wish says otherwise.
+    """The target for `OPERATOR=RELEASE` texts: the newest release of each operator and of Kubernetes unless a wish says otherwise.
 
-    A release may be shortened (`1.9` is the newest known patch of it). Raises JobspecError for what is not known.
+    A release may be shortened (`1.9` is the newest known patch of it); of Kubernetes, patches count for nothing. Raises JobspecError for
+    what is not known.
     """
     return complete(dict(map(parse_wish, wishes)))
 
 
 def complete(wishes: Mapping[str, str]) -> Target:
-    """The target with these releases of operators, and the newest of all others. Raises JobspecError for what is not known."""
+    """The target with these releases, and the newest of all other components. Raises JobspecError for what is not known."""
     if wishes.keys() == RELEASES.keys():
         return wishes
-    chosen = {each: _known(each, release) for each, release in wishes.items() if each not in _OTHERS}
+    chosen = {each: _known(each, release) for each, release in wishes.items() if each != "jobspec"}
     target = {component: list(releases)[-1] for component, releases in RELEASES.items()}
     target |= RELEASES["trainer"][chosen.get("trainer", target["trainer"])] | {"kubernetes": target["kubernetes"]}
     return target | chosen
@@ -72,21 +72,27 @@ def complete(wishes: Mapping[str, str]) -> Target:
 def parse_wish(wish: str) -> tuple[str, str]:
     """Operator and release of an `OPERATOR=RELEASE` text. Raises JobspecError for a text of another form."""
     operator, equals, release = wish.partition("=")
-    if not equals or operator not in OPERATORS:
-        raise JobspecError(f"--target {wish}: write OPERATOR=RELEASE with one of {', '.join(OPERATORS)}")
+    if not equals or operator not in CHOSEN:
+        raise JobspecError(f"--target {wish}: write OPERATOR=RELEASE with one of {', '.join(CHOSEN)}")
     return operator, release
 
 
-def _known(operator: str, release: str) -> str:
-    """The newest known patch of a release."""
-    if operator not in OPERATORS:
-        raise JobspecError(f"no operator `{operator}`: the operators are {', '.join(OPERATORS)}")
-    known = RELEASES[operator]
-    matching = [each for each in known if each == release or each.startswith(release + ".")]
-    if matching:
-        return matching[-1]
-    way_out = "; for a later one, give its CRDs with --crd" if is_later(operator, release) else ""
-    raise JobspecError(f"--target {operator}={release}: the known releases of {operator} are {', '.join(known)}{way_out}")
+def _known(component: str, release: str) -> str:
+    """The newest known patch of a release; of Kubernetes, the release of a patch."""
+    if component not in CHOSEN:
+        raise JobspecError(f"no operator `{component}`: the operators are {', '.join(OPERATORS)}, and there is `kubernetes`")
+    known = known_releases(component, release)
+    if known:
+        return known[-1]
+    way_out = "; for a later one, give its CRDs with --crd" if component in OPERATORS and is_later(component, release) else ""
+    raise JobspecError(f"--target {component}={release}: the known releases of {component} are {', '.join(RELEASES[component])}{way_out}")
+
+
+def known_releases(component: str, release: str) -> list[str]:
+    """The known releases that a wish for a release means, which may be shortened, or of Kubernetes longer."""
+    if component == "kubernetes":
+        release = ".".join(release.removeprefix("v").split(".")[:2])
+    return [each for each in RELEASES[component] if each == release or each.startswith(release + ".")]
 
 
 def is_later(operator: str, release: str) -> bool:
@@ -96,9 +102,13 @@ def is_later(operator: str, release: str) -> bool:
 
 
 def reported(target: Target) -> dict[str, str]:
-    """The releases that a report names: the operators' of training jobs, and JobSet's where it is not the trainer's own."""
+    """The releases that a report names: the operators' of training jobs, and what others were chosen.
+
+    JobSet's is chosen where it is not the trainer's own, Kubernetes' where it is not the newest.
+    """
     operators = OPERATORS if target["jobset"] != RELEASES["trainer"][target["trainer"]]["jobset"] else OPERATORS[:2]
-    return {operator: target[operator] for operator in operators}
+    others = ["kubernetes"] if target["kubernetes"] != list(RELEASES["kubernetes"])[-1] else []
+    return {component: target[component] for component in (*operators, *others)}
 
 
 def reached(release: str, other: str) -> bool:

@@ -6,7 +6,7 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.gitops.engines.declared import Engines
 from jobspec.gitops.spelling import Spelling
 from jobspec.overlays.marked_tree import items, with_marks
-from jobspec.targets import OPERATORS, RELEASES
+from jobspec.targets import CHOSEN, RELEASES, known_releases
 from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
@@ -51,13 +51,12 @@ class Project:
     def wrong_releases(self) -> Iterator[Diagnostic]:
         """An error for each operator and release that jobspec does not know."""
         for operator, release in self.spec.entries("target"):
-            known = RELEASES.get(operator, {}) if operator in OPERATORS else {}
-            if not known:
-                hint = closest(operator, OPERATORS) or f"the operators are {', '.join(OPERATORS)}"
+            if operator not in CHOSEN:
+                hint = closest(operator, CHOSEN) or f"write one of {', '.join(CHOSEN)}"
                 yield Diagnostic("unknown-release", f"there is no operator `{operator}`", release.key or release.mark, hint=hint)
-            elif not any(each == release.value or each.startswith(f"{release.value}.") for each in known):
+            elif not known_releases(operator, release.value):
                 message = f"jobspec does not know {operator} {release.value}"
-                yield Diagnostic("unknown-release", message, release.mark, hint=f"the known releases are {', '.join(known)}")
+                yield Diagnostic("unknown-release", message, release.mark, hint=f"the known releases are {', '.join(RELEASES[operator])}")
 
 
 def field(tree: MarkedTree | None, name: str) -> MarkedTree | None:

@@ -45,7 +45,9 @@ class Variant(Defaults):
 class ProjectSpec(Model):
     """What is rendered, where to, and for which releases."""
 
-    target: dict[str, str] | None = Field(None, description='release of each operator, such as `trainer: "2.3"`; the newest by default')
+    target: dict[str, str] | None = Field(
+        None, description='release of each operator and of `kubernetes`, as `trainer: "2.3"`; the newest by default'
+    )
     output: Text | None = Field(None, description="folder of the rendered tree, from the project file's folder; `rendered` by default")
     defaults: Defaults | None = Field(None, description="what all variants have, unless they say otherwise")
     variants: Annotated[list[Variant], MinLen(1)] = Field(description="the variants; their order does not matter")

@@ -24,23 +24,26 @@ if TYPE_CHECKING:
 
 
 def builtin_problems(data: dict[str, Any], api_version: str, kind: str, target: Target, old: Any = None) -> list[Problem]:
-    """The problems of an object of a built-in kind, as an update of the data *old* unless that is None."""
+    """The problems of an object of a kind that the target's release serves, as an update of the data *old* unless that is None."""
     known = kinds.find(api_version, kind)
     assert known and known.is_builtin, (api_version, kind)
     shape = shapes.load(api_version, kind, target)
-    root = shape or _any_kind(target)
-    found = schema_problems(data, root, typed=True)
+    assert shape, (api_version, kind, target)
+    found = schema_problems(data, shape, typed=True)
     if found:
         from jobspec.validation.indentation import lost_parent
 
-        if lost := lost_parent(found, data, root):
+        if lost := lost_parent(found, data, shape):
             return [lost]
+        from jobspec.validation.releases import with_releases
+
+        found = with_releases(found, data, (api_version, kind), target)
     if old is not None:
         from jobspec.validation.updates import metadata_update_problems
 
         found += metadata_update_problems(data.get("metadata"), old.get("metadata"), builtin=True)
     code = _GO_CODE.get((known.group, known.name))
-    if code and shape:
+    if code:
         found = code(data, found, shape, old)
     return [*found, *_of_metadata(data, known)]
 
@@ -55,11 +58,6 @@ def _of_metadata(data: dict[str, Any], kind: Kind) -> list[Problem]:
     if meta is not None and not isinstance(meta, dict):
         return []
     return list(metadata_problems(meta or {}, names=kind.names, namespaced=kind.namespaced, builtin=True))
-
-
-def _any_kind(target: Target) -> Shape:
-    """The shape of a kind without a schema: metadata, which all kinds share, and unknown fields."""
-    return shapes.link([{"type": "object", "open": True, "keeps_status": True, "fields": {"metadata": 1}}, shapes.load_metadata(target)])
 
 
 def _claim(data: Any, found: list[Problem], _: Shape, old: Any) -> list[Problem]:

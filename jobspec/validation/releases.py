@@ -21,20 +21,25 @@ _ABOUT_VALUES = ("wrong-type", "unsupported-choice", "wrong-size", "out-of-range
 
 def with_releases(problems: list[Problem], data: Any, kind: tuple[str, str], target: Target) -> list[Problem]:
     """The problems; those that another release of the kind's operator does not have say so."""
-    component = COMPONENTS[kind]
+    component = _component(kind)
     others = [release for release in RELEASES[component] if release != target[component]]
     return [_with_releases(problem, data, kind, others, target) for problem in problems] if others else problems
+
+
+def _component(kind: tuple[str, str]) -> str:
+    return COMPONENTS.get(kind, "kubernetes")
 
 
 def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: list[str], target: Target) -> Problem:
     if problem.rule != "unknown-field" and problem.rule not in _ABOUT_VALUES:
         return problem
-    component = COMPONENTS[kind]
+    component = _component(kind)
     known = {release: shape for release in others if (shape := _shape(problem.path, kind, {**target, component: release}))}
     if problem.rule == "unknown-field":
         return _other_field(problem, known, kind, target) if known else problem
     value = value_at(data, problem.path)
-    accepting = [release for release, shape in known.items() if not structural.schema_problems_at(value, shape, problem.path)]
+    problems_at = structural.typed_problems_at if component == "kubernetes" else structural.schema_problems_at
+    accepting = [release for release, shape in known.items() if not problems_at(value, shape, problem.path)]
     if not accepting or problem.hint:
         return problem
     hint = f"{component} {_range(accepting, others)} {'takes' if len(accepting) == 1 else 'take'} it; the target is {target[component]}"
@@ -42,7 +47,7 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
 
 
 def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str], target: Target) -> Problem:
-    component = COMPONENTS[kind]
+    component = _component(kind)
     releases = list(RELEASES[component])
     own = releases.index(target[component])
     name = f"`{problem.path[-1]}`"

@@ -57,6 +57,10 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
     if shape and not kind.is_builtin:
         found = _of_custom_resource(document, shape, stored, names=kind.names, namespaced=kind.namespaced, target=target)
         return _verdict(document, found, "valid")
+    if not shape:
+        from jobspec.validation.unknown_kinds import not_served
+
+        return _verdict(document, [not_served(kind, document.api_version, target)], "invalid")
     from jobspec.validation.builtin import builtin_problems, is_judged
 
     found = builtin_problems(document.data, document.api_version, document.kind, target, stored)
@@ -148,47 +152,7 @@ def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Pro
 
 def _unknown(document: Document) -> Verdict:
     """The verdict on a document of an unknown kind, or without a kind."""
-    if not document.api_version or not document.kind:
-        return Verdict("unknown", [_not_a_manifest(document)])
-    message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
-    at_version = any(kind.name == document.kind for kind in kinds.with_schema())
-    hint = _near_kind(document)
-    problem = document.problem("unknown-kind", message, ("apiVersion",) if at_version else ("kind",), hint=hint)
-    return Verdict("unknown", [problem], near_miss=bool(hint))
+    from jobspec.validation.unknown_kinds import unknown
 
-
-def _not_a_manifest(document: Document) -> Diagnostic:
-    data = document.data
-    if not isinstance(data, dict):
-        what = "a list" if isinstance(data, list) else "a single value"
-        return document.problem("not-a-manifest", f"a manifest is a mapping; this document is {what}")
-    for key in ("apiVersion", "kind"):
-        if not isinstance(data.get(key), str) and data.get(key) is not None:
-            return document.problem("not-a-manifest", f"`{key}` has to be text", (key,), hint="put it in quotes")
-    missing = " and ".join(f"`{key}`" for key in ("apiVersion", "kind") if not data.get(key))
-    return document.problem("not-a-manifest", f"the document has no {missing}, so it is no Kubernetes manifest", hint=_near_key(data))
-
-
-def _near_key(data: dict[str, object]) -> str:
-    from jobspec.validation.wording import nearest
-
-    wrong = {nearest(key, ("apiVersion", "kind")) for key in data} - data.keys() - {""}
-    return f"did you mean `{min(wrong)}`?" if wrong else ""
-
-
-def _near_kind(document: Document) -> str:
-    """The kind of ours that was meant, if the version is wrong or the name misspelt; empty if none was.
-
-    The group has to be ours or a misspelling of ours, since other groups can have kinds of the same name.
-    """
-    from jobspec.validation.wording import closest
-
-    ours, (group, name) = kinds.with_schema(), document.group_kind
-    groups = [kind.group for kind in ours]
-    if group not in groups and not closest(group, groups):
-        return ""
-    for kind in ours:
-        if kind.name.lower() == name.lower():
-            return f"write `apiVersion: {kind.api_versions[0]}` and `kind: {kind.name}`"
-    same = [kind.name for kind in ours if document.api_version in kind.api_versions]
-    return closest(name, same) if same else ""
+    problem, is_near = unknown(document)
+    return Verdict("unknown", [problem], near_miss=is_near)
