@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from jobspec.schemas.explain import Field, Page
+    from jobspec.schemas.places import Root
 
 _NARROW = 40  # columns: with less left for descriptions, types stand above them
 
@@ -36,12 +37,10 @@ def _steps(text: str) -> tuple[str, list[str]]:
     """The kind, in its own spelling, and the steps of a path; a step in brackets is a `Key`."""
     import re
 
-    from jobspec import models
-
     if not re.fullmatch(r"[^.\[\]]+(\.[^.\[\]]+|\[[^\[\]]*\])*", text):
         raise JobspecError(f"`{text}` is no rule and no path: write KIND.PATH, such as TrainJob.spec.trainer")
     kind, *steps = [Key(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"[^.\[\]]+|\[[^\[\]]*\]", text)]
-    by_lower = {each.lower(): each for each in models.__all__}
+    by_lower = {each.lower(): each for each in _kinds()}
     if kind.lower() not in by_lower:
         from jobspec.validation.wording import closest
 
@@ -52,20 +51,33 @@ def _steps(text: str) -> tuple[str, list[str]]:
     return by_lower[kind.lower()], steps
 
 
+def _kinds() -> list[str]:
+    """The kinds that can be explained: those of models, and all that are built in."""
+    from jobspec import kinds
+
+    return sorted({kind.name for kind in (*kinds.with_schema(), *kinds.built_in())})
+
+
+def _root(kind: str) -> Root:
+    from jobspec import models
+    from jobspec.schemas.places import builtin_roots, root_of
+
+    return builtin_roots().get(kind) or root_of(getattr(models, kind))
+
+
 def _field(kind: str, steps: list[str], targets: Iterable[str], *, recursive: bool) -> Iterator[str]:
     import shutil
 
-    from jobspec import models
     from jobspec.schemas import explain
     from jobspec.targets import choose
 
-    model = getattr(models, kind)
-    release = choose(targets)[model.RESOURCE.component]
+    root = _root(kind)
+    release = choose(targets)[root.component]
     if recursive:
-        for depth, field, kind_of_value in explain.outline(model, steps, release):
+        for depth, field, kind_of_value in explain.outline(root, steps, release):
             yield f"{'  ' * depth}{field} <{kind_of_value}>"
     else:
-        yield from _layout(explain.page(model, steps, release), shutil.get_terminal_size().columns)
+        yield from _layout(explain.page(root, steps, release), shutil.get_terminal_size().columns)
 
 
 def _layout(page: Page, width: int) -> Iterator[str]:
@@ -104,7 +116,7 @@ def _table(rows: list[tuple[list[str], str]], width: int) -> Iterator[str]:
     sizes = [max(len(cells[column]) for cells, _ in rows) for column in range(len(rows[0][0]))]
     for cells, text in rows:
         head = "".join(f"{cell:{size}}  " for cell, size in zip(cells, sizes, strict=True))
-        yield from _wrapped(text, width, " " * len(head), first=head)
+        yield from _wrapped(text, width, " " * len(head), first=head) or [head.rstrip()]
 
 
 def _wrapped(text: str, width: int, indent: str = "", *, first: str | None = None) -> list[str]:

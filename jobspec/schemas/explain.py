@@ -13,8 +13,7 @@ from jobspec.targets import RELEASES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobspec.models.base import Model, Resource
-    from jobspec.schemas.places import Place
+    from jobspec.schemas.places import Place, Root
     from jobspec.schemas.structure import Structure
 
     Facts = dict[str, list[str]]
@@ -46,30 +45,28 @@ class Page:
     """Fields that only other releases have."""
 
 
-def page(model: type[Model], steps: Sequence[str], release: str) -> Page:
+def page(root: Root, steps: Sequence[str], release: str) -> Page:
     """The page of the place at *steps*; a `Key` is a step in brackets. Raises JobspecError if there is no such place."""
-    resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
-    places = places_of(model, steps, release)
-    shown = _nearest(places, release, resource.component)
+    places = places_of(root, steps, release)
+    shown = _nearest(places, release, root.component)
     place = places[shown]
     return Page(
         title=place.path,
         type=type_of(place.structure),
-        version=f"{resource.api_version}, {resource.component} {shown}",
-        note=_absence(places, release, shown, resource.component),
+        version=f"{root.api_version}, {root.component} {shown}",
+        note=_absence(places, release, shown, root.component),
         meaning=_meaning(place),
-        facts=_facts_across(places, shown) | _releases(places, resource.component),
+        facts=_facts_across(places, shown) | _releases(places, root.component),
         fields=list(_fields(places, shown)),
         elsewhere=list(_elsewhere(places, shown)),
     )
 
 
-def outline(model: type[Model], steps: Sequence[str], release: str) -> Iterator[tuple[int, str, str]]:
+def outline(root: Root, steps: Sequence[str], release: str) -> Iterator[tuple[int, str, str]]:
     """All fields below a place: the depth, name and type of each."""
-    component = model.RESOURCE.component  # type: ignore[attr-defined]
-    places = places_of(model, steps, release)
+    places = places_of(root, steps, release)
     if release not in places:
-        raise JobspecError(_absence(places, release, _nearest(places, release, component), component))
+        raise JobspecError(_absence(places, release, _nearest(places, release, root.component), root.component))
     yield from _outline(object_of(places[release].structure), 0)
 
 
@@ -80,10 +77,10 @@ def _outline(structure: Structure, depth: int) -> Iterator[tuple[int, str, str]]
 
 
 def _meaning(place: Place) -> list[str]:
-    """The description of the place, and that of its type."""
-    own = f"{place.description[0].upper()}{place.description[1:]}"
+    """The description of the place, and that of its type; none of what no model of ours describes."""
+    own = f"{place.description[:1].upper()}{place.description[1:]}"
     about = (place.model.__doc__ or "") if place.model and "fields" in object_of(place.structure) else ""
-    return list(dict.fromkeys(filter(None, (own if own.endswith(".") else f"{own}.", about))))
+    return list(dict.fromkeys(filter(None, (own if own.endswith(".") or not own else f"{own}.", about))))
 
 
 def _shown_type(structure: Structure, name: str) -> str:
@@ -97,6 +94,8 @@ _FORMATS = {
     "int64": "64 bits: -9223372036854775808 to 9223372036854775807",
     "date-time": "a time as in RFC 3339, `2026-01-31T12:00:00Z`",
     "quantity": "an integer, or text such as `500m` or `8Gi`",
+    "micro-time": "a time with six digits behind the second, `2026-01-31T12:00:00.000000Z`",
+    "byte": "bytes in base64",
 }
 
 
@@ -178,7 +177,7 @@ def _facts_across(places: dict[str, Place], shown: str) -> Facts:
 
 
 def _with_note(text: str, note: str) -> str:
-    return f"{text} ({note})" if note else text
+    return f"{text} ({note})" if text and note else text or note
 
 
 def _releases(places: dict[str, Place], component: str) -> Facts:
@@ -214,7 +213,8 @@ def _elsewhere(places: dict[str, Place], shown: str) -> Iterator[Field]:
         for name, child in structure.get("fields", {}).items():
             if name not in seen:
                 seen.add(name)
-                yield Field(name, type_of(child), f"{_note(places, name)}: {child['description']}")
+                note, description = _note(places, name), child["description"]
+                yield Field(name, type_of(child), f"{note}: {description}" if description else note)
 
 
 def _note(places: dict[str, Place], name: str) -> str:

@@ -7,16 +7,54 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, get_args
 
 from jobspec.diagnostics import JobspecError, Key
+from jobspec.kinds import built_in
 from jobspec.models.base import Model
+from jobspec.schemas.builtin import releases_of, structure_of_builtin
 from jobspec.schemas.structure import structure_of
 from jobspec.targets import RELEASES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from jobspec.models.base import Resource
     from jobspec.schemas.structure import Structure
+
+
+@dataclass(frozen=True)
+class Root:
+    """A kind whose places are explained."""
+
+    name: str
+    api_version: str
+    component: str
+    releases: list[str]
+    """The releases of the component that have the kind, oldest first."""
+    structure: Callable[[str], Structure]
+    """The structure of the kind at one of them."""
+    model: type[Model] | None = None
+
+
+def root_of(model: type[Model]) -> Root:
+    """A kind that a model describes."""
+    resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
+    releases = list(RELEASES[resource.component])
+    return Root(model.__name__, resource.api_version, resource.component, releases, lambda release: structure_of(model, release), model)
+
+
+def builtin_roots() -> dict[str, Root]:
+    """The built-in kinds by name, each in the version that clients prefer; of two of a name, that of the core group."""
+    roots: dict[str, Root] = {}
+    for kind in built_in():
+        version = max(kind.api_versions, key=lambda each: ("beta" not in each, each))
+        if kind.name not in roots or not kind.group:
+            roots[kind.name] = _builtin_root(version, kind.name)
+    return roots
+
+
+def _builtin_root(api_version: str, kind: str) -> Root:
+    releases = releases_of(api_version, kind)
+    return Root(kind, api_version, "kubernetes", releases, lambda release: structure_of_builtin(api_version, kind, release))
 
 
 @dataclass(frozen=True)
@@ -58,18 +96,17 @@ class _NoSuchPlace(Exception):
         self.step = step
 
 
-def places_of(model: type[Model], steps: Sequence[str], release: str) -> dict[str, Place]:
+def places_of(root: Root, steps: Sequence[str], release: str) -> dict[str, Place]:
     """The place at *steps* in each release that has it; a `Key` is a step in brackets.
 
     Raises JobspecError if no release has it, with what is wrong with the path, by *release* if several fail at the same step.
     """
     places = {}
     failures = []
-    resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
-    for each in RELEASES[resource.component]:
-        root = structure_of(model, each)
+    for each in root.releases:
+        structure = root.structure(each)
         try:
-            places[each] = _walk(Place(model.__name__, root, root["description"], model), steps)
+            places[each] = _walk(Place(root.name, structure, structure["description"], root.model), steps)
         except _NoSuchPlace as failure:
             failures.append((failure, each))
     if not places:

@@ -75,7 +75,7 @@ class Thing(Model):
 
 
 def _page(*steps: str, release: str = "2.3.0") -> explain.Page:
-    return explain.page(Thing, steps, release)
+    return explain.page(places.root_of(Thing), steps, release)
 
 
 def test_a_field_whose_type_and_rules_differ_between_releases() -> None:
@@ -252,7 +252,7 @@ def test_every_place_of_every_kind_is_explained(kind: str, release: str, monkeyp
     model: type[Model] = getattr(models, kind)
     paths = list(_paths(structure_of(model, release)))
     for steps in Random(release).sample(paths, min(len(paths), 120)):
-        page = explain.page(model, steps, release)
+        page = explain.page(places.root_of(model), steps, release)
         assert page.note == ""
         assert page.meaning[0][0].isupper() or page.meaning[0][0] in "`0123456789"
         assert all(text.endswith((".", ")")) for text in page.meaning)
@@ -333,6 +333,45 @@ def test_a_typo(name: str, message: str) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", sorted(places.builtin_roots()))
+def test_every_built_in_kind_is_explained(kind: str) -> None:
+    root = places.builtin_roots()[kind]
+    for release in (root.releases[0], root.releases[-1]):
+        pages = [explain.page(root, steps, release) for steps in ([], ["metadata"], ["metadata", "ownerReferences"])]
+        assert [page.title for page in pages] == [kind, f"{kind}.metadata", f"{kind}.metadata.ownerReferences"]
+        assert all(page.note == "" and page.fields for page in pages)
+
+
+def test_a_built_in_kind_has_our_words_where_a_model_describes_a_part_and_upstreams_facts_elsewhere() -> None:
+    shown = _jobspec("Deployment.spec.template.spec.containers.ports.protocol", columns=100).stdout
+    assert "`TCP`, `UDP` or `SCTP`" in shown
+    assert 'default   "TCP"' in shown
+    assert "required  yes" in _jobspec("DaemonSet.spec.selector").stdout
+    assert _jobspec("LEASE.spec.renewTime").stdout == (
+        "Lease.spec.renewTime <time>\n"
+        "coordination.k8s.io/v1, kubernetes 1.36\n\n"
+        "limits    a time with six digits behind the second, `2026-01-31T12:00:00.000000Z`\n"
+        "releases  kubernetes: all, 1.30 to 1.36\n"
+    )
+
+
+def test_a_built_in_kind_is_explained_in_the_version_that_clients_prefer() -> None:
+    versions = {name: _jobspec(name).stdout.splitlines()[1] for name in ("HorizontalPodAutoscaler", "Event", "FlowSchema")}
+    assert versions == {
+        "HorizontalPodAutoscaler": "autoscaling/v2, kubernetes 1.36",
+        "Event": "v1, kubernetes 1.36",
+        "FlowSchema": "flowcontrol.apiserver.k8s.io/v1, kubernetes 1.36",
+    }
+
+
+def test_the_release_that_a_field_came_with_is_told() -> None:
+    field = "Pod.spec.hostnameOverride"
+    assert "releases  kubernetes: since 1.34" in _jobspec(field).stdout
+    assert "kubernetes 1.33 does not have it yet: it came with 1.34." in _jobspec(field, "--target=kubernetes=1.33").stdout
+    assert "preferredHolder       string   since 1.31" in _jobspec("Lease.spec").stdout
+    assert "  holderIdentity        string\n" in _jobspec("Lease.spec").stdout
 
 
 def test_the_readme_shows_what_is_printed() -> None:
