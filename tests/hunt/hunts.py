@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from random import Random
 
-from tests.hunt import bad_input, claims, definitions, laws, manifests, models, objects, odd_updates, pods, rules, updates
+from tests.hunt import bad_input, claims, definitions, laws, manifests, models, objects, odd_updates, pod_policies, pods, rules, updates
 from tests.hunt.finds import Find
 from tests.support.reference import folder
 from tests.support.server import OPERATORS, Server, kubeconfig
@@ -83,6 +83,11 @@ HUNTS = (
     ),
     Hunt("claims", lambda ground, random: claims.finds(ground.server, random, ground.folder), lambda ground: ground.server),
     Hunt("pods", lambda ground, random: pods.finds(ground.server, random), lambda ground: (pods.prepare(ground.server), folder("golden"))),
+    Hunt(
+        "pod-policies",
+        lambda ground, random: pod_policies.finds(ground.server, random, ground.tally, worlds=10),
+        lambda ground: ground.server,
+    ),
     Hunt("rules", lambda ground, random: rules.finds(ground.server, random, ground.folder, ground.tally), lambda ground: ground.server),
     Hunt("updates", _updates, lambda ground: (ground.server, folder("corpus"))),
     Hunt("objects", _objects, lambda ground: ground.server),

@@ -35,6 +35,7 @@ class Answer:
     code: int
     message: str = ""
     fields: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> bool:
@@ -133,7 +134,8 @@ class Server:
         reply = connection.getresponse()
         content = reply.read()
         self._idle.append(connection)
-        return Answer(reply.status) if reply.status < 300 else _refusal(reply.status, content)
+        warnings = tuple(reply.headers.get_all("Warning") or ())
+        return Answer(reply.status, warnings=warnings) if reply.status < 300 else _refusal(reply.status, content)
 
 
 def _refusal(code: int, content: bytes) -> Answer:
