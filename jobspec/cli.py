@@ -100,7 +100,9 @@ def _close_stdout() -> None:
 def _validate(options: Options) -> int:
     from jobspec.commands import validate
 
-    return validate.run(_inputs(options), stored=options.stored, ref=options.ref, outcome=options.outcome)
+    return validate.run(
+        _inputs(options), stored=options.stored, ref=options.ref, outcome=options.outcome, fix=options.fix, diff=options.diff
+    )
 
 
 def _lint(options: Options) -> int:
@@ -346,6 +348,14 @@ def _validate_options() -> list[Option]:
         ),
         Option("--from-ref", dest="ref", metavar="REF", what="judge updates of the objects in the same files at a Git ref"),
         Option("--no-outcome", dest="outcome", what="stop at the server's own answer, and do not tell what becomes of accepted jobs"),
+        *_fix_options(),
+    ]
+
+
+def _fix_options() -> list[Option]:
+    return [
+        Option("--fix", what="first mend in the files what has one certain remedy, such as a misspelt field"),
+        Option("--diff", what="show what --fix would change, and write nothing"),
     ]
 
 

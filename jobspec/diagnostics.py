@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any, Literal
 
+    from jobspec.remedies import Change
+
     Severity = Literal["error", "warning", "info"]
     #: Who refuses: the server's decoder, its schemas and its own code, the operators' webhooks; jobspec itself, where it renders; or, of
     #: what the server has accepted, its operator; and nobody, where it runs and bites.
@@ -42,21 +44,6 @@ class Mark:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-
-
-class Change:
-    """One change of a document's text: a value that is set, with the mappings around it that are not there yet, or removed."""
-
-    __slots__ = ("path", "removes", "value")
-
-    def __init__(self, path: Path, value: Any = None, *, removes: bool = False) -> None:
-        self.path = path
-        """Where in the document; behind the last item of a list where the index is that of none."""
-        self.value = value
-        self.removes = removes
-
-    def __repr__(self) -> str:
-        return f"<{'remove' if self.removes else 'set'} {spell(self.path)}{'' if self.removes else f' {self.value!r}'}>"
 
 
 class Diagnostic:

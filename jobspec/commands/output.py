@@ -79,12 +79,14 @@ def write_whole(path: str, text: str) -> None:
             with open(path, "wb") as file:
                 file.write(content)
         else:
-            _replace(os.path.realpath(path), content)
+            replace(path, content)
     except OSError as error:
         raise JobspecError(f"{path}: cannot write: {error.strerror}") from None
 
 
-def _replace(place: str, content: bytes) -> None:
+def replace(path: str, content: bytes) -> None:
+    """Make *content* that of a regular file in one step; a link stays, and the file that it names changes. Raises OSError."""
+    place = os.path.realpath(path)
     folder, name = os.path.split(place)
     new = os.path.join(folder, f".{name}.jobspec-{os.getpid()}")
     try:

@@ -9,6 +9,7 @@ from jobspec import pipeline
 from jobspec.commands.files import find, reader, source_of
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, one_by_one, with_progress
+from jobspec.diagnostics import JobspecError
 from jobspec.kinds import PROJECT, group_kind
 
 TYPE_CHECKING = False
@@ -18,25 +19,49 @@ if TYPE_CHECKING:
     from jobspec.cluster import StoredObjects
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
+    from jobspec.diagnostics import Diagnostic
     from jobspec.pipeline import Checked
     from jobspec.results import DocumentResult, FileResult
 
 _WORTH_SPREADING = 48  # files; starting processes costs about as much as checking these
 
 
-def run(inputs: Inputs, *, stored: str | None = None, ref: str | None = None, outcome: bool = True) -> int:
+def run(
+    inputs: Inputs, *, stored: str | None = None, ref: str | None = None, outcome: bool = True, fix: bool = False, diff: bool = False
+) -> int:
     """Check files, folders and standard input, and report; 1 where an error was found.
 
     Manifests are judged as updates of the objects in *stored*, a file or folder, or in the same files at *ref*. *outcome*: what becomes
-    of accepted jobs is told, too.
+    of accepted jobs is told, too. *fix* mends first what has a certain remedy, *diff* shows that and writes nothing.
     """
     setting = load(inputs, stored=_stored(inputs, stored, ref))
     found = find(inputs.paths)
+    if (fix or diff) and _fix(inputs, setting, found, diff=diff):
+        return 1
     checked = [] if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome)
     results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
     results = [_with_project(each, inputs, found) if any(map(_is_project, each.documents)) else each for each in results]
     deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
     return 0 if all(each.valid for each in results) else 1
+
+
+def _fix(inputs: Inputs, setting: Setting, found: Sequence[Found], *, diff: bool) -> bool:
+    """Write the fixes of files, or show them; whether any are shown, which are all that is printed then."""
+    from jobspec.commands.fixing import show_fixes, write_fixes
+
+    if inputs.overlays:
+        raise JobspecError("--fix and --diff are for files as they stand; leave --overlay out")
+
+    def judge(each: Found, text: str) -> Sequence[Diagnostic]:
+        source = pipeline.Source(each.path, text, skip_unknown=inputs.skip_unknown or not each.named)
+        return pipeline.checked(source, (), setting.cluster).result.diagnostics
+
+    if setting.wrong:
+        return False
+    if diff:
+        return show_fixes(found, judge)
+    write_fixes(found, judge)
+    return False
 
 
 def _is_project(document: DocumentResult) -> bool:

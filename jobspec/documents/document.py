@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path, Severity
     from jobspec.kinds import GroupKind
+    from jobspec.remedies import Change
 
     Children = dict[str, "Marks"] | list["Marks"] | None
 
@@ -130,6 +131,11 @@ class Document:
             self._made = self._marks if isinstance(self._marks, Marks) else self._marks()
         return self._made
 
+    @property
+    def inside(self) -> Path:
+        """Of an item of a `v1` List its path in the document around it; empty for others."""
+        return self._marks.path if isinstance(self._marks, _MarksInside) else ()
+
     def part(self, data: Any, path: Path) -> Document:
         """The document of an item of this `v1` List: the *data* at *path*."""
         return Document(data, _MarksInside(self, path), file=self.file, index=self.index, is_item=True)
@@ -156,12 +162,21 @@ class Document:
         return _text(self.data.get("metadata") if isinstance(self.data, dict) else None, "namespace")
 
     def problem(
-        self, rule: str, message: str, path: Path = (), *, at_key: bool = False, hint: str = "", severity: Severity = "error"
+        self,
+        rule: str,
+        message: str,
+        path: Path = (),
+        *,
+        at_key: bool = False,
+        hint: str = "",
+        severity: Severity = "error",
+        remedy: Change | None = None,
     ) -> Diagnostic:
         """A diagnostic about the value at *path*, or about its key."""
         marks = self.marks.nearest(path)
         mark = marks.key if at_key and marks.key else marks.place()
-        return Diagnostic(rule, message, mark, field=spell(path), document=self.index, hint=hint, severity=severity)
+        changes = (remedy.below(self.inside),) if remedy else ()
+        return Diagnostic(rule, message, mark, field=spell(path), document=self.index, hint=hint, severity=severity, changes=changes)
 
 
 def marks_at(data: Any, mark: Mark) -> Marks:
@@ -176,18 +191,18 @@ def marks_at(data: Any, mark: Mark) -> Marks:
 class _MarksInside:
     """Makes the marks of an item from those of the document around it; pickled without that document's data."""
 
-    __slots__ = ("_document", "_path")
+    __slots__ = ("_document", "path")
 
     def __init__(self, document: Document, path: Path) -> None:
         self._document = document
-        self._path = path
+        self.path = path
 
     def __call__(self) -> Marks:
-        return self._document.marks.nearest(self._path)
+        return self._document.marks.nearest(self.path)
 
     def __reduce__(self) -> tuple[type[_MarksInside], tuple[Document, Path]]:
         around = self._document
-        return _MarksInside, (Document(None, around._marks, file=around.file), self._path)
+        return _MarksInside, (Document(None, around._marks, file=around.file), self.path)
 
 
 def _text(data: Any, key: str) -> str:

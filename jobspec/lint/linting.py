@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Change, Diagnostic, spell
+from jobspec.diagnostics import Diagnostic, spell
 from jobspec.lint.documents import Documents
 from jobspec.lint.places import Places, spelt
 from jobspec.lint.rules import RULES
 from jobspec.lint.views import DocumentView, view_of
 from jobspec.overlays.marked_tree import MarkedTree
+from jobspec.remedies import remove, set_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.lint.rule import Edit, Finding, Place, Rule
     from jobspec.pipeline import Checked
+    from jobspec.remedies import Change
     from jobspec.results import FileResult
     from jobspec.targets import Target
 
@@ -120,7 +122,8 @@ def _changes(edits: Sequence[Edit], document: Document, view: DocumentView, plac
         of, path, mark = _written(edit.at, view, places)
         if of is not document or mark.layer or mark.file != document.file or not _is_in(mark, of, path):
             return []
-        made.append(Change((*path, *edit.steps), edit.value, removes=edit.removes))
+        place = (*of.inside, *path, *edit.steps)
+        made.append(remove(place) if edit.removes else set_to(place, edit.value))
     return made
 
 

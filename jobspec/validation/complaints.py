@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import spell
+from jobspec.remedies import set_to
+from jobspec.validation.certain import chosen, renamed_field, retyped
 from jobspec.validation.problem import Problem, name_of
 from jobspec.validation.suggestions import where_instead
 from jobspec.validation.wording import closest, describe, takes, type_hint
@@ -35,12 +37,14 @@ def unknown_field(name: str, shape: Shape | None, path: Path, *, suggest: bool) 
     if not suggest or not shape or shape.fields is None:
         return Problem("unknown-field", (*path, name), message, at_key=True)
     hint, meant, belongs = where_instead(name, shape)
-    return Problem("unknown-field", (*path, name), message, hint, at_key=True, meant=meant, belongs=belongs)
+    remedy = renamed_field((*path, name), shape) if meant else None
+    return Problem("unknown-field", (*path, name), message, hint, at_key=True, meant=meant, belongs=belongs, remedy=remedy)
 
 
 def wrong_type(value: Any, shape: Shape, path: Path) -> Problem:
     """A value is of another type than its shape."""
-    return Problem("wrong-type", path, f"{name_of(path)} takes {takes(shape)}, not {describe(value)}", type_hint(value, shape))
+    message = f"{name_of(path)} takes {takes(shape)}, not {describe(value)}"
+    return Problem("wrong-type", path, message, type_hint(value, shape), remedy=retyped(value, shape, path))
 
 
 def beyond_bits(value: float, bits: int, path: Path) -> Problem:
@@ -66,9 +70,10 @@ def wrong_size(size: int, what: str, bound: str, limit: int, path: Path) -> Prob
     return Problem("wrong-size", path, f"{name_of(path)} takes at {bound} {limit:,} {what}{'s' * (limit != 1)}, and has {size:,}")
 
 
-def wrong_format(value: str, example: str, path: Path, hint: str = "") -> Problem:
-    """A text does not have its format; *example* shows the format."""
-    return Problem("wrong-format", path, f"{name_of(path)} takes {example}, not {describe(value)}", hint)
+def wrong_format(value: str, example: str, path: Path, hint: str = "", *, meant: str = "") -> Problem:
+    """A text does not have its format; *example* shows the format, *meant* is the text that it can only mean."""
+    remedy = set_to(path, meant) if meant else None
+    return Problem("wrong-format", path, f"{name_of(path)} takes {example}, not {describe(value)}", hint, remedy=remedy)
 
 
 def wrong_pattern(value: str, pattern: str, path: Path) -> Problem:
@@ -80,7 +85,8 @@ def unsupported_choice(value: Any, choices: Sequence[Any], path: Path) -> Proble
     """A value is none of the choices."""
     listed = ", ".join(f"`{choice}`" if choice != "" else "an empty text" for choice in choices)
     hint = closest(value, [choice for choice in choices if isinstance(choice, str)]) if isinstance(value, str) else ""
-    return Problem("unsupported-choice", path, f"{name_of(path)} takes one of {listed}, not {describe(value)}", hint)
+    message = f"{name_of(path)} takes one of {listed}, not {describe(value)}"
+    return Problem("unsupported-choice", path, message, hint, remedy=chosen(value, choices, path))
 
 
 def duplicate_item(index: int, first: int, identity: Sequence[str], keys: Sequence[str], path: Path) -> Problem:

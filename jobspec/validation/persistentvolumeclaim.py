@@ -8,6 +8,8 @@ requests other than `storage`, a storage class in an annotation, names of data s
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
+from jobspec.remedies import set_to
+from jobspec.validation.certain import chosen
 from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.label_selector import selector_problems
 from jobspec.validation.metadata import bad_subdomain
@@ -89,7 +91,8 @@ def _access_modes(spec: dict[str, Any]) -> Iterator[Problem]:
             long = _SHORT_MODES.get(str(mode))
             hint = did_you_mean(long) if long else closest(mode, _MODES)
             message = f"an access mode is one of {listed(_MODES)}, not {describe(mode)}"
-            yield Problem("unsupported-choice", (*path, index), message, hint)
+            remedy = set_to((*path, index), long) if long else chosen(mode, _MODES, (*path, index))
+            yield Problem("unsupported-choice", (*path, index), message, hint, remedy=remedy)
     if {mode for mode in modes if mode in _MODES} > {"ReadWriteOncePod"}:
         message = "`ReadWriteOncePod`, by which one pod alone uses the volume, cannot stand beside other access modes"
         yield Problem("conflicting-values", path, message, "keep either `ReadWriteOncePod` or the others")

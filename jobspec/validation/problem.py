@@ -7,15 +7,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
+    from jobspec.remedies import Change
 
 
 class Problem:
     """What is wrong at a path: with its value, or with its key (*at_key*), as of an unknown field."""
 
-    __slots__ = ("at_key", "belongs", "hint", "meant", "message", "path", "rule")
+    __slots__ = ("at_key", "belongs", "hint", "meant", "message", "path", "remedy", "rule")
 
     def __init__(
-        self, rule: str, path: Path, message: str, hint: str = "", *, at_key: bool = False, meant: str = "", belongs: str = ""
+        self,
+        rule: str,
+        path: Path,
+        message: str,
+        hint: str = "",
+        *,
+        at_key: bool = False,
+        meant: str = "",
+        belongs: str = "",
+        remedy: Change | None = None,
     ) -> None:
         self.rule = rule
         self.path = path
@@ -27,6 +37,8 @@ class Problem:
         """Of an unknown field: the known field that it seems to misspell."""
         self.belongs = belongs
         """Of an unknown field: the path, from the same object, of the field that it belongs in, such as `spec.resources`."""
+        self.remedy = remedy
+        """What mends it, where the hint is certain."""
 
 
 def value_at(data: Any, path: Path) -> Any:

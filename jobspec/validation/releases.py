@@ -43,7 +43,7 @@ def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: l
     if not accepting or problem.hint:
         return problem
     hint = f"{component} {_range(accepting, others)} {'takes' if len(accepting) == 1 else 'take'} it; the target is {target[component]}"
-    return Problem(problem.rule, problem.path, problem.message, hint, at_key=problem.at_key)
+    return Problem(problem.rule, problem.path, problem.message, hint, at_key=problem.at_key, remedy=problem.remedy)
 
 
 def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str], target: Target) -> Problem:

@@ -262,10 +262,10 @@ def _wrong_format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Probl
 
         if not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
             from jobspec.validation.complaints import wrong_format
-            from jobspec.validation.wording import quantity_hint
+            from jobspec.validation.wording import meant_quantity
 
-            hint = quantity_hint(value) if shape.format == "quantity" else ""
-            return wrong_format(value, formats.EXAMPLES[shape.format], path, hint)
+            meant = meant_quantity(value) if shape.format == "quantity" else ""
+            return wrong_format(value, formats.EXAMPLES[shape.format], path, f"write `{meant}`" if meant else "", meant=meant)
     return None
 
 

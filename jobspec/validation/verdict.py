@@ -80,6 +80,7 @@ def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) ->
             hint=problem.hint,
             at_key=problem.at_key,
             severity="warning" if problem.rule == "rule-not-evaluated" else "error",
+            remedy=problem.remedy,
         )
         for problem in found
     ]

@@ -124,12 +124,12 @@ def did_you_mean(name: str) -> str:
     return f"did you mean `{name}`?"
 
 
-def quantity_hint(text: str) -> str:
-    """How to correct the unit of a quantity; empty if the unit is not known."""
+def meant_quantity(text: str) -> str:
+    """A quantity with its unit corrected; empty if the unit is not known."""
     digits = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ").strip()
     unit = text[len(digits) :].strip()
     known = _UNITS.get(unit.lower())
-    return f"write `{digits}{known}`" if known and is_quantity(f"{digits}{known}") else ""
+    return f"{digits}{known}" if known and is_quantity(f"{digits}{known}") else ""
 
 
 def rule_message(rule: dict[str, Any]) -> str:

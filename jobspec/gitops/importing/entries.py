@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.documents.scalars import is_plain
-from jobspec.gitops.importing.cuts import Places, Uncuttable
+from jobspec.fixes.places import Places, Uncuttable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from jobspec import pipeline, shapes
 from jobspec.documents.pieces import cut
-from jobspec.gitops.importing.cuts import Uncuttable, without
+from jobspec.fixes.cuts import without
+from jobspec.fixes.places import Uncuttable
 from jobspec.gitops.importing.equality import same_objects
 from jobspec.gitops.importing.guesses import guesses, scalars_in
 from jobspec.gitops.importing.traces import flag_words, flags_of, is_argument, layered, set_keys, stands

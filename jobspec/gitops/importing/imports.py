@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jobspec import pipeline
-from jobspec.gitops.importing.cuts import Uncuttable, without
+from jobspec.fixes.cuts import without
+from jobspec.fixes.places import Uncuttable
 from jobspec.gitops.importing.explanation import explain
 from jobspec.kinds import is_cluster_scoped
 from jobspec.workloads import is_workload

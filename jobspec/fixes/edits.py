@@ -1,0 +1,86 @@
+"""A change to an edit of a document's text: what is replaced, from where to where, by what."""
+
+from __future__ import annotations
+
+from jobspec.fixes.cuts import cut_of
+from jobspec.fixes.insertion import field_added, item_added
+from jobspec.fixes.places import Edit, Places, Uncuttable
+from jobspec.fixes.spelling import in_flow, scalar
+from jobspec.remedies import Change, applied, has, set_to, value_at, widened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.documents.document import Document, Marks
+
+
+def edit_of(places: Places, document: Document, change: Change) -> Edit:
+    """The edit of a change other than `quote`. Raises Uncuttable, and Unfit where there is no such place."""
+    marks = document.marks
+    if change.action == "rename":
+        applied(document.data, change)
+        target = marks.nearest(change.path)
+        start, end = places.key(target)
+        return Edit(start, end, scalar(change.value, places.text[start:end], json=places.is_json))
+    if change.action == "remove":
+        return _removed(places, marks, widened(document.data, change.path))
+    return _set(places, document, change.path, change.value)
+
+
+def unquoted(places: Places, document: Document, change: Change) -> Change:
+    """A change where `quote` is a `set` to the text that is written."""
+    if change.action != "quote":
+        return change
+    if isinstance(value_at(document.data, change.path), dict | list):
+        raise Uncuttable
+    target = document.marks.nearest(change.path)
+    start, end = places.value_start(target), places.end(target)
+    return set_to(change.path, places.text[start:end])
+
+
+def _removed(places: Places, marks: Marks, path: Path) -> Edit:
+    if not path:
+        raise Uncuttable
+    start, end = cut_of(places, marks, path)
+    if end > len(places.text) and start:  # the last line has no end, and the one before it has none now
+        start, end = start - (2 if places.text[start - 2 : start] == "\r\n" else 1), len(places.text)
+    return Edit(start, end, "")
+
+
+def _set(places: Places, document: Document, path: Path, value: Any) -> Edit:
+    data = document.data
+    for number, step in enumerate(path):
+        if not has(data, step) or (isinstance(data, dict) and data[step] is None):
+            return _added(places, document, path[: number + 1], data, _wrapped(path[number + 1 :], value))
+        data = data[step]
+    target = document.marks.nearest(path)
+    start, end = places.value_start(target), places.end(target)
+    if places.text[start : start + 1] in ("|", ">") or (target.key is None and target.children is not None and not places.is_flow(target)):
+        raise Uncuttable
+    if target.children is not None and not places.is_flow(target):
+        start = places.end_of_key(target)
+        return Edit(start, end, f" {in_flow(value, json=False)}")
+    return Edit(start, end, scalar(value, places.text[start:end], json=places.is_json))
+
+
+def _wrapped(path: Path, value: Any) -> Any:
+    """A value inside the mappings and lists of one entry that a path names."""
+    for step in reversed(path):
+        value = [value] if isinstance(step, int) else {str(step): value}
+    return value
+
+
+def _added(places: Places, document: Document, path: Path, around: Any, value: Any) -> Edit:
+    """The edit that adds a field or item which is not there, or is null."""
+    parent = document.marks.nearest(path[:-1])
+    if isinstance(around, dict) and path[-1] in around:
+        target = document.marks.nearest(path)
+        if places.end(target) > places.value_start(target):  # `null` or `~`
+            return Edit(places.value_start(target), places.end(target), in_flow(value, json=places.is_json))
+        at = places.end_of_key(target)
+        return Edit(at, at, f" {in_flow(value, json=False)}")
+    if isinstance(around, list):
+        return item_added(places, parent, value)
+    return field_added(places, parent, str(path[-1]), value)

@@ -1,0 +1,116 @@
+"""Make remedies in the text of a file, and keep only what changes its data as the remedies say."""
+
+from __future__ import annotations
+
+from jobspec.documents.reader import read
+from jobspec.fixes.edits import edit_of, unquoted
+from jobspec.fixes.places import Places, Uncuttable
+from jobspec.remedies import Unfit, all_applied
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from jobspec.fixes.places import Edit
+    from jobspec.remedies import Change
+
+    #: The index of a document in its file, and changes of it that belong together.
+    Wish = tuple[int, Sequence[Change]]
+
+
+class _Planned:
+    """A wish, its changes without `quote`, and the edits that make them."""
+
+    __slots__ = ("changes", "edits", "wish")
+
+    def __init__(self, wish: Wish, changes: Sequence[Change], edits: Sequence[Edit]) -> None:
+        self.wish = wish
+        self.changes = changes
+        self.edits = edits
+
+
+class _Before:
+    """A file's text, documents, and the number of problems in its YAML."""
+
+    __slots__ = ("documents", "file", "problems", "text")
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text = text
+        self.file = file
+        self.documents, problems = read(text, file=file)
+        self.problems = len(problems)
+
+
+def mended(text: str, wishes: Sequence[Wish], *, file: str) -> tuple[str, list[Wish]]:
+    """The text with as many of the wishes as can be made at once, and those that were made.
+
+    Each is made in its own parts of the text: one that would touch those of another waits until the next time.
+    """
+    before = _Before(text.removeprefix("\ufeff"), file)
+    planned = _apart(_all_planned(before, wishes))
+    if not _is_as_wished(before, planned):
+        planned = _one_by_one(before, planned)
+    bom = "\ufeff" if text.startswith("\ufeff") else ""
+    return bom + _made(before.text, planned), [each.wish for each in planned]
+
+
+def _all_planned(before: _Before, wishes: Sequence[Wish]) -> list[_Planned]:
+    places = Places(before.text)
+    documents = {each.index: each for each in before.documents}
+    found = []
+    for index, changes in wishes:
+        if index in documents:
+            try:
+                plain = [unquoted(places, documents[index], each) for each in changes]
+                found.append(_Planned((index, changes), plain, [edit_of(places, documents[index], each) for each in plain]))
+            except (Uncuttable, Unfit):
+                continue
+    return found
+
+
+def _apart(planned: list[_Planned]) -> list[_Planned]:
+    """Those whose edits do not touch each other's, the first of each place; the same edit twice is one, as where an alias stands."""
+    kept: list[_Planned] = []
+    taken: list[Edit] = []
+    for each in sorted(planned, key=lambda one: [(edit.start, edit.end) for edit in one.edits]):
+        if not any(edit.touches(other) and not edit.repeats(other) for edit in each.edits for other in taken):
+            kept.append(each)
+            taken += each.edits
+    return kept
+
+
+def _made(text: str, planned: Sequence[_Planned]) -> str:
+    """The edited text; what one wish inserts at one place stands there in its order."""
+    edits = {(edit.start, edit.end, edit.text): edit for each in planned for edit in each.edits}
+    for edit in sorted(edits.values(), key=lambda one: (one.start, one.end))[::-1]:
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+def _one_by_one(before: _Before, planned: list[_Planned]) -> list[_Planned]:
+    """The edits that do what they say, with each other."""
+    kept: list[_Planned] = []
+    for each in planned:
+        if _is_as_wished(before, [*kept, each]):
+            kept.append(each)
+    return kept
+
+
+def _is_as_wished(before: _Before, planned: Sequence[_Planned]) -> bool:
+    """Whether the edited text holds the documents as they were, with the changes made in their data."""
+    after, problems = read(_made(before.text, planned), file=before.file)
+    wished: dict[int, list[Change]] = {each.index: [] for each in before.documents}
+    for each in planned:
+        wished[each.wish[0]] += each.changes
+    try:
+        wanted = [all_applied(each.data, wished[each.index]) for each in before.documents]
+    except Unfit:
+        return False
+    are_same = len(wanted) == len(after) and all(_same(*each) for each in zip(wanted, (each.data for each in after), strict=True))
+    return are_same and len(problems) == before.problems
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal in type and order, too: `1` is no `true`."""
+    return repr(one) == repr(other)

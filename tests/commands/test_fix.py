@@ -1,0 +1,74 @@
+"""`--fix` and `--diff` of `jobspec validate`."""
+
+import os
+from pathlib import Path
+
+from tests.support.manifests import CONFIG, JOB, write
+from tests.support.processes import RELEASES, run, run_here
+
+_BAD = JOB.replace("replicas: 1", 'replicaz: "1"  # one')
+_GOOD = JOB.replace("replicas: 1", "replicas: 1  # one")
+
+
+def test_fix_mends_files_and_reports_what_is_left(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _BAD, "b/good.yml": CONFIG, "b/left.yaml": _BAD.replace("image:", "picture:")})
+    os.chmod(tmp_path / "a.yaml", 0o640)
+    unchanged = (tmp_path / "b" / "good.yml").stat().st_mtime_ns
+    done = run_here("validate", "--fix", ".", cwd=tmp_path)
+    assert done.stderr == "./a.yaml: 2 problems fixed\n./b/left.yaml: 2 problems fixed\n"
+    assert "./b/left.yaml:13:13: error: `containers[0]` has no field `picture`" in done.stdout
+    assert "3 documents: 1 valid, 1 invalid, 1 partly" in done.stdout
+    assert done.returncode == 1
+    assert (tmp_path / "a.yaml").read_text() == _GOOD
+    assert (tmp_path / "a.yaml").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "b" / "left.yaml").read_text() == _GOOD.replace("image:", "picture:")
+    assert (tmp_path / "b" / "good.yml").stat().st_mtime_ns == unchanged
+    assert sorted(each.name for each in tmp_path.rglob("*")) == ["a.yaml", "b", "good.yml", "left.yaml"]
+
+
+def test_diff_shows_the_fixes_and_writes_nothing(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _BAD})
+    done = run("validate", "--diff", "a.yaml", cwd=tmp_path)
+    assert done.stdout.splitlines()[:2] == ["--- a/a.yaml", "+++ b/a.yaml"]
+    assert [line for line in done.stdout.splitlines() if line[0] in "+-"][2:] == [
+        '-      replicaz: "1"  # one',
+        "+      replicas: 1  # one",
+    ]
+    assert (done.returncode, done.stderr) == (1, "a.yaml: 2 problems would be fixed\n")
+    assert (tmp_path / "a.yaml").read_text() == _BAD
+
+
+def test_without_anything_to_fix_the_report_is_as_ever(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _GOOD})
+    for option in ("--fix", "--diff"):
+        done = run_here("validate", option, "a.yaml", cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (0, f"1 document: 1 valid {RELEASES}\n", "")
+
+
+def test_standard_input_is_shown_and_not_written(tmp_path: Path) -> None:
+    refused = run_here("validate", "--fix", "-", cwd=tmp_path, stdin=_BAD)
+    assert (refused.returncode, refused.stderr) == (2, "jobspec: --fix cannot write standard input; --diff shows the fixes\n")
+    assert "+      replicas: 1  # one" in run_here("validate", "--diff", "-", cwd=tmp_path, stdin=_BAD).stdout
+
+
+def test_files_are_fixed_as_they_stand(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _BAD})
+    done = run_here("validate", "--fix", "--overlay", "cpu", "a.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "jobspec: --fix and --diff are for files as they stand; leave --overlay out\n")
+
+
+def test_an_item_of_a_list_and_a_link_are_mended_where_they_are_written(tmp_path: Path) -> None:
+    items = "".join(f"- {line}" if not number else f"  {line}" for number, line in enumerate(_BAD.splitlines(keepends=True)))
+    write(tmp_path, {"real/list.yaml": f"apiVersion: v1\nkind: List\nitems:\n{items}"})
+    (tmp_path / "link.yaml").symlink_to("real/list.yaml")
+    assert run_here("validate", "--fix", "link.yaml", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "link.yaml").is_symlink()
+    assert "replicas: 1  # one" in (tmp_path / "real" / "list.yaml").read_text()
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _BAD})
+    (tmp_path / f".a.yaml.jobspec-{os.getpid()}").mkdir()
+    done = run_here("validate", "--fix", "a.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "jobspec: a.yaml: Is a directory\n")
+    assert (tmp_path / "a.yaml").read_text() == _BAD

@@ -1,0 +1,214 @@
+"""Fixes: cases beside what becomes of them, and the laws that hold for any text."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.pieces import cut
+from jobspec.documents.reader import read
+from jobspec.fixes.mending import mended
+from jobspec.fixes.rounds import Mended, mend
+from jobspec.gitops.importing.comments import comments_of
+from jobspec.remedies import Change, Unfit, applied, quote, remove, rename, set_to
+from tests.support.reference import ROOT, folder
+from tests.support.rewriting import restyled
+from tests.support.seeds import seed
+
+_CASES = sorted(each for each in (ROOT / "tests" / "cases" / "fixes").iterdir() if ".fixed" not in each.suffixes)
+_CLUSTER = Cluster()
+
+
+def _judge(text: str) -> Sequence[Diagnostic]:
+    return pipeline.checked(pipeline.Source("a.yaml", text), (), _CLUSTER).result.diagnostics
+
+
+def _mend(text: str) -> Mended:
+    return mend(text, _judge, file="a.yaml")
+
+
+def _data(text: str) -> list[Any]:
+    documents, problems = read(text, file="a.yaml")
+    assert not problems
+    return [each.data for each in documents]
+
+
+def _errors(text: str) -> list[Diagnostic]:
+    return [each for each in _judge(text) if each.severity == "error"]
+
+
+@pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("change", ["as it is", "CRLF", "no last line end", "byte order mark", "in a list of documents"])
+def test_a_case_becomes_what_stands_beside_it(case: Path, change: str) -> None:
+    def changed(text: str) -> str:
+        return {
+            "CRLF": lambda: text.replace("\n", "\r\n"),
+            "no last line end": lambda: text.rstrip("\n"),
+            "byte order mark": lambda: f"\ufeff{text}",
+            "in a list of documents": lambda: f"--- # first\na: b\n---\n{text}" if case.suffix == ".yaml" else text,
+        }.get(change, lambda: text)()
+
+    expected = changed(case.with_suffix(f".fixed{case.suffix}").read_text())
+    assert _mend(changed(case.read_text())).text == expected
+    assert _mend(expected).text == expected
+
+
+def test_what_cannot_be_mended_is_told() -> None:
+    found = _mend((ROOT / "tests" / "cases" / "fixes" / "by_hand.yaml").read_text())
+    assert [(each.rule, each.mark.line) for each in found.refused] == [("unknown-field", 9)]
+
+
+#: Text, a remedy, and the text after it; empty where the text cannot take it.
+_EDITS = [
+    ("a: 1\n", set_to(("b",), True), "a: 1\nb: true\n"),
+    ("a: 1", set_to(("b",), "yes"), 'a: 1\nb: "yes"'),
+    (
+        "a:\n  b: 1 # c\n# d\n",
+        set_to(("a", "x", "z"), [1, {"k": "v", "l": 2}]),
+        "a:\n  b: 1 # c\n  x:\n    z:\n    - 1\n    - k: v\n      l: 2\n# d\n",
+    ),
+    ("a: {}\n", set_to(("a", "x"), "v"), "a: {x: v}\n"),
+    ("a: { b: 1 }\n", set_to(("a", "x"), "a, b"), 'a: { b: 1, x: "a, b" }\n'),
+    ("a: {\n  b: 1\n}\n", set_to(("a", "x"), 2), "a: {\n  b: 1,\n  x: 2\n}\n"),
+    ('{"a": {\n\t"b": 1\n}}', set_to(("a", "x"), "é"), '{"a": {\n\t"b": 1,\n\t"x": "é"\n}}'),
+    ("a:\nb: 1\n", set_to(("a", "x"), 2), "a: {x: 2}\nb: 1\n"),
+    ("a: null # c\n", set_to(("a",), "x"), "a: x # c\n"),
+    ("a:\n  - 1 # c\n  - 2\nb: 1\n", set_to(("a", 2), 3), "a:\n  - 1 # c\n  - 2\n  - 3\nb: 1\n"),
+    ("a: [1]\n", set_to(("a", 1), 2), "a: [1, 2]\n"),
+    ("a: x\n", set_to(("l", 0), "v"), "a: x\nl:\n- v\n"),
+    ("- a: 1\n  b: 2\n- c: 3\n", set_to((0, "m"), None), "- a: 1\n  b: 2\n  m: null\n- c: 3\n"),
+    ("a: 'x' # c\n", set_to(("a",), "y"), "a: 'y' # c\n"),
+    ('a: "x"\n', set_to(("a",), "y"), 'a: "y"\n'),
+    ("a: 'x'\n", set_to(("a",), "it's"), 'a: "it\'s"\n'),
+    ("a:\n  b: 1\n  # in between\n  c: 2\nd: 3\n", set_to(("a",), {"x": 1}), "a: {x: 1}\nd: 3\n"),
+    ("a: &x 1\nb: *x\n", set_to(("a",), 2), ""),
+    ("a: |\n  text\n", set_to(("a",), "x"), ""),
+    ("a: 1\nb: 2\n", rename(("a",), "c"), "c: 1\nb: 2\n"),
+    ("'a': 1\n", rename(("a",), "c"), "'c': 1\n"),
+    ("a: 1\nb: 2\n", rename(("a",), "b"), ""),
+    ("? a\n: 1\n", rename(("a",), "c"), "? c\n: 1\n"),
+    ("a: 1\nb: 2", remove(("b",)), "a: 1"),
+    ("a: 1\r\nb: 2", remove(("b",)), "a: 1"),
+    ("a:\n  b: 1 # c\nd: 2\n", remove(("a", "b")), "d: 2\n"),
+    ("a: {b: 1, c: 2}\n", remove(("a", "b")), "a: {c: 2}\n"),
+    ("a: 0x1F # c\n", quote(("a",)), 'a: "0x1F" # c\n'),
+    ("a: &x 1.0\nb: [*x]\n", quote(("a",)), ""),
+    ("a: 1\nb: \u2028 c\n", set_to(("a",), 2), "a: 2\nb: \u2028 c\n"),
+]
+
+
+@pytest.mark.parametrize(("text", "remedy", "expected"), _EDITS)
+def test_a_remedy_touches_its_place_alone(text: str, remedy: Change, expected: str) -> None:
+    after, made = mended(text, [(0, [remedy])], file="a")
+    assert (after, bool(made)) == (expected or text, bool(expected))
+
+
+def test_changes_that_belong_together_are_made_together_or_not_at_all() -> None:
+    text = "a:\n  b: 1 # c\nl: [1]\n"
+    both = [set_to(("a", "x"), 1), set_to(("a", "z"), [2]), set_to(("l", 1), "v"), set_to(("m",), None)]
+    expected = "a:\n  b: 1 # c\n  x: 1\n  z:\n  - 2\nl: [1, v]\nm: null\n"
+    assert mended(text, [(0, both)], file="a") == (expected, [(0, both)])
+    assert mended(text, [(0, [*both, set_to(("a", "b", "c"), 1)])], file="a") == (text, [])
+
+
+def _paths(data: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    steps = list(data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ())
+    return [found for step, child in steps for found in ((*path, step), *_paths(child, (*path, step)))]
+
+
+def _remedies(data: Any, chance: random.Random) -> list[Change]:
+    paths = _paths(data)
+    values = [1, "yes", "a b", 'a "b"\\', True, None, {"k": ["v", {"w": 1}]}, [], {}]
+
+    def one(path: tuple[str | int, ...]) -> Change:
+        return chance.choice(
+            [
+                set_to(path, chance.choice(values)),
+                set_to((*path, "added"), chance.choice(values)),
+                remove(path),
+                rename(path, chance.choice(["renamed", "x: y"])),
+                quote(path),
+            ]
+        )
+
+    return [one(chance.choice(paths)) for _ in range(chance.randrange(1, 5))] if paths else []
+
+
+_SCALARS = st.sampled_from(["a", "b # no comment", "1", "yes", "", "two\nlines\n", "- c", "{d}", "é", 1, 0.5, True, None])
+_TREES = st.dictionaries(
+    st.sampled_from(["k", "l", "a b", "1", "sidecar.io/x"]),
+    st.recursive(
+        _SCALARS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["x", "y", "z"]), inner, max_size=3),
+        max_leaves=8,
+    ),
+    min_size=1,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_TREES, st.integers(0, 10**9))
+def test_remedies_of_any_text_change_its_data_as_they_say_and_keep_comments(data: dict[str, Any], number: int) -> None:
+    from jobspec.documents.writer import write
+
+    chance = random.Random(seed() + number)
+    text = restyled(write([data]), chance)
+    before = _data(text)
+    wishes = [(0, [each]) for each in _remedies(before[0], chance)]
+    after, made = mended(text, wishes, file="a")
+    assert all(wish in wishes for wish in made)
+    assert (after == text) or made
+    if len(made) == 1 and made[0][1][0].action != "quote":
+        assert _data(after) == [applied(before[0], made[0][1][0])]
+    if not any(each.action in ("remove", "set") for _, (each,) in made):
+        assert comments_of(after) == comments_of(text)
+    assert "\r\n" not in after or "\r\n" in text
+    assert after.endswith("\n") == text.endswith("\n") or any(each.action == "remove" for _, (each,) in made)
+
+
+def test_most_remedies_of_ordinary_text_can_be_made() -> None:
+    from jobspec.documents.writer import write
+
+    chance, done, wished = random.Random(seed()), 0, 0
+    for each in _CASES:
+        for data in _data(each.read_text()):
+            text = write([data])
+            for remedy in [found for _ in range(30) for found in _remedies(data, chance)]:
+                try:
+                    if remedy.action != "quote":
+                        applied(data, remedy)
+                    done += bool(mended(text, [(0, [remedy])], file="a")[1])
+                    wished += 1
+                except Unfit:
+                    pass
+    assert done / wished > 0.8
+
+
+@pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
+def test_a_case_in_any_style_is_mended_as_far_as_in_its_own(case: Path) -> None:
+    chance = random.Random(seed())
+    for _ in range(40):
+        text = restyled(chance.choice([piece for piece, _ in cut(case.read_text())]), chance)
+        found = _mend(text)
+        assert len(_errors(found.text)) <= len(_errors(text))
+        assert _mend(found.text).text == found.text
+        assert comments_of(found.text) == comments_of(text)
+        assert found.text.count("\n") <= text.count("\n")  # a mended text of several lines has one
+
+
+def test_fixing_public_manifests_leaves_valid_what_was() -> None:
+    mended_files = 0
+    for path in sorted(folder("corpus", "manifests").rglob("*.yaml")):
+        text = path.read_text()
+        found = _mend(text)
+        assert not _errors(found.text) or _errors(text), path
+        assert _mend(found.text).text == found.text, path
+        mended_files += found.text != text
+    assert mended_files
