@@ -54,6 +54,7 @@ ORDER = [
     "jobspec.additions",
     "jobspec.gitops",
     "jobspec.local",
+    "jobspec.migration",
     "jobspec.reports",
     "jobspec.server",
     "jobspec.commands",

@@ -1,0 +1,68 @@
+"""What a scheduler and a kubelet see of a pod: all of its spec but names that differ from operator to operator, and its own metadata."""
+
+from __future__ import annotations
+
+from jobspec.migration.facts import Fact, flat_field
+from jobspec.migration.program import program_facts
+from jobspec.overlays.marked_tree import items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.migration.facts import Key
+    from jobspec.migration.nodes import Node
+    from jobspec.migration.program import Side
+    from jobspec.overlays.marked_tree import MarkedTree
+
+TRAINING = "container that trains"
+#: Fields of a pod that say what it is called, and its restart policy, which is a part of how the job lives.
+_NAMES = frozenset(("hostname", "subdomain", "restartPolicy", "containers", "initContainers"))
+#: Fields of a container that are compared as its program, or say what it is called.
+_PROGRAM = frozenset(("name", "command", "args", "env", "envFrom", "ports"))
+#: What operators and Jobs write on pods to find them again.
+_OPERATORS = ("training.kubeflow.org/", "jobset.sigs.k8s.io/", "batch.kubernetes.io/", "alpha.jobset.sigs.k8s.io/")
+_OF_JOBS = ("job-name", "controller-uid")
+#: The init container by which Workers wait for the name of the Master; the names of a TrainJob's nodes are known from the beginning.
+_WAITING = "init-pytorch"
+
+
+def pod_facts(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
+    """All facts of a pod."""
+    key = (node.name,)
+    spec = node.pod.tree.value["spec"]
+    for name, child in spec.value.items():
+        if name not in _NAMES:
+            yield from flat_field(name, child, (*key, "pod"))
+    for field in ("initContainers", "containers"):
+        for container in items(spec.get(field)):
+            yield from _container(node, container, field, side)
+    for field in ("labels", "annotations"):
+        for name, each in node.pod.tree.value["metadata"].entries(field):
+            if not name.startswith(_OPERATORS) and name not in _OF_JOBS:
+                yield (*key, field, name), Fact(each.value, each.place())
+
+
+def _container(node: Node, container: MarkedTree, field: str, side: Side) -> Iterator[tuple[Key, Fact]]:
+    name = str(container.value["name"].value)
+    if name == _WAITING and side.operator in str(container.mark):
+        return
+    is_training = node.training is not None and field == "containers" and name == node.training.value["name"].value
+    label = TRAINING if is_training else f"{'init container' if field == 'initContainers' else 'container'} {name}"
+    for child_name, child in container.value.items():
+        if child_name == "ports":
+            yield from _ports(child, side, (node.name, label))
+        elif child_name not in _PROGRAM:
+            yield from flat_field(child_name, child, (node.name, label))
+    yield from program_facts(node, container, side, (node.name, label))
+
+
+def _ports(ports: MarkedTree, side: Side, key: Key) -> Iterator[tuple[Key, Fact]]:
+    """The ports but for that of the operator, at which the processes meet."""
+    own = [each for each in items(ports) if not str(each.mark).startswith(side.operator) and not _is_operators(each)]
+    yield from flat_field("ports", ports.with_value(own), key) if own else ()
+
+
+def _is_operators(port: MarkedTree) -> bool:
+    name = port.get("name")
+    return name is not None and name.value == "pytorchjob-port"

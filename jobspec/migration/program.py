@@ -1,0 +1,120 @@
+"""What the program of a container sees: its command line, and its variables after a launcher has set its own.
+
+torchrun takes the `PET_*` variables as settings, and sets `RANK`, `WORLD_SIZE` and the others for each process that it starts.
+"""
+
+from __future__ import annotations
+
+from jobspec.local.pods import expand
+from jobspec.migration.facts import Fact
+from jobspec.migration.launcher import LAUNCHER, PROGRAM, SETTINGS, command_line
+from jobspec.operators.pods import value_of
+from jobspec.overlays.marked_tree import items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.diagnostics import Mark
+    from jobspec.migration.facts import Key
+    from jobspec.migration.launcher import CommandLine
+    from jobspec.migration.nodes import Hosts, Node
+    from jobspec.overlays.marked_tree import MarkedTree
+
+_PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
+_OF_JOBS = "JOB_COMPLETION_INDEX"  # which Kubernetes adds to the pods of every Job
+_PORT = "<the operator's port>"
+#: What the launcher sets for its processes itself, whatever the container has.
+_LAUNCHERS = frozenset(("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT"))
+
+
+class Side:
+    """One of two jobs: where its nodes are, and who runs it."""
+
+    __slots__ = ("hosts", "operator", "size")
+
+    def __init__(self, hosts: Hosts, operator: str, size: int) -> None:
+        self.hosts = hosts
+        self.operator = operator
+        """The beginning of the places of what the operator sets itself: `training-operator` or `trainer`."""
+        self.size = size
+        """How many nodes there are."""
+
+
+def program_facts(node: Node, container: MarkedTree, side: Side, key: Key) -> Iterator[tuple[Key, Fact]]:
+    """The facts of a container's program, by the beginning *key*."""
+    variables = _variables(node, container, side)
+    known = {name: fact.value for name, fact in variables.items()}
+    command, arguments = (_words(container, field, known, side) for field in ("command", "args"))
+    line = command_line(command, arguments)
+    mark = _place(container)
+    yield (*key, "program", "how"), Fact("at once" if line.how == PROGRAM else line.how, mark)
+    yield (*key, "program", "words"), Fact(line.program, mark)
+    if line.how == LAUNCHER:
+        yield from _launcher_facts(line, variables, side, (*key, "launcher"), mark)
+    for name, fact in variables.items():
+        if name != _OF_JOBS and (line.how != LAUNCHER or (name not in _LAUNCHERS and not _steers(name))):
+            yield (*key, "env", name), fact
+    for number, source in enumerate(items(container.get("envFrom"))):
+        yield (*key, "envFrom", str(number)), Fact(source.data(), source.place())
+
+
+def _steers(name: str) -> bool:
+    return name.startswith("PET_") and name[4:].lower() in SETTINGS
+
+
+def _variables(node: Node, container: MarkedTree, side: Side) -> dict[str, Fact]:
+    """The variables with their values as the kubelet has them; the last of a name counts."""
+    found: dict[str, Fact] = {}
+    known: dict[str, str] = {}
+    for variable in items(container.get("env")):
+        name = str(variable.value["name"].value)
+        given = variable.get("value") or variable.get("valueFrom") or variable
+        value = expand(value_of(variable, node.pod.tree), known)
+        known[name] = value
+        found.pop(name, None)
+        found[name] = Fact(_seen(name, value, side, given), given.place())
+    return found
+
+
+def _seen(name: str, value: str, side: Side, tree: MarkedTree) -> str:
+    """A value with nodes in place of host names; the port at which the operator has processes meet is no one's choice."""
+    if name in _PORTS and (str(tree.mark).startswith(side.operator) or value == known_port(side.operator)):
+        return _PORT
+    return side.hosts.in_text(value)
+
+
+def known_port(operator: str) -> str:
+    """The port at which an operator has processes meet."""
+    return "29500" if operator == "trainer" else "23456"
+
+
+def _words(container: MarkedTree, field: str, known: dict[str, str], side: Side) -> list[str]:
+    return [side.hosts.in_text(expand(str(each.value), known)) for each in items(container.get(field))]
+
+
+def _place(container: MarkedTree) -> Mark:
+    return (container.get("command") or container.get("args") or container.get("image") or container).place()
+
+
+def _launcher_facts(line: CommandLine, variables: dict[str, Fact], side: Side, key: Key, mark: Mark) -> Iterator[tuple[Key, Fact]]:
+    """What the launcher goes by, and so the ranks and the world of the program."""
+    known = {name: fact.value for name, fact in variables.items()}
+    for name in SETTINGS:
+        value = _as_torchrun_reads(name, line.setting(name, known), line, known, side)
+        variable = variables.get(f"PET_{name.upper()}")
+        yield (*key, name), Fact(value, variable.mark if variable and name not in line.options else mark)
+    for name in line.options.keys() - SETTINGS.keys():
+        yield (*key, name), Fact(line.options[name], mark)
+
+
+def _as_torchrun_reads(name: str, value: str, line: CommandLine, known: dict[str, str], side: Side) -> str:
+    is_alone = line.setting("nnodes", known) in ("1", "1:1") or "standalone" in line.options or "PET_STANDALONE" in known
+    if name == "nnodes":
+        least, _, most = value.partition(":")
+        return least if least == (most or least) else value
+    if name in ("master_addr", "master_port") and (is_alone or line.setting("rdzv_backend", known) != "static"):
+        return "the node's own"
+    if name == "master_addr" and side.size == 1 and value == "127.0.0.1":
+        return "<node 0>"
+    return value

@@ -1,0 +1,74 @@
+"""A job as its pods show it: what their programs see, what the scheduler and the kubelet see, and how the job lives."""
+
+from __future__ import annotations
+
+from jobspec import kinds
+from jobspec.migration.facts import differences
+from jobspec.migration.life import life_facts
+from jobspec.migration.nodes import Hosts, nodes_of
+from jobspec.migration.placement import pod_facts
+from jobspec.migration.program import Side
+from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.expansion import expand
+from jobspec.workloads import value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.migration.facts import Difference, Fact, Key
+    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.targets import Target
+
+#: Where a job says that nothing is to be made of it now.
+_WAITING = {kinds.PYTORCHJOB: ("spec", "runPolicy"), kinds.TRAINJOB: ("spec",)}
+
+
+class View:
+    """The facts of one job, and what its operator refuses to make of it."""
+
+    __slots__ = ("facts", "nodes", "objects", "refusals")
+
+    def __init__(self, facts: dict[Key, Fact], objects: Sequence[MarkedTree], refusals: Sequence[Diagnostic], nodes: int) -> None:
+        self.facts = facts
+        self.objects = objects
+        """The objects that operators make of it, without what the server fills in."""
+        self.refusals = refusals
+        self.nodes = nodes
+        """How many pods train."""
+
+
+def view(job: Document, beside: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> View:
+    """The facts of a job that a server accepts. *beside*: what it may refer to, such as runtimes and priority classes."""
+    expansion = expand(_at_work(job), beside, target, gang_scheduler=gang_scheduler)
+    objects = completed(expansion.objects, beside, target)
+    nodes = nodes_of(objects, job.group_kind)
+    training = sum(each.training is not None for each in nodes)
+    operator = "training-operator" if job.group_kind == kinds.PYTORCHJOB else "trainer"
+    side = Side(Hosts(nodes), operator, training)
+    facts = dict(fact for node in nodes for fact in pod_facts(node, side))
+    facts |= dict(life_facts(job, objects, nodes))
+    return View(facts, expansion.objects, expansion.diagnostics, training)
+
+
+def compared(before: View, after: View) -> list[Difference]:
+    """What differs between two jobs."""
+    return differences(before.facts, after.facts)
+
+
+def _at_work(job: Document) -> Document:
+    """The job as it will be at work: not suspended, and left to its own operator."""
+    place = _WAITING[job.group_kind]
+    if value_at(job.data, place) is None:
+        return job
+    return job.changed(_without(job.data, place))
+
+
+def _without(data: dict[str, object], place: Sequence[str | int]) -> dict[str, object]:
+    if place:
+        inner = data[str(place[0])]
+        assert isinstance(inner, dict)
+        return {**data, str(place[0]): _without(inner, place[1:])}
+    return {name: value for name, value in data.items() if name not in ("suspend", "managedBy")}

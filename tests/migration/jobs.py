@@ -1,0 +1,69 @@
+"""Jobs for tests of migration, read and checked as the command does it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.documents.document import Document
+from jobspec.documents.writer import write
+from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.migration.view import View, view
+from jobspec.pipeline import Source
+from jobspec.results import FileResult
+
+RELEASES = ("2.0", "2.1", "2.2", "2.3")
+
+
+def cluster(trainer: str = "2.3") -> Cluster:
+    return Cluster({"trainer": trainer})
+
+
+def documents_of(text: str | bytes, trainer: str = "2.3", name: str = "job.yaml") -> tuple[list[Document], FileResult]:
+    checked = pipeline.checked(Source(name, text, skip_unknown=True), (), cluster(trainer))
+    return list(checked.documents), checked.result
+
+
+def accepted(text: str | bytes, trainer: str = "2.3") -> list[Document]:
+    documents, result = documents_of(text, trainer)
+    assert result.valid, result.diagnostics
+    return documents
+
+
+def jobs_among(documents: Sequence[Document], kind: tuple[str, str] = PYTORCHJOB) -> list[Document]:
+    return [each for each in documents if each.group_kind == kind]
+
+
+def view_of(text: str, trainer: str = "2.3", **more: Any) -> View:
+    """The view of the only job in a text."""
+    documents = accepted(text, trainer)
+    (job,) = [*jobs_among(documents), *jobs_among(documents, TRAINJOB)]
+    return view(job, documents, cluster(trainer).target, **more)
+
+
+def pytorchjob(pod: dict[str, Any] | None = None, *, workers: int = 1, master: bool = True, **spec: Any) -> dict[str, Any]:
+    """A PyTorchJob; *pod* are fields of the container that trains, *spec* those of its spec."""
+    container = {"name": "pytorch", "image": "example.com/train:1", "command": ["python", "train.py"], **(pod or {})}
+    replica: dict[str, Any] = {"restartPolicy": "OnFailure", "template": {"spec": {"containers": [container]}}}
+    replicas = {
+        **({"Master": {"replicas": 1, **replica}} if master else {}),
+        **({"Worker": {"replicas": workers, **replica}} if workers else {}),
+    }
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "train", "namespace": "ml"}}
+    return {**job, "spec": {**spec, "pytorchReplicaSpecs": replicas}}
+
+
+def text_of(*manifests: dict[str, Any]) -> str:
+    return write(manifests)
+
+
+def corpus(folder: Path) -> list[Path]:
+    """The public manifests."""
+    return sorted(each for each in folder.rglob("*") if each.suffix in (".yaml", ".yml"))
+
+
+def loaded(text: str) -> list[Any]:
+    return list(yaml.safe_load_all(text))

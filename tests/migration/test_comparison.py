@@ -1,0 +1,117 @@
+"""What two jobs have in common is told from their pods: the program, what it sees, where it runs and how long."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from jobspec.migration.launcher import command_line
+from jobspec.migration.view import compared
+from tests.migration.jobs import pytorchjob, text_of, view_of
+
+
+def _train_job(command: list[str], **trainer: Any) -> str:
+    spec = {
+        "runtimeRef": {"name": "torch-distributed"},
+        "trainer": {"numNodes": 2, "image": "example.com/train:1", "command": command, **trainer},
+    }
+    meta = {"name": "train", "namespace": "ml"}
+    return text_of({"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": meta, "spec": spec})
+
+
+def _told(before: str, after: str) -> dict[str, tuple[Any, Any]]:
+    found = compared(view_of(before), view_of(after))
+    return {" ".join(each.key): (each.before and each.before.value, each.after and each.after.value) for each in found}
+
+
+LIFE = {
+    "node 0 life restarts": ("any number", 6),
+    "node 1 life restarts": ("any number", 6),
+    "job life succeeds": ("once node 0 has, and the others run on", "once all nodes have"),
+}
+
+
+def test_the_same_job_has_no_differences() -> None:
+    text = text_of(pytorchjob({"env": [{"name": "A", "value": "1"}]}))
+    assert compared(view_of(text), view_of(text)) == []
+
+
+def test_torchrun_finds_its_nodes_in_a_trainjob_as_it_did_before() -> None:
+    job = text_of(pytorchjob({"command": ["torchrun", "train.py"]}, nprocPerNode="2"))
+    found = _told(job, _train_job(["torchrun", "train.py"], numProcPerNode=2))
+    buffered = {f"node {rank} container that trains env PYTHONUNBUFFERED": ("1", None) for rank in (0, 1)}
+    assert found == {**LIFE, **buffered}
+
+
+def test_a_program_without_a_launcher_loses_its_rank() -> None:
+    found = _told(text_of(pytorchjob()), _train_job(["python", "train.py"]))
+    lost = {name: pair for name, pair in found.items() if name.startswith("node 1") and pair[1] is None}
+    assert {name.rpartition(" ")[2]: pair[0] for name, pair in lost.items()} == {
+        "PYTHONUNBUFFERED": "1",
+        "MASTER_PORT": "<the operator's port>",
+        "MASTER_ADDR": "<node 0>",
+        "WORLD_SIZE": "2",
+        "RANK": "1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda spec: spec["containers"][0].update(image="other:1"), "container that trains image"),
+        (lambda spec: spec["containers"][0].update(workingDir="/x"), "container that trains workingDir"),
+        (lambda spec: spec["containers"][0].update(args=["--lr", "1"]), "container that trains program words"),
+        (lambda spec: spec["containers"][0].update(resources={"limits": {"cpu": "2"}}), "container that trains resources limits cpu"),
+        (lambda spec: spec["containers"].append({"name": "side", "image": "s:1"}), "container side image"),
+        (lambda spec: spec.update(nodeSelector={"gpu": "a"}), "pod nodeSelector gpu"),
+        (lambda spec: spec.update(tolerations=[{"operator": "Exists"}]), "pod tolerations"),
+        (lambda spec: spec.update(priorityClassName="high"), "pod priorityClassName"),
+        (lambda spec: spec.update(schedulerName="volcano"), "pod schedulerName"),
+        (lambda spec: spec.update(volumes=[{"name": "d", "emptyDir": {}}]), "pod volumes[d] emptyDir"),
+    ],
+)
+def test_every_part_of_a_pod_is_seen(change: Any, key: str) -> None:
+    job = pytorchjob(workers=0)
+    other = copy.deepcopy(job)
+    change(other["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"])
+    assert f"node 0 {key}" in _told(text_of(job), text_of(other))
+
+
+@pytest.mark.parametrize(
+    ("policy", "key"),
+    [
+        ({"backoffLimit": 2}, "node 0 life restarts"),
+        ({"activeDeadlineSeconds": 60}, "job life activeDeadlineSeconds"),
+        ({"ttlSecondsAfterFinished": 60}, "job life ttlSecondsAfterFinished"),
+        ({"suspend": True}, "job life suspend"),
+        ({"cleanPodPolicy": "All"}, "job life finished pods"),
+        ({"managedBy": "kueue.x-k8s.io/multikueue"}, "job life managedBy"),
+        ({"schedulingPolicy": {"queue": "q"}}, "job schedulingPolicy queue"),
+    ],
+)
+def test_every_part_of_the_run_policy_is_seen(policy: dict[str, Any], key: str) -> None:
+    assert key in _told(text_of(pytorchjob()), text_of(pytorchjob(runPolicy=policy)))
+
+
+@pytest.mark.parametrize(
+    ("words", "how", "program", "options"),
+    [
+        (["python3", "-u", "a.py", "-x"], "program", ["python", "a.py", "-x"], {}),
+        (
+            ["torchrun", "--nnodes=2", "--nproc-per-node", "4", "a.py", "--nnodes=9"],
+            "launcher",
+            ["python", "a.py", "--nnodes=9"],
+            {"nnodes": "2", "nproc_per_node": "4"},
+        ),
+        (
+            ["python", "-m", "torch.distributed.run", "--standalone", "-m", "a.b"],
+            "launcher",
+            ["python", "-m", "a.b"],
+            {"standalone": "", "module": ""},
+        ),
+        (["/bin/bash", "-c", "torchrun a.py"], "shell", ["/bin/bash", "-c", "torchrun a.py"], {}),
+    ],
+)
+def test_a_command_line_is_taken_apart(words: list[str], how: str, program: list[str], options: dict[str, str]) -> None:
+    line = command_line(words, [])
+    assert (line.how, line.program, line.options) == (how, program, options)
