@@ -65,7 +65,7 @@ def _expanded(
         for job in filter(is_workload, file.documents):
             expansion = expand(job, beside, target, gang_scheduler=gang_scheduler)
             objects = completed(expansion.objects, beside, target) if defaults else expansion.objects
-            found.append(ExpandedJob(job, objects, target))
+            found.append(ExpandedJob(job, objects, target, expansion.counts))
             told.setdefault(file.result.path, []).extend(expansion.diagnostics)
     return found, told
 

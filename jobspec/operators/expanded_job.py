@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from jobspec import kinds
+from jobspec.operators.jobset.labels import ROLE
 from jobspec.operators.pods import pods_among, text
 from jobspec.runtimes.runtime import ANCESTOR, TRAINER
 from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from jobspec.documents.document import Document
     from jobspec.operators.pods import Pod
@@ -23,13 +24,15 @@ _OPERATORS = {"kubeflow.org": "training-operator", "trainer.kubeflow.org": "trai
 class ExpandedRole:
     """The pods of one role, which differ in nothing but names, ranks and values of variables."""
 
-    __slots__ = ("name", "pods", "training")
+    __slots__ = ("count", "name", "pods", "training")
 
-    def __init__(self, name: str, pods: Sequence[Pod], training: str) -> None:
+    def __init__(self, name: str, pods: Sequence[Pod], training: str, count: int) -> None:
         self.name = name
         """As people write it: `Master` or `Worker`, or the name of the replicated job."""
         self.pods = pods
-        """At least one."""
+        """At least one; where the ends stand for all, the first and the last."""
+        self.count = count
+        """How many pods the role has."""
         self.training = training
         """The name of the container that trains; empty where the role does not train, such as an initializer."""
 
@@ -41,9 +44,10 @@ class ExpandedRole:
 class ExpandedJob:
     """One job, its objects, and who makes them."""
 
-    __slots__ = ("job", "objects", "operator", "target")
+    __slots__ = ("_roles", "counts", "job", "objects", "operator", "target")
 
-    def __init__(self, job: Document, objects: Sequence[MarkedTree], target: Target) -> None:
+    def __init__(self, job: Document, objects: Sequence[MarkedTree], target: Target, counts: Mapping[str, int] | None = None) -> None:
+        """*counts*: of an expansion; where there is none, the pods among the objects are counted."""
         self.job = job
         self.objects = objects
         """Whole objects, in the order in which they come."""
@@ -51,6 +55,8 @@ class ExpandedJob:
         operator = _OPERATORS[job.group_kind[0]]
         self.operator = f"{operator} {target[operator]}"
         """Name and release, such as `training-operator 1.9.4`."""
+        self.counts = counts or {}
+        self._roles = self._found_roles()
 
     def of_kind(self, kind: str) -> list[MarkedTree]:
         """The objects of a kind, such as `Service`."""
@@ -58,10 +64,15 @@ class ExpandedJob:
 
     def roles(self) -> list[ExpandedRole]:
         """The roles that have pods, in the order of these."""
+        return self._roles
+
+    def _found_roles(self) -> list[ExpandedRole]:
         by_role: dict[str, list[Pod]] = {}
         for pod in pods_among(self.objects):
             by_role.setdefault(pod.role, []).append(pod)
-        return [ExpandedRole(self._spelt(name), pods, self._training(name)) for name, pods in by_role.items()]
+        return [
+            ExpandedRole(self._spelt(name), pods, self._training(name), self.counts.get(name, len(pods))) for name, pods in by_role.items()
+        ]
 
     def _spelt(self, role: str) -> str:
         return role.capitalize() if self.job.group_kind == kinds.PYTORCHJOB else role
@@ -73,4 +84,4 @@ class ExpandedJob:
     def _labelled(self) -> list[str]:
         """The replicated jobs that are labelled as the trainer's."""
         jobs = [each for each in self.of_kind("Job") if text(each, "metadata", "labels", ANCESTOR) == TRAINER]
-        return [text(each, "metadata", "labels", "jobset.sigs.k8s.io/replicatedjob-name") for each in jobs]
+        return [text(each, "metadata", "labels", ROLE) for each in jobs]

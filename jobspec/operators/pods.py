@@ -6,7 +6,7 @@ from jobspec.overlays.marked_tree import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from jobspec.overlays.marked_tree import MarkedTree
 
@@ -41,7 +41,7 @@ class Pod:
 
 def pods_among(objects: Sequence[MarkedTree]) -> list[Pod]:
     """The pods among objects."""
-    services = [each for each in objects if text(each, "kind") == "Service"]
+    services = {text(each, "metadata", "name"): each for each in objects if text(each, "kind") == "Service"}
     trees = [each for each in objects if text(each, "kind") == "Pod"]
     ranks = list(map(_rank, trees))
     if not any(ranks):
@@ -80,14 +80,17 @@ def _rank(pod: MarkedTree) -> str:
     return ""
 
 
-def _host_name(pod: MarkedTree, services: Sequence[MarkedTree]) -> str:
-    """The name by which the namespace's pods reach a pod: below its subdomain, or that of a service which finds this pod alone."""
+def _host_name(pod: MarkedTree, services: Mapping[str, MarkedTree]) -> str:
+    """The name by which the namespace's pods reach a pod: below its subdomain, or that of a service which finds this pod alone.
+
+    *services*: by name; that of most is the pod's, too.
+    """
     own = text(pod, "spec", "hostname") or text(pod, "metadata", "name")
     subdomain = text(pod, "spec", "subdomain")
     if subdomain:
         return f"{own}.{subdomain}"
     labels = {name: each.value for name, each in pod.value["metadata"].entries("labels")}
-    for service in services:
+    for service in (*filter(None, [services.get(own)]), *services.values()):
         selector = {name: each.value for name, each in service.value["spec"].entries("selector")}
         if selector and selector.items() <= labels.items():
             return text(service, "metadata", "name")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME
+from jobspec.operators.batch_job.job import completions_of
 from jobspec.operators.batch_job.pods import pods_of
 from jobspec.operators.edits import changed, text
+from jobspec.operators.jobset.labels import ROLE
 from jobspec.operators.jobset.made import made_by_jobset
 from jobspec.operators.jobset.pod_webhook import admitted
 from jobspec.operators.jobset.refused import refusals
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-def expand_trainjob(job: Document, runtime: Document | None, target: Target, *, beside: Sequence[Document] = ()) -> Expansion:
+def expand_trainjob(
+    job: Document, runtime: Document | None, target: Target, *, beside: Sequence[Document] = (), ends: bool = False
+) -> Expansion:
     """What the trainer, JobSet and Kubernetes make of a TrainJob that a server accepts, in the order in which it comes.
 
-    *beside*: documents in which a priority class of the pods may be.
+    *beside*: documents in which a priority class of the pods may be; *ends*: as for `expand`.
     """
     if runtime is None:
         return Expansion((), [_no_runtime(job, target)])
@@ -40,18 +44,27 @@ def expand_trainjob(job: Document, runtime: Document | None, target: Target, *, 
     made = made_by_trainer(train_job, job, runtime, target)
     sent = [each for each in made.objects if text(each, "kind") == "JobSet"]
     jobsets = [stored_jobset(each, target) for each in sent]
-    further = [each for jobset in jobsets for each in expand_jobset(jobset, target, beside=beside)]
+    further = [each for jobset in jobsets for each in expand_jobset(jobset, target, beside=beside, ends=ends)]
     refused = [each for jobset in jobsets for each in refusals(jobset, job, target)]
-    return Expansion([*made.objects, *further], [*made.diagnostics, *refused])
+    return Expansion([*made.objects, *further], [*made.diagnostics, *refused], counts=_counts(further))
 
 
-def expand_jobset(jobset: MarkedTree, target: Target, *, beside: Sequence[Document] = ()) -> list[MarkedTree]:
-    """What comes of a stored JobSet."""
+def _counts(objects: Sequence[MarkedTree]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for each in objects:
+        if text(each, "kind") == "Job":
+            role = text(each, "metadata", "labels", ROLE)
+            found[role] = found.get(role, 0) + completions_of(each)
+    return found
+
+
+def expand_jobset(jobset: MarkedTree, target: Target, *, beside: Sequence[Document] = (), ends: bool = False) -> list[MarkedTree]:
+    """What comes of a stored JobSet. *ends*: as for `expand`."""
     objects = made_by_jobset(jobset, target)
-    return [*objects, *(pod for each in objects if text(each, "kind") == "Job" for pod in _pods(each, target, beside))]
+    return [*objects, *(pod for each in objects if text(each, "kind") == "Job" for pod in _pods(each, target, beside, ends=ends))]
 
 
-def _pods(job: MarkedTree, target: Target, beside: Sequence[Document]) -> list[MarkedTree]:
+def _pods(job: MarkedTree, target: Target, beside: Sequence[Document], *, ends: bool) -> list[MarkedTree]:
     from jobspec.operators.api_defaults.priority import with_priority
     from jobspec.operators.batch_job.job import job_defaults
 
@@ -59,7 +72,7 @@ def _pods(job: MarkedTree, target: Target, beside: Sequence[Document]) -> list[M
     stored_job = job_defaults(job, server)
     template = stored_job.value["spec"].value["template"].value["spec"]
     priority = with_priority(template, server, beside).get("priority")
-    return [admitted(pod, target, priority) for pod in pods_of(stored_job, target)]
+    return [admitted(pod, target, priority) for pod in pods_of(stored_job, target, ends=ends)]
 
 
 def _stored_runtime(runtime: Document, target: Target) -> MarkedTree:

@@ -52,12 +52,12 @@ def foresee(job: Document, beside: Sequence[Document], target: Target) -> Foresi
     if job.group_kind == TRAINJOB and runtime_of(job, beside, target) is None:
         return None
     try:
-        expansion = expand(job, beside, target)
+        expansion = expand(job, beside, target, ends=True)
     except JobspecError:  # more pods than anybody could look at
         return Foresight((), runs=None)
     found = list(expansion.diagnostics)
     if not any(each.severity == "error" for each in found):
-        found += _each_place_once(_outcomes(ExpandedJob(job, expansion.objects, target)), job)
+        found += _each_place_once(_outcomes(ExpandedJob(job, expansion.objects, target, expansion.counts)), job)
     worst = {each.severity for each in found}
     unknown = "warning" in worst or any(each.rule == "nothing-made" for each in found)
     return Foresight(found, runs=False if "error" in worst else None if unknown else True)

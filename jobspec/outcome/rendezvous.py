@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
-    from jobspec.operators.pods import Pod
     from jobspec.overlays.marked_tree import MarkedTree
 
     Started = tuple[ExpandedRole, Program]
@@ -24,7 +23,7 @@ _NUMBER_WORDS = ("auto", "cpu", "gpu", "xpu")
 def no_rendezvous(job: ExpandedJob) -> Iterator[Outcome]:
     """Nobody tells torchrun where the pods meet: each waits at its own address for the others, for ever."""
     for role, program in _started(job):
-        alone = len(_training_pods(job)) == 1
+        alone = _pods(job) == 1
         if alone or not program.is_torchrun or program.knows_where_others_are or program.option("standalone", "nnodes"):
             continue
         message = f"torchrun in {role.name} waits for the others at its own address, for ever: nothing tells the pods where they meet"
@@ -34,7 +33,7 @@ def no_rendezvous(job: ExpandedJob) -> Iterator[Outcome]:
 
 def trains_alone(job: ExpandedJob) -> Iterator[Outcome]:
     """The program reads no rank, or nothing tells it one: all pods do the same work, each by itself."""
-    pods = len(_training_pods(job))
+    pods = _pods(job)
     for role, program in _started(job):
         if pods == 1:
             continue
@@ -64,7 +63,7 @@ def ranks_missing(job: ExpandedJob) -> Iterator[Outcome]:
     """The operator counts several processes in each pod, and only torchrun would start them: the others are waited for."""
     for role, program in _started(job):
         size = text(program.variables.get("WORLD_SIZE"), "value")
-        pods = len(_training_pods(job))
+        pods = _pods(job)
         if program.is_plain_python and size.isdecimal() and int(size) > pods and not program.variables["WORLD_SIZE"].mark.line:
             message = (
                 f"{role.name} starts one process in each of {pods} pods, and `WORLD_SIZE` is {size}: {int(size) - pods} ranks never come"
@@ -108,7 +107,7 @@ def one_too_many(job: ExpandedJob) -> Iterator[Outcome]:
     """With a Master beside an elastic policy one pod more joins than the policy counts, and is left waiting."""
     for role, program in _started(job):
         nodes = text(program.variables.get("PET_NNODES"), "value").rpartition(":")[2]
-        pods = len(_training_pods(job))
+        pods = _pods(job)
         if role.name == "Master" and program.is_torchrun and "PET_RDZV_ENDPOINT" in program.variables and nodes == str(pods - 1):
             message = f"{pods} pods join where the elastic policy counts {nodes}: it leaves the Master out, so that one pod waits for ever"
             yield Outcome("one-too-many", message, place_of(program.words[0]), "leave the `Master` out", severity="warning")
@@ -121,5 +120,6 @@ def _started(job: ExpandedJob) -> list[Started]:
     return [(role, program) for role, program in programs if program.words]
 
 
-def _training_pods(job: ExpandedJob) -> list[Pod]:
-    return [pod for role in job.roles() if role.training for pod in role.pods]
+def _pods(job: ExpandedJob) -> int:
+    """How many pods train."""
+    return sum(role.count for role in job.roles() if role.training)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.operators.batch_job.job import completions_of, is_indexed
 from jobspec.operators.edits import each_item, is_true, text, with_fields
-from jobspec.operators.limits import few
+from jobspec.operators.limits import numbers
 from jobspec.operators.marks import operator_mark, set_by
 from jobspec.operators.stored import RANDOM, UID
 from jobspec.overlays.marked_tree import MarkedTree, items
@@ -28,21 +28,21 @@ _FINALIZER = "batch.kubernetes.io/job-tracking"
 _LONGEST_PREFIX = 63 - 5
 
 
-def pods_of(job: MarkedTree, target: Target) -> list[MarkedTree]:
-    """The pods of a stored Job; none while it is suspended, or where others manage it."""
+def pods_of(job: MarkedTree, target: Target, *, ends: bool = False) -> list[MarkedTree]:
+    """The pods of a stored Job, or the first and the last alone (*ends*); none while it is suspended, or where others manage it."""
     if is_true(job, "spec", "suspend") or text(job, "spec", "managedBy") not in ("", _CONTROLLER):
         return []
     mark = operator_mark("kube-controller-manager", target["kubernetes"])
-    return list(_pods(job, mark))
+    return list(_pods(job, mark, ends=ends))
 
 
-def _pods(job: MarkedTree, mark: Mark) -> Iterator[MarkedTree]:
+def _pods(job: MarkedTree, mark: Mark, *, ends: bool) -> Iterator[MarkedTree]:
     template = job.value["spec"].value["template"]
     indexed = is_indexed(job)
     spec = _with_variable(template.value["spec"], mark) if indexed else template.value["spec"]
     metadata = _metadata(job, template, mark)
     version, kind = set_by(mark, "v1"), set_by(mark, "Pod")
-    for index in range(few(completions_of(job), f"pods of Job `{text(job, 'metadata', 'name')}`")):
+    for index in numbers(completions_of(job), f"pods of Job `{text(job, 'metadata', 'name')}`", ends=ends):
         own = _numbered(metadata, job, index, mark) if indexed else _named(metadata, job, f"{text(job, 'metadata', 'name')}-")
         hostname = job.value["metadata"].value["name"].with_value(f"{text(job, 'metadata', 'name')}-{index}")
         body = with_fields(spec, {"hostname": hostname}) if indexed else spec

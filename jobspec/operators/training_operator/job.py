@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.operators.go_types import as_go_writes
+from jobspec.operators.limits import numbers
 from jobspec.operators.marks import operator_mark, set_by
 from jobspec.operators.stored import stored
 from jobspec.overlays.marked_tree import MarkedTree, items
@@ -14,6 +15,8 @@ from jobspec.targets import reached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jobspec.diagnostics import Mark
     from jobspec.documents.document import Document
     from jobspec.shapes import Shape
@@ -64,13 +67,15 @@ class Replicas:
 class TrainingJob:
     """A PyTorchJob that is stored, and the operator's release."""
 
-    __slots__ = ("elastic", "gang_scheduler", "name", "namespace", "operator", "processes", "release", "replicas", "tree")
+    __slots__ = ("elastic", "ends", "gang_scheduler", "name", "namespace", "operator", "processes", "release", "replicas", "tree")
 
-    def __init__(self, document: Document, target: Target, *, gang_scheduler: str = "") -> None:
+    def __init__(self, document: Document, target: Target, *, gang_scheduler: str = "", ends: bool = False) -> None:
         shape = shapes.load(document.api_version, document.kind, target)
         self.release = target["training-operator"]
         self.gang_scheduler = gang_scheduler
         """What the operator was started with as `--gang-scheduler-name`; empty without gang scheduling."""
+        self.ends = ends
+        """Whether the first and the last pod of each replica type stand for all between."""
         self.operator = operator_mark("training-operator", self.release)
         self.tree = stored(document, target)
         spec = self.tree.get("spec") or self.tree.with_value({})
@@ -83,6 +88,10 @@ class TrainingJob:
         """The elastic policy with both limits, None where there is none."""
         self.processes = _processes(spec, self.elastic, self.operator)
         """`nprocPerNode`, None where the elastic policy says it."""
+
+    def numbers(self, replicas: Replicas) -> Iterable[int]:
+        """The numbers of the pods of a replica type. Raises JobspecError for more than anybody could read."""
+        return numbers(replicas.made, f"pods of PyTorchJob `{self.name.value}`", ends=self.ends)
 
     def since(self, release: str) -> bool:
         """Whether the operator is that release or a later one."""

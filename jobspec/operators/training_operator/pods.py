@@ -29,7 +29,7 @@ def pods(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
     restart = MarkedTree("Never", policy.mark, policy.key) if policy.value == "ExitCode" else policy
     gang = set_by(job.operator, scheduler_name(job)).value if "schedulerName" not in spec.value else {}
     common = with_init_container(spec.with_value({**spec.value, "restartPolicy": restart, **gang}), job, replicas)
-    for index in range(replicas.made):
+    for index in job.numbers(replicas):
         yield _pod(job, replicas, common, index)
 
 

@@ -29,12 +29,14 @@ _POLICY = ("spec", "runPolicy")
 _OWN_NAME = "kubeflow.org/training-operator"
 
 
-def expand_pytorchjob(document: Document, target: Target, *, beside: Sequence[Document] = (), gang_scheduler: str = "") -> Expansion:
-    """The objects of an accepted PyTorchJob. *beside*: documents in which its priority classes may be.
+def expand_pytorchjob(
+    document: Document, target: Target, *, beside: Sequence[Document] = (), gang_scheduler: str = "", ends: bool = False
+) -> Expansion:
+    """The objects of an accepted PyTorchJob. *beside*: documents in which its priority classes may be; *ends*: as for `expand`.
 
     Raises JobspecError for a job of more pods than anybody could read.
     """
-    job = TrainingJob(document, target, gang_scheduler=gang_scheduler)
+    job = TrainingJob(document, target, gang_scheduler=gang_scheduler, ends=ends)
     manager = job.tree.get(*_POLICY, "managedBy")
     if manager and manager.value != _OWN_NAME:
         message = f"`{manager.value}` manages the job, so the operator makes nothing of it here"
@@ -50,12 +52,13 @@ def expand_pytorchjob(document: Document, target: Target, *, beside: Sequence[Do
     wrong = [*_of_autoscaler(job, document), *failures_in_pods(job, document)]
     if wrong:
         return Expansion(objects, wrong)
-    few(sum(each.made for each in job.replicas.values()), f"pods of PyTorchJob `{job.name.value}`")
+    if not ends:
+        few(sum(each.made for each in job.replicas.values()), f"pods of PyTorchJob `{job.name.value}`")
     objects += pod_groups(job, beside, target)
     for replicas in job.replicas.values():
         objects += pods(job, replicas)
         objects += services(job, replicas)
-    return Expansion(objects)
+    return Expansion(objects, counts={name.lower(): each.made for name, each in job.replicas.items()})
 
 
 def _of_autoscaler(job: TrainingJob, document: Document) -> Iterator[Diagnostic]:

@@ -24,7 +24,7 @@ def services(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
         return
     by_name = {port.value["name"].value if "name" in port.value else "": port for port in found}
     ports = [_port(port) for port in by_name.values()]
-    for index in range(replicas.made):
+    for index in job.numbers(replicas):
         selector = labels(job, replicas, index)
         spec = {"clusterIP": "None", "selector": selector, **({"ports": ports} if ports else {})}
         about = metadata(job, object_name(job, replicas, index), labels=selector)
