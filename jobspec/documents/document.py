@@ -136,6 +136,11 @@ class Document:
         """Of an item of a `v1` List its path in the document around it; empty for others."""
         return self._marks.path if isinstance(self._marks, _MarksInside) else ()
 
+    def without_marks(self) -> Document:
+        """The same document with one mark for all that it holds, which costs no look at the text."""
+        mark = Mark(self.file, 1)
+        return Document(self.data, lambda: marks_at(self.data, mark), file=self.file, index=self.index, is_item=self.is_item)
+
     def part(self, data: Any, path: Path) -> Document:
         """The document of an item of this `v1` List: the *data* at *path*."""
         return Document(data, _MarksInside(self, path), file=self.file, index=self.index, is_item=True)

@@ -52,15 +52,22 @@ def foresee(job: Document, beside: Sequence[Document], target: Target) -> Foresi
     if job.group_kind == TRAINJOB and runtime_of(job, beside, target) is None:
         return None
     try:
-        expansion = expand(job, beside, target, ends=True)
+        found = _found(job.without_marks(), [each.without_marks() for each in beside], target)
+        if found:  # then the lines that cause it are worth a second look
+            found = _found(job, beside, target)
     except JobspecError:  # more pods than anybody could look at
         return Foresight((), runs=None)
-    found = list(expansion.diagnostics)
-    if not any(each.severity == "error" for each in found):
-        found += _each_place_once(_outcomes(ExpandedJob(job, expansion.objects, target, expansion.counts)), job)
     worst = {each.severity for each in found}
     unknown = "warning" in worst or any(each.rule == "nothing-made" for each in found)
     return Foresight(found, runs=False if "error" in worst else None if unknown else True)
+
+
+def _found(job: Document, beside: Sequence[Document], target: Target) -> list[Diagnostic]:
+    expansion = expand(job, beside, target, ends=True)
+    found = list(expansion.diagnostics)
+    if not any(each.severity == "error" for each in found):
+        found += _each_place_once(_outcomes(ExpandedJob(job, expansion.objects, target, expansion.counts)), job)
+    return found
 
 
 def _outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
