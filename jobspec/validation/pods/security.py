@@ -6,8 +6,6 @@ Privileged containers are allowed, as clusters allow them.
 
 from __future__ import annotations
 
-import re
-
 from jobspec.validation.pods.profiles import profile_problems
 from jobspec.validation.pods.told import duplicate, excluded, missing, unsupported, wrong_id
 from jobspec.validation.pods.windows import windows_problems
@@ -66,7 +64,7 @@ def _sysctls(sysctls: list[dict[str, Any]], spec: Spec, path: Path) -> Iterator[
         name, at = each.get("name", ""), (*path, index, "name")
         if not name:
             yield missing("name", each, (*path, index))
-        elif len(name) > _LONGEST_SYSCTL or not re.fullmatch(rf"({_SEGMENT}[./])*{_SEGMENT}", name):
+        elif not _is_parameter(name):
             message = (
                 f'"{name}" is no kernel parameter: it is of words in lower case with `.` between them, at most {_LONGEST_SYSCTL} characters'
             )
@@ -77,6 +75,12 @@ def _sysctls(sysctls: list[dict[str, Any]], spec: Spec, path: Path) -> Iterator[
         shared = _shared_with_host(name)
         if shared and spec.get(shared):
             yield excluded(at, f"`{name}` would be set for the whole node, as the pod has `{shared}: true`", "remove one of the two")
+
+
+def _is_parameter(name: str) -> bool:
+    import re
+
+    return len(name) <= _LONGEST_SYSCTL and re.fullmatch(rf"({_SEGMENT}[./])*{_SEGMENT}", name) is not None
 
 
 def _shared_with_host(name: str) -> str:

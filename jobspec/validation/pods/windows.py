@@ -5,8 +5,6 @@ Follows `validateWindowsSecurityContextOptions`, k8s.io/kubernetes pkg/apis/core
 
 from __future__ import annotations
 
-import re
-
 from jobspec.validation.metadata import bad_subdomain
 from jobspec.validation.pods.told import wrong_name
 from jobspec.validation.problem import Problem
@@ -39,6 +37,8 @@ def windows_problems(options: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 def _bad_user(text: str) -> str:
     """Why a text is no user, with or without a domain and a backslash before it; empty if it is one."""
+    import re
+
     if not text:
         return "it is empty"
     if re.search(r"[\x00-\x1f\x7f]", text):
@@ -56,6 +56,8 @@ def _bad_user(text: str) -> str:
 
 
 def _bad_domain(domain: str) -> str:
+    import re
+
     if len(domain.encode()) > _LONGEST_DOMAIN:
         return f"the domain has more than {_LONGEST_DOMAIN} characters"
     fits = re.fullmatch(_NET_BIOS, domain, re.DOTALL) or re.fullmatch(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*", domain)
