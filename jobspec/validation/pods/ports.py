@@ -1,12 +1,12 @@
 """The ports of containers, and what probes and hooks say of ports.
 
-Follows `validateContainerPorts`, `checkHostPortConflicts` and `ValidatePortNumOrName`, k8s.io/kubernetes pkg/apis/core/validation, and
-`IsValidPortName`, k8s.io/apimachinery pkg/util/validation, 1.36.
+Follows `validateContainerPorts`, `checkHostPortConflicts`, `validatePodHostNetworkDeps` and `ValidatePortNumOrName`, k8s.io/kubernetes
+pkg/apis/core/validation, and `IsValidPortName`, k8s.io/apimachinery pkg/util/validation, 1.36.
 """
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import duplicate, missing, unsupported, wrong_name
+from jobspec.validation.pods.told import duplicate, excluded, missing, unsupported, wrong_name
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -57,6 +57,16 @@ def host_port_problems(containers: list[tuple[Path, dict[str, Any]]]) -> Iterato
                 message = f"the port {number} of the host ({key[0]}) is taken already by another port of the pod"
                 yield Problem("duplicate-item", (*path, "ports", index, "hostPort"), message, "choose another number, or remove one")
             taken.add(key)
+
+
+def host_network_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The ports of the host that are others than the container's, where both are on one network."""
+    for index, container in enumerate(spec.get("containers", ()) if spec.get("hostNetwork") else ()):
+        for number, port in enumerate(container.get("ports", ())):
+            own, of_host = port.get("containerPort", 0), port.get("hostPort", 0)
+            if of_host not in (0, own):
+                message = f"on the network of the host a container's port is the host's port, and here {own} would be {of_host}"
+                yield excluded((*path, "containers", index, "ports", number, "hostPort"), message)
 
 
 def number_problems(number: int, path: Path) -> Iterator[Problem]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _CHOICES = {
     "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
     "supplementalGroupsPolicy": ("Merge", "Strict"),
-    "seLinuxChangePolicy": ("MountOption", "Recursive"),
+    "seLinuxChangePolicy": ("Recursive",),  # `MountOption` needs a feature that is off
 }
 _PROC_MOUNTS = ("Default", "Unmasked")
 _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"

@@ -13,6 +13,7 @@ from jobspec.validation.pods.containers import container_problems
 from jobspec.validation.pods.env import file_volume_problems
 from jobspec.validation.pods.operating_system import system_problems
 from jobspec.validation.pods.pod_resources import pod_resources_problems
+from jobspec.validation.pods.ports import host_network_problems
 from jobspec.validation.pods.restarts import pod_restart_problems
 from jobspec.validation.pods.security import pod_security_problems
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 #: What looks at every spec of a pod, in templates too.
 PARTS: tuple[Part, ...] = (
     container_problems,
+    host_network_problems,
     pod_resources_problems,
     pod_restart_problems,
     pod_security_problems,
