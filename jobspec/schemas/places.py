@@ -205,5 +205,7 @@ def type_of(structure: Structure) -> str:
         return f"[]{type_of(structure['items'])}"
     if "values" in structure:
         return f"map[string]{type_of(structure['values'])}"
-    named = {"quantity": "quantity", "date-time": "time"}.get(structure.get("format", ""), structure["type"])
+    named = {"quantity": "quantity", "date-time": "time", "micro-time": "time", "byte": "bytes"}.get(
+        structure.get("format", ""), structure["type"]
+    )
     return str(structure.get("name", named))

@@ -349,7 +349,7 @@ def test_a_built_in_kind_has_our_words_where_a_model_describes_a_part_and_upstre
     assert "`TCP`, `UDP` or `SCTP`" in shown
     assert 'default   "TCP"' in shown
     assert "required  yes" in _jobspec("DaemonSet.spec.selector").stdout
-    assert _jobspec("LEASE.spec.renewTime").stdout == (
+    assert _jobspec("LEASE.spec.renewTime", columns=120).stdout == (
         "Lease.spec.renewTime <time>\n"
         "coordination.k8s.io/v1, kubernetes 1.36\n\n"
         "limits    a time with six digits behind the second, `2026-01-31T12:00:00.000000Z`\n"
