@@ -6,7 +6,21 @@ from functools import cached_property
 from pathlib import Path
 from random import Random
 
-from tests.hunt import bad_input, claims, definitions, laws, manifests, models, objects, odd_updates, pod_policies, pods, rules, updates
+from tests.hunt import (
+    bad_input,
+    builtin_kinds,
+    claims,
+    definitions,
+    laws,
+    manifests,
+    models,
+    objects,
+    odd_updates,
+    pod_policies,
+    pods,
+    rules,
+    updates,
+)
 from tests.hunt.finds import Find
 from tests.support.reference import folder
 from tests.support.server import OPERATORS, Server, kubeconfig
@@ -88,6 +102,7 @@ HUNTS = (
         lambda ground, random: pod_policies.finds(ground.server, random, ground.tally, worlds=10),
         lambda ground: ground.server,
     ),
+    Hunt("builtin-kinds", lambda ground, random: builtin_kinds.finds(ground.server, random), lambda ground: ground.server),
     Hunt("rules", lambda ground, random: rules.finds(ground.server, random, ground.folder, ground.tally), lambda ground: ground.server),
     Hunt("updates", _updates, lambda ground: (ground.server, folder("corpus"))),
     Hunt("objects", _objects, lambda ground: ground.server),
