@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     Judgement = Literal["valid", "invalid", "partly", "unknown"]
 
 
+_REFERRED = frozenset((*kinds.LOOKED_UP, *kinds.DECIDING, *kinds.AWAITED))
+
+
 class Judged:
     """A document, with the server's verdict and the diagnostics of the webhooks."""
 
@@ -64,30 +67,44 @@ class Judged:
 
     @property
     def can_be_looked_up(self) -> bool:
-        """Whether the document is an accepted object of a kind that webhooks look up."""
-        return self.document.group_kind in kinds.LOOKED_UP and self.status in ("valid", "partly")
+        """Whether the document is an accepted object of a kind that webhooks or the server's own plugins look up."""
+        return self.document.group_kind in _REFERRED and self.status in ("valid", "partly")
 
 
 def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[int | None] = ()) -> list[Judged]:
     """The judgement of each document of a file; documents with a *broken* index are invalid, since decoding them found an error.
 
-    The webhooks review TrainJobs last, since only an accepted runtime can be referred to.
+    What refers to others is reviewed last, since only accepted objects can be referred to.
     """
     judged = [_by_server(document, cluster, broken=document.index in broken) for document in documents]
-    if not cluster.webhooks or not any(each.status == "valid" or each.can_be_looked_up for each in judged):
+    if not any(_is_reviewed(each, cluster) for each in judged):
         return judged
     from jobspec.admission.webhooks import Objects
 
-    judged = [each if each.document.group_kind == kinds.TRAINJOB else by_webhooks(each, Objects(), cluster) for each in judged]
+    judged = [each if _refers(each) else reviewed(each, Objects(), cluster) for each in judged]
+    if not any(map(_refers, judged)):
+        return judged
     objects = objects_beside(judged, cluster)
-    return [by_webhooks(each, objects, cluster) if each.document.group_kind == kinds.TRAINJOB else each for each in judged]
+    return [reviewed(each, objects, cluster) if _refers(each) else each for each in judged]
+
+
+def _is_reviewed(judged: Judged, cluster: Cluster) -> bool:
+    """Whether webhooks or plugins look at a document."""
+    kind = judged.document.group_kind
+    return kind in kinds.REVIEWED or (cluster.webhooks and (judged.status == "valid" or kind in kinds.LOOKED_UP))
+
+
+def _refers(judged: Judged) -> bool:
+    """Whether what is said of a document depends on others."""
+    kind = judged.document.group_kind
+    return kind == kinds.TRAINJOB or (kind in kinds.REVIEWED and kind != kinds.NAMESPACE)
 
 
 def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
-    """The objects that webhooks can look up for the documents of one file: those in the file, and the cluster's."""
+    """The objects that webhooks and plugins can look up for the documents of one file: those in the file, and the cluster's."""
     from jobspec.admission.webhooks import Objects
 
-    found = [each for each in judged if each.document.group_kind in kinds.LOOKED_UP]
+    found = [each for each in judged if each.document.group_kind in _REFERRED]
     accepted = [each.seen for each in found if each.can_be_looked_up]
     refused = [each.document for each in found if not each.can_be_looked_up]
     return Objects(accepted, cluster.objects, refused=refused, closed=cluster.closed)
@@ -119,10 +136,25 @@ def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
     return Verdict("invalid", [problem])
 
 
-def by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
-    """The judgement with the validating webhooks' diagnostics; they review only what the server accepts."""
+def reviewed(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
+    """The judgement with the diagnostics of the server's own plugins, or of the webhooks; they review only what the server accepts."""
     if judged.by_server.status not in ("valid", "partly"):
         return judged
+    if judged.document.group_kind in kinds.REVIEWED:
+        return _by_plugins(judged, objects, cluster)
+    return _by_webhooks(judged, objects, cluster) if cluster.webhooks else judged
+
+
+def _by_plugins(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
+    if cluster.custom_kinds and cluster.custom_kinds.defines(judged.document):
+        return judged
+    from jobspec.admission.plugins.answer import answer
+
+    found = answer(judged.document, cluster.target, objects, old=judged.old)
+    return judged.reviewed(found.diagnostics, found.wanted)
+
+
+def _by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
     if cluster.custom_kinds or judged.old:
         judged, is_answered = _decoded(judged, cluster)
         if is_answered:
@@ -153,6 +185,12 @@ def _decoded(judged: Judged, cluster: Cluster) -> tuple[Judged, bool]:
     return judged.reviewed(wrong), bool(wrong)
 
 
-def name_of(document: Document) -> Name:
-    """The name by which webhooks look up an object; the namespace is empty for kinds without one."""
-    return document.group_kind, document.namespace if document.group_kind == kinds.TRAINING_RUNTIME else "", document.name
+def names_of(document: Document) -> list[Name]:
+    """The names by which webhooks and plugins look up an object; the namespace is empty for kinds without one.
+
+    What plugins take all of, such as the LimitRanges of a namespace, is looked up by an empty name, too.
+    """
+    kind = document.group_kind
+    namespace = "" if kinds.is_cluster_scoped(document.api_version, document.kind) else document.namespace
+    every = [(kind, namespace, "")] if kind in (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA, kinds.PRIORITY_CLASS) else []
+    return [(kind, namespace, document.name), *every]

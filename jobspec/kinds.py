@@ -39,6 +39,20 @@ DECIDING = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLAS
 #: The kinds of objects that an accepted pod waits for.
 AWAITED = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP, SECRET)
 
+#: Workloads -> the path of their pod template.
+POD_TEMPLATES: dict[GroupKind, tuple[str, ...]] = {
+    POD_TEMPLATE: ("template",),
+    ("", "ReplicationController"): ("spec", "template"),
+    ("apps", "DaemonSet"): ("spec", "template"),
+    ("apps", "Deployment"): ("spec", "template"),
+    ("apps", "ReplicaSet"): ("spec", "template"),
+    ("apps", "StatefulSet"): ("spec", "template"),
+    ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
+    ("batch", "Job"): ("spec", "template"),
+}
+#: The kinds whose objects the server's own admission plugins look at.
+REVIEWED = (POD, PERSISTENT_VOLUME_CLAIM, NAMESPACE, *POD_TEMPLATES)
+
 #: Group, kind, versions, scope, component, names; `-` is none.
 #: Without a component a kind has no model of ours, and a built-in one has upstream's structure. Without a version, only its scope is known.
 #: What `names` says of an object's name:

@@ -5,11 +5,12 @@ Each step takes values and gives values; files, streams and processes belong to 
 
 from __future__ import annotations
 
+from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, each_once
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.text import decode
-from jobspec.judge import by_webhooks, judge, name_of, objects_beside
+from jobspec.judge import judge, names_of, objects_beside, reviewed
 from jobspec.results import DocumentResult, FileResult, result_of
 
 TYPE_CHECKING = False
@@ -187,7 +188,8 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
         if index is not None:
             rows[index] = [DocumentResult(index, "invalid")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], each_once(diagnostics))
-    return Checked(result, documents, [each.seen for each in judged if each.can_be_looked_up], pending)
+    shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in kinds.AWAITED)]
+    return Checked(result, documents, shared, pending)
 
 
 def _row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
@@ -204,7 +206,8 @@ def resolve(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
     holders: dict[Name, list[tuple[int, Document]]] = {}
     for number, file in enumerate(files):
         for document in file.objects:
-            holders.setdefault(name_of(document), []).append((number, document))
+            for name in names_of(document):
+                holders.setdefault(name, []).append((number, document))
     return [_resolved(file, number, holders, cluster) for number, file in enumerate(files)] if holders else list(files)
 
 
@@ -214,7 +217,7 @@ def _resolved(file: Checked, number: int, holders: Mapping[Name, list[tuple[int,
         answer, found = each.judged, []
         while new := [holder for name in answer.wanted for at, holder in holders.get(name, ()) if at != number and holder not in found]:
             found += new  # a found object may refer to further ones
-            answer = by_webhooks(each.judged, each.objects.with_others(found), cluster)
+            answer = reviewed(each.judged, each.objects.with_others(found), cluster)
         if found:
             result = _replaced(result, each, answer)
     return Checked(result, file.documents, file.objects, file.pending, file.unforeseen)
@@ -224,7 +227,7 @@ def _replaced(result: FileResult, pending: Pending, answer: Judged) -> FileResul
     """A file's result with a new answer of the webhooks to one document."""
     before = set(map(id, pending.judged.by_webhooks))
     kept = [each for each in result.diagnostics if id(each) not in before]
-    status: Status = "valid" if answer.status == "valid" else "invalid"
+    status: Status = answer.status if answer.status in ("valid", "partly") else "invalid"
     runs = None if status == "valid" else False
     rows = [result_of(row, status, runs=runs) if _is_of(row, pending.judged.document) else row for row in result.documents]
     return FileResult(result.path, rows, each_once([*kept, *answer.by_webhooks]))

@@ -10,8 +10,9 @@ from __future__ import annotations
 from jobspec.admission.plugins.amounts import amounts, of_containers
 from jobspec.admission.plugins.bounds import Bounded, bounds_problems
 from jobspec.admission.plugins.defaults import each_container
-from jobspec.admission.plugins.values import containers, mapping, sequence
+from jobspec.admission.plugins.values import CONTAINERS, containers, mapping, sequence
 from jobspec.kinds import LIMIT_RANGE
+from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from jobspec.admission.plugins.amounts import Amounts
     from jobspec.admission.plugins.objects import PolicyObjects
-    from jobspec.validation.problem import Problem
+    from jobspec.targets import Target
 
     Data = dict[str, Any]
 
@@ -35,6 +36,20 @@ def with_limit_defaults(pod: Data, namespace: str, objects: PolicyObjects) -> Da
         requests = {**_given(item, "min"), **limits, **_given(item, "defaultRequest")}
         spec = _filled(spec, limits, requests)
     return {**pod, "spec": spec}
+
+
+def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Problem]:
+    """What the server has against a pod only since LimitRanges *filled* it: a limit below what the container requests, for example."""
+    from jobspec.validation.builtin import builtin_problems
+
+    own, given = mapping(pod, "spec"), mapping(filled, "spec")
+    limited = {**pod, "spec": {**own, **{field: given[field] for field in CONTAINERS if field in given}}}
+    if limited == pod:
+        return []
+    before = {(each.rule, each.path) for each in builtin_problems(pod, "v1", "Pod", target)}
+    found = [each for each in builtin_problems(limited, "v1", "Pod", target) if (each.rule, each.path) not in before]
+    hint = "a LimitRange of the namespace fills in what the container does not say: say it"
+    return [Problem(each.rule, each.path, each.message, hint) for each in found]
 
 
 def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:

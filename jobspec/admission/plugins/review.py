@@ -6,6 +6,7 @@ Follows `AllOrderedPlugins`, k8s.io/kubernetes pkg/kubeapiserver/options, 1.36: 
 from __future__ import annotations
 
 from jobspec.admission.plugins.values import mapping
+from jobspec.kinds import LIMIT_RANGE, RESOURCE_QUOTA
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.admission.plugins.objects import PolicyObjects
+    from jobspec.targets import Target
     from jobspec.validation.problem import Problem
 
     Data = dict[str, Any]
@@ -36,40 +38,84 @@ class PodReview:
         """What the accepted pod would wait for, for ever."""
 
 
-def review_pod(pod: Data, namespace: str, objects: PolicyObjects) -> PodReview:
+def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target) -> PodReview:
     """The answer of the plugins to a new pod, given as the server decodes it: without defaults, or with them."""
     from jobspec.admission.plugins.defaults import with_defaults
-    from jobspec.admission.plugins.limit_ranges import limit_problems, with_limit_defaults
-    from jobspec.admission.plugins.pod_security.evaluation import pod_security_problems
     from jobspec.admission.plugins.priority import with_priority
-    from jobspec.admission.plugins.quotas import quota_problems
     from jobspec.admission.plugins.runtime_class import with_runtime_class
     from jobspec.admission.plugins.service_account import with_account
-    from jobspec.admission.plugins.waiting import waiting_problems
 
-    limited = with_limit_defaults(with_defaults(pod), namespace, objects)
-    accounted, by_account = with_account(limited, namespace, objects)
+    decoded = with_defaults(pod)
+    accounted, by_account = with_account(_limited(decoded, namespace, objects), namespace, objects)
     ranked, by_priority = with_priority(accounted, objects)
     filled, by_class = with_runtime_class(ranked, objects)
-    refused, warned = pod_security_problems(filled, namespace, objects.labels(namespace))
-    by_limits = limit_problems(filled, namespace, objects)
-    by_quota = quota_problems(filled, namespace, objects)
-    refusals = [*by_account, *by_priority, *by_class, *by_limits, *refused, *by_quota]
-    waits = list(waiting_problems(filled, namespace, objects))
-    return PodReview(filled, refusals, [] if refusals else warned, waits)
+    by_limits = _by_limits(decoded, filled, namespace, objects, target)
+    by_labels, warned = _by_labels(filled, namespace, objects)
+    refusals = [*by_account, *by_priority, *by_class, *by_limits, *by_labels, *_by_quota(filled, namespace, objects)]
+    return PodReview(filled, refusals, [] if refusals else warned, _waits(filled, namespace, objects))
 
 
-def claim_problems(claim: Data, namespace: str, objects: PolicyObjects) -> list[Problem]:
-    """Why the plugins refuse a new claim."""
-    from jobspec.admission.plugins.limit_ranges import claim_limit_problems
-    from jobspec.admission.plugins.quotas import claim_quota_problems
+def _limited(pod: Data, namespace: str, objects: PolicyObjects) -> Data:
+    if not objects.in_namespace(LIMIT_RANGE, namespace):
+        return pod
+    from jobspec.admission.plugins.limit_ranges import with_limit_defaults
 
-    return [*claim_limit_problems(claim, namespace, objects), *claim_quota_problems(claim, namespace, objects)]
+    return with_limit_defaults(pod, namespace, objects)
+
+
+def _by_limits(pod: Data, filled: Data, namespace: str, objects: PolicyObjects, target: Target) -> list[Problem]:
+    if not objects.in_namespace(LIMIT_RANGE, namespace):
+        return []
+    from jobspec.admission.plugins.limit_ranges import limit_problems, problems_of_defaults
+
+    return [*problems_of_defaults(pod, filled, target), *limit_problems(filled, namespace, objects)]
+
+
+def _by_labels(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[list[Problem], list[Problem]]:
+    """Why the namespace refuses the pod by its labels, and what it warns of."""
+    labels = objects.labels(namespace)
+    if not labels:
+        return [], []
+    from jobspec.admission.plugins.pod_security.evaluation import pod_security_problems
+
+    return pod_security_problems(pod, namespace, labels)
+
+
+def _by_quota(pod: Data, namespace: str, objects: PolicyObjects) -> list[Problem]:
+    if not objects.in_namespace(RESOURCE_QUOTA, namespace):
+        return []
+    from jobspec.admission.plugins.quotas import quota_problems
+
+    return list(quota_problems(pod, namespace, objects))
+
+
+def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> list[Problem]:
+    if not objects.closed:
+        return []
+    from jobspec.admission.plugins.waiting import waiting_problems
+
+    return list(waiting_problems(pod, namespace, objects))
+
+
+def claim_problems(claim: Data, namespace: str, objects: PolicyObjects, *, is_new: bool = True) -> list[Problem]:
+    """Why the plugins refuse a claim."""
+    found: list[Problem] = []
+    if objects.in_namespace(LIMIT_RANGE, namespace):
+        from jobspec.admission.plugins.limit_ranges import claim_limit_problems
+
+        found += claim_limit_problems(claim, namespace, objects)
+    if is_new and objects.in_namespace(RESOURCE_QUOTA, namespace):
+        from jobspec.admission.plugins.quotas import claim_quota_problems
+
+        found += claim_quota_problems(claim, namespace, objects)
+    return found
 
 
 def template_warnings(data: Data, path: tuple[str, ...], namespace: str, objects: PolicyObjects) -> list[Problem]:
     """What the server warns of where a workload has its pod template at *path*: it refuses only the pods, which come later."""
+    template, labels = mapping(data, *path), objects.labels(namespace)
+    if not template or not labels:
+        return []
     from jobspec.admission.plugins.pod_security.evaluation import template_warnings as warnings_of
 
-    template = mapping(data, *path)
-    return warnings_of(template, path, namespace, objects.labels(namespace)) if template else []
+    return warnings_of(template, path, namespace, labels)

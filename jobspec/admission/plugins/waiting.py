@@ -22,12 +22,14 @@ _EVERYWHERE = "kube-root-ca.crt"
 
 
 def waiting_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
-    """What the pod needs and does not find. Objects that are not at hand count only where the world is closed."""
-    for each in (found for found in references(mapping(pod, "spec")) if not found.is_optional):
+    """What the pod needs and does not find, where the world is closed."""
+    for each in references(mapping(pod, "spec")) if objects.closed else ():
+        if each.is_optional:
+            continue
         found = objects.find(each.kind, namespace, each.name)
         if found is not None:
             yield from _keys(each, found)
-        elif objects.closed and each.name != _EVERYWHERE:
+        elif each.name != _EVERYWHERE:
             yield _missing(each, namespace, objects)
 
 

@@ -7,7 +7,9 @@ import yaml
 from jobspec.admission.plugins.objects import PolicyObjects
 from jobspec.admission.plugins.quotas import job_quota_problems
 from jobspec.admission.plugins.review import review_pod
+from jobspec.targets import choose
 
+_TARGET = choose([])
 _OBJECTS = """
 {apiVersion: v1, kind: LimitRange, metadata: {name: sizes, namespace: team}, spec: {limits: [
   {type: Container, default: {memory: 4Gi}, defaultRequest: {memory: 1Gi}, min: {cpu: 100m}}]}}
@@ -32,7 +34,7 @@ def _pod(spec: dict[str, Any], **container: Any) -> dict[str, Any]:
 
 
 def test_what_the_plugins_fill_in() -> None:
-    review = review_pod(_pod({"runtimeClassName": "sealed"}), "team", _objects())
+    review = review_pod(_pod({"runtimeClassName": "sealed"}), "team", _objects(), _TARGET)
     assert review.refusals == []
     assert review.pod["spec"] == {
         "runtimeClassName": "sealed",
@@ -52,11 +54,11 @@ def test_what_the_plugins_fill_in() -> None:
 
 def test_other_namespaces_have_other_policies() -> None:
     pod = _pod({})
-    assert review_pod(pod, "other", _objects()).pod["spec"]["containers"] == pod["spec"]["containers"]
+    assert review_pod(pod, "other", _objects(), _TARGET).pod["spec"]["containers"] == pod["spec"]["containers"]
 
 
 def test_a_job_never_fits_where_its_pods_together_are_more_than_a_quota() -> None:
-    pod = review_pod(_pod({}, resources={"limits": {"nvidia.com/gpu": 4}}), "team", _objects()).pod
+    pod = review_pod(_pod({}, resources={"limits": {"nvidia.com/gpu": 4}}), "team", _objects(), _TARGET).pod
     assert list(job_quota_problems([(pod, 2)], "team", _objects())) == []
     problems = list(job_quota_problems([(pod, 1), (pod, 3)], "team", _objects()))
     assert [(each.rule, each.message) for each in problems] == [

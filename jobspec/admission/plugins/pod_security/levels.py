@@ -17,6 +17,8 @@ PREFIX = "pod-security.kubernetes.io/"
 LEVELS = ("privileged", "baseline", "restricted")
 LATEST = 1_000_000
 """The minor version that `latest` stands for: after all that a label can usefully name."""
+_TOO_MANY = 2**63
+"""The first number that the server's own numbers do not reach."""
 
 
 class Level:
@@ -63,12 +65,8 @@ def _minor(version: Any) -> int | None:
     if version == "latest":
         return LATEST
     digits = version[3:] if isinstance(version, str) and version.startswith("v1.") else ""
-    is_number = digits.isascii() and digits.isdigit() and (digits == "0" or not digits.startswith("0")) and len(digits) <= _LONGEST
-    return min(int(digits), LATEST - 1) if is_number else None
-
-
-_LONGEST = 19
-"""More digits are no number to the server."""
+    is_number = digits.isascii() and digits.isdigit() and (digits == "0" or not digits.startswith("0"))
+    return min(int(digits), LATEST - 1) if is_number and int(digits) < _TOO_MANY else None
 
 
 def label_problems(labels: Mapping[str, Any]) -> Iterator[Problem]:

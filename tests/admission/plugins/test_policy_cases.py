@@ -1,0 +1,43 @@
+"""Every case file of policies: the lines that a rule is written beside are the lines that `validate` reports it for."""
+
+from pathlib import Path
+
+import pytest
+
+from jobspec.cluster import Cluster
+from jobspec.pipeline import Source, checked, resolve
+from tests.support.cases import assert_reported, expectations
+from tests.support.checking import result
+from tests.support.reference import ROOT
+
+CASES = sorted((ROOT / "tests" / "cases" / "policies").glob("*.yaml"))
+
+
+def _cluster(path: Path) -> Cluster:
+    return Cluster(closed=path.stem == "closed-world", webhooks=False)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path) -> None:
+    expected, found = expectations(path.read_text()), result(path, _cluster(path)).diagnostics
+    assert_reported(expected, found)
+    for line, rule, words in expected:
+        assert any(words in each.message for each in found if (each.mark.line, each.rule) == (line, rule)), (line, words)
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_each_document_may_stand_in_a_file_of_its_own(path: Path) -> None:
+    documents = path.read_text().split("---\n")
+    files = [Source(f"{number}.yaml", text) for number, text in enumerate(documents)]
+    cluster = _cluster(path)
+    found = resolve([checked(each, (), cluster) for each in files], cluster)
+    together = result(path, cluster)
+    assert sorted(each.message for file in found for each in file.result.diagnostics) == sorted(
+        each.message for each in together.diagnostics
+    )
+    assert [row.status for file in found for row in file.result.documents] == [row.status for row in together.documents]
+
+
+def test_what_a_server_only_warns_of_is_a_warning() -> None:
+    found = result(ROOT / "tests" / "cases" / "policies" / "warnings.yaml", Cluster()).diagnostics
+    assert [each.severity for each in found] == ["warning", "warning", "warning", "error"]
