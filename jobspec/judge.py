@@ -146,12 +146,18 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
 
 
 def _by_plugins(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
-    if cluster.custom_kinds and cluster.custom_kinds.defines(judged.document):
+    document = judged.document
+    if cluster.custom_kinds and cluster.custom_kinds.defines(document):
         return judged
+    namespace = document.namespace
+    wanted = [(kinds.NAMESPACE, "", namespace), (kinds.LIMIT_RANGE, namespace, ""), (kinds.RESOURCE_QUOTA, namespace, "")]
+    decided = any(each.group_kind in kinds.DECIDING for each in (*objects.beside, *objects.elsewhere))
+    if not decided and document.group_kind not in (kinds.POD, kinds.NAMESPACE):
+        return judged.reviewed((), wanted)
     from jobspec.admission.plugins.answer import answer
 
-    found = answer(judged.document, cluster.target, objects, old=judged.old)
-    return judged.reviewed(found.diagnostics, found.wanted)
+    found = answer(document, cluster.target, objects, old=judged.old)
+    return judged.reviewed(found.diagnostics, [*wanted, *found.wanted])
 
 
 def _by_webhooks(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:

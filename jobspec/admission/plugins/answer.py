@@ -34,7 +34,7 @@ def answer(document: Document, target: Target, objects: Objects, *, old: Documen
     from jobspec.admission.plugins.review import template_warnings
 
     found = template_warnings(document.data, kinds.POD_TEMPLATES[document.group_kind], document.namespace, policies)
-    return Answer(_diagnostics(document, found, "warning"), [(kinds.NAMESPACE, "", document.namespace)])
+    return Answer(_diagnostics(document, found, "warning"))
 
 
 def _to_pod(document: Document, target: Target, policies: PolicyObjects, old: Document | None) -> Answer:
@@ -58,14 +58,11 @@ def _of_update(pod: Data, old: Data, refusals: Iterable[Problem]) -> list[Proble
 
 
 def _looked_up(pod: Data, namespace: str, *, is_closed: bool) -> Iterator[Name]:
-    """The objects that the plugins look up for a pod; an empty name stands for all of a kind in a namespace."""
+    """The objects that the plugins look up for a pod, besides what decides on its namespace; an empty name stands for all of a kind."""
     from jobspec.admission.plugins.references import references
     from jobspec.admission.plugins.service_account import account_of
 
     spec = mapping(pod, "spec")
-    yield kinds.NAMESPACE, "", namespace
-    yield kinds.LIMIT_RANGE, namespace, ""
-    yield kinds.RESOURCE_QUOTA, namespace, ""
     yield kinds.PRIORITY_CLASS, "", ""
     yield kinds.SERVICE_ACCOUNT, namespace, account_of(spec)
     if spec.get("runtimeClassName"):
@@ -78,8 +75,7 @@ def _to_claim(document: Document, policies: PolicyObjects, old: Document | None)
     from jobspec.admission.plugins.review import claim_problems
 
     found = claim_problems(document.data, document.namespace, policies, is_new=old is None)
-    wanted = [(kind, document.namespace, "") for kind in (kinds.LIMIT_RANGE, kinds.RESOURCE_QUOTA)]
-    return Answer(_diagnostics(document, found, "error"), wanted)
+    return Answer(_diagnostics(document, found, "error"))
 
 
 def _of_labels(document: Document, old: Document | None) -> Iterator[Diagnostic]:
