@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from jobspec.operators.stored import NAMESPACE
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -11,19 +9,26 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.targets import Target
 
+    #: Group, kind, namespace, name, and the folder of the file.
+    Identity = tuple[str, str, str, str, str]
+
 
 class Documents:
-    """The documents, by kind and by file."""
+    """The documents, by kind, by file and by name."""
 
-    __slots__ = ("_by_file", "_by_kind", "target")
+    __slots__ = ("_by_file", "_by_kind", "_by_name", "_first", "target")
 
     def __init__(self, documents: Iterable[Document], target: Target) -> None:
         self.target = target
         self._by_kind: dict[str, list[Document]] = {}
         self._by_file: dict[str, list[Document]] = {}
+        self._first: dict[Identity, Document] = {}
+        self._by_name: dict[tuple[str, str], list[Document]] = {}
         for document in documents:
             self._by_kind.setdefault(document.kind, []).append(document)
             self._by_file.setdefault(document.file, []).append(document)
+            self._by_name.setdefault((document.kind, document.name), []).append(document)
+            self._first.setdefault(_identity(document), document)
 
     def of_kind(self, kind: str) -> Sequence[Document]:
         """The documents of a kind, such as `PersistentVolumeClaim`."""
@@ -38,10 +43,24 @@ class Documents:
         return self._by_kind.keys()
 
     def beside(self, document: Document, kind: str) -> list[Document]:
-        """The documents of a kind that stand in the namespace of another document."""
-        namespace = document.namespace or NAMESPACE
-        return [each for each in self.of_kind(kind) if (each.namespace or NAMESPACE) == namespace]
+        """The documents of a kind in the namespace of another one; where one of two says none, it means the other's."""
+        return [each for each in self.of_kind(kind) if not document.namespace or each.namespace in ("", document.namespace)]
 
     def named(self, document: Document, kind: str, name: str) -> Document | None:
         """The document of a kind and name in the namespace of another document, None where there is none."""
-        return next((each for each in self.beside(document, kind) if each.name == name), None)
+        found = [
+            each for each in self._by_name.get((kind, name), ()) if not document.namespace or each.namespace in ("", document.namespace)
+        ]
+        return next((each for each in found if each.namespace == document.namespace), found[0] if found else None)
+
+    def of_name(self, kind: str, name: str) -> Sequence[Document]:
+        """The documents of a kind and name, in whatever namespace."""
+        return self._by_name.get((kind, name), ())
+
+    def first(self, document: Document) -> Document:
+        """The first document that is the same object, in files of the same folder: of the same kind, namespace and name."""
+        return self._first[_identity(document)]
+
+
+def _identity(document: Document) -> Identity:
+    return (*document.group_kind, document.namespace, document.name, document.file.rpartition("/")[0])

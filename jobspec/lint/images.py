@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.lint.rule import Finding, Rule
+from jobspec.lint.containers import gpus
+from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
 
 TYPE_CHECKING = False
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
 
     from jobspec.lint.views import JobView
     from jobspec.overlays.marked_tree import MarkedTree
+
+
+_TEMPLATE = "${<"  # what stands for a text that somebody fills in later
 
 
 def unpinned_image(job: JobView) -> Iterator[Finding]:
@@ -23,23 +27,78 @@ def unpinned_image(job: JobView) -> Iterator[Finding]:
     After: image: ghcr.io/acme/train:1.4.2
     Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
     """
-    for image in _images(job):
+    for image, _ in _images(job):
         name = text(image)
         if "@" not in name and _tag(name) in ("", "latest"):
             yield Finding(image, f"`{name}` is another image whenever somebody pushes one", "name a fixed tag, or a digest")
 
 
-def _images(job: JobView) -> Iterator[MarkedTree]:
-    """The images of all containers, of each role once."""
+def image_without_digest(job: JobView) -> Iterator[Finding]:
+    """An image is named by a tag, which can be moved.
+
+    Why: a tag is a name that its owner can give to another image; a digest is the image itself.
+    Instead: write the digest behind the tag.
+    Before: image: ghcr.io/acme/train:1.4.2
+    After: image: ghcr.io/acme/train:1.4.2@sha256:...
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
+    """
+    for image, _ in _images(job):
+        if image.mark.line and "@" not in text(image) and _tag(text(image)) not in ("", "latest"):
+            yield Finding(image, f"`{text(image)}` is a name that can be given to another image", "add the digest")
+
+
+def needless_pull(job: JobView) -> Iterator[Finding]:
+    """An image that is named by its digest is asked for at every start.
+
+    Why: a digest cannot mean another image, so that there is nothing to ask; where the registry is away, the pod does not start.
+    Instead: leave `imagePullPolicy` out.
+    Before: {image: "train@sha256:...", imagePullPolicy: Always}
+    After: {image: "train@sha256:..."}
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy
+    """
+    for image, container in _images(job):
+        policy = container.get("imagePullPolicy")
+        if "@sha256:" in text(image) and policy and policy.value == "Always" and policy.mark.line:
+            yield Finding(
+                policy, "a digest is one image for good: nothing is to be asked for", "leave it out", edits=[Edit(policy, removes=True)]
+            )
+
+
+def image_for_cpus(job: JobView) -> Iterator[Finding]:
+    """A pod with GPUs runs an image whose name says that it is made for CPUs.
+
+    Why: a PyTorch without CUDA does not see the GPUs: the job trains on the CPU, slowly, and nobody else gets the GPUs.
+    Instead: take the image for GPUs, or ask for none.
+    Before:
+        image: train:2.4-cpu
+        limits: {nvidia.com/gpu: 1}
+    After:
+        image: train:2.4-cuda
+        limits: {nvidia.com/gpu: 1}
+    Evidence: kubeflow/trainer#2266
+    """
+    for image, container in _images(job):
+        parts = text(image).rpartition("/")[2].replace(":", "-").replace("_", "-").replace(".", "-").lower().split("-")
+        if gpus(container) and "cpu" in parts and not {"gpu", "cuda"} & set(parts):
+            yield Finding(image, "the image is made for CPUs, by its name, and the container asks for GPUs", "take the image for GPUs")
+
+
+def _images(job: JobView) -> Iterator[tuple[MarkedTree, MarkedTree]]:
+    """The images of all containers, of each role once, and their containers."""
     for role in job.roles:
         for container, _ in role.pods[0].containers():
             image = container.get("image")
-            if image and text(image):
-                yield image
+            if image and text(image) and not any(sign in text(image) for sign in _TEMPLATE):
+                yield image, container
 
 
 def _tag(image: str) -> str:
     return image.rpartition("/")[2].partition("@")[0].partition(":")[2]
 
 
-RULES = (Rule(unpinned_image, "warning"),)
+RULES = (
+    Rule(unpinned_image, "warning"),
+    Rule(image_without_digest, "info", by_default=False),
+    Rule(needless_pull, "info"),
+    Rule(image_for_cpus, "warning"),
+)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, spell
+from jobspec.kinds import find
 from jobspec.lint.documents import Documents
 from jobspec.lint.places import Places, spelt
 from jobspec.lint.rules import RULES
-from jobspec.lint.views import DocumentView, view_of
+from jobspec.lint.views import RUNTIMES, DocumentView, view_of
 from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.remedies import remove, set_to
+from jobspec.runtimes.runtime import Reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,15 +29,14 @@ DEFAULT = tuple(each for each in RULES if each.by_default)
 
 
 def lint(files: Sequence[Checked], target: Target, rules: Sequence[Rule] = DEFAULT) -> list[FileResult]:
-    """The files' results with what lint finds in those of their documents that are accepted; each finding is told once, in its own file."""
-    documents = Documents((each for file in files for each in accepted(file)), target)
-    found = {file.result.path: list(findings(accepted(file), documents, rules)) for file in files}
-    return told(files, found)
+    """The files' results with what lint finds in their accepted documents; each finding is told once, in the file that wrote its cause."""
+    documents = Documents((each for file in files for each in seen(file)), target)
+    return told(files, {file.result.path: list(findings(file, documents, rules)) for file in files})
 
 
-def accepted(file: Checked) -> list[Document]:
-    """The documents of a file in which the check has found no error."""
-    wrong = {each.document for each in file.result.diagnostics if each.severity == "error"}
+def seen(file: Checked) -> list[Document]:
+    """The documents of a file that can be looked at: those without an error, and those of kinds that are unknown to the check."""
+    wrong = {each.document for each in file.result.diagnostics if each.severity == "error" and each.rule != "unknown-kind"}
     return [] if None in wrong else [each for each in file.documents if each.index not in wrong]
 
 
@@ -53,33 +54,34 @@ def told(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> list[F
     return [each.result.with_diagnostics(by_path[each.result.path]) for each in files]
 
 
-def findings(given: Sequence[Document], documents: Documents, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
-    """What rules find in documents of one file."""
+def findings(file: Checked, documents: Documents, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
+    """What rules find in the documents of one file."""
     places = Places()
-    for document in given:
-        alone = DocumentView(document, documents)
-        yield from _of(alone, [each for each in rules if each.sees == "document"], places)
-        view = view_of(document, documents, _beside(document, documents))
+    for document in seen(file):
+        is_known = find(document.api_version, document.kind) is not None
+        kinds = ("document", "runtime") if is_known and document.group_kind in RUNTIMES else ("document",)
+        yield from _of(DocumentView(document, documents), [each for each in rules if each.sees in kinds], places)
+        view = view_of(document, documents, _beside(document, documents)) if is_known else None
         if view:
-            seen = ("pods", "job") if view.is_job else ("pods",)
-            yield from _of(view, [each for each in rules if each.sees in seen], places)
+            kinds = ("pods", "job") if view.is_job else ("pods",)
+            yield from _of(view, [each for each in rules if each.sees in kinds], places)
 
 
 def _beside(document: Document, documents: Documents) -> list[Document]:
-    """What a job may refer to: all in its own file, then the runtimes and priority classes of others."""
-    own = documents.of_file(document.file)
-    kinds = ("TrainingRuntime", "ClusterTrainingRuntime", "PriorityClass")
-    return [*own, *(each for kind in kinds for each in documents.of_kind(kind) if each.file != document.file)]
+    """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""
+    ref = Reference(document.data)
+    found = [*documents.of_name(str(ref.kind), str(ref.name)), *documents.of_kind("PriorityClass")]
+    return sorted(found, key=lambda each: each.file != document.file)
 
 
 def _of(view: DocumentView, rules: Sequence[Rule], places: Places) -> Iterator[Diagnostic]:
     for rule in rules:
-        seen: set[str] = set()
+        known: set[str] = set()
         for finding in rule.check(view):
             diagnostic = _diagnostic(rule, finding, view, places)
             where = f"{diagnostic.mark} {diagnostic.field}"
-            if where not in seen:  # roles can share what an alias, or a runtime, gives to both
-                seen.add(where)
+            if where not in known:  # roles can share what an alias, or a runtime, gives to both
+                known.add(where)
                 yield diagnostic
 
 

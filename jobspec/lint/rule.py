@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from jobspec.overlays.marked_tree import MarkedTree
 
     #: What a rule sees, as its only argument: `pods`, a `JobView` of a job or of a runtime alone; `job`, one of a job; `document`, a
-    #: `DocumentView` of any document.
-    Sees = Literal["pods", "job", "document"]
+    #: `DocumentView` of any document; `runtime`, one of a runtime.
+    Sees = Literal["pods", "job", "document", "runtime"]
     #: Where something is: a value of the expanded job, or a path in the document that the rule looks at.
     Place = MarkedTree | Path
 

@@ -1,0 +1,206 @@
+"""Accelerators: as many processes as devices, and a backend that uses them."""
+
+from __future__ import annotations
+
+from jobspec.lint.containers import (
+    flags,
+    gpu_place,
+    gpus,
+    launcher,
+    other_accelerators,
+    torchrun_flags,
+    variable,
+    written,
+)
+from jobspec.lint.rule import Finding, Rule
+from jobspec.operators.pods import text
+from jobspec.workloads import value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.lint.views import JobView
+    from jobspec.overlays.marked_tree import MarkedTree
+
+_MOST_OF_A_NODE = 16
+_PROCESSES = "PET_NPROC_PER_NODE"
+
+
+def more_processes_than_gpus(job: JobView) -> Iterator[Finding]:
+    """A pod starts more processes than it has GPUs.
+
+    Why: each process of a pod takes the GPU of its local rank; those without one end with "invalid device ordinal", and the job fails.
+    The trainer counts by what the TrainJob itself asks for: where only the runtime has the GPUs, it counts CPUs.
+    Instead: leave the number of processes out where GPUs are asked for, or make both equal.
+    Before:
+        numProcPerNode: 8
+        resourcesPerNode: {limits: {nvidia.com/gpu: 4}}
+    After:
+        numProcPerNode: 4
+        resourcesPerNode: {limits: {nvidia.com/gpu: 4}}
+    Evidence: kubeflow/trainer#2407, kubeflow/trainer#2492
+    """
+    for container, processes, place in _counted(job):
+        if 0 < gpus(container) < processes:
+            message = f"{processes} processes start in a pod of {_gpus(gpus(container))}"
+            yield Finding(place, message, f"start {gpus(container)} processes, or ask for as many GPUs as processes")
+
+
+def idle_gpus(job: JobView) -> Iterator[Finding]:
+    """A pod starts fewer processes than it has GPUs.
+
+    Why: a process of distributed training uses one GPU; the others are paid for, and kept from everybody else, for nothing.
+    Instead: start a process for each GPU (`auto` counts them), or ask for fewer.
+    Before:
+        nprocPerNode: "1"
+        limits: {nvidia.com/gpu: 8}
+    After:
+        nprocPerNode: "8"
+        limits: {nvidia.com/gpu: 8}
+    Evidence: kubeflow/trainer#2407
+    """
+    for container, processes, place in _counted(job):
+        if 0 < processes < gpus(container):
+            message = f"{_processes(processes)} will use at most as many of {_gpus(gpus(container))}"
+            yield Finding(place, message, f"start {gpus(container)} processes, or ask for {_gpus(processes)}")
+
+
+def uncounted_accelerators(job: JobView) -> Iterator[Finding]:
+    """The trainer takes accelerators that are no `gpu` by name for none, and starts as many processes as the pod has CPUs.
+
+    Why: slices of a GPU (MIG), TPUs, NPUs and Trainium do not have `gpu` in their names, by which the trainer counts.
+    Instead: say the number of processes.
+    Before: resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
+    After:
+        numProcPerNode: 1
+        resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
+    Evidence: `GetNumGPUPerNode` of github.com/kubeflow/trainer pkg/runtime, 2.0 to 2.3
+    """
+    for role in job.training:
+        container = role.training_container()
+        said = variable(container, _PROCESSES) if container else None
+        processes = text(said, "value")
+        if job.is_pytorchjob or not container or gpus(container) or not processes.isdigit() or _says_processes(job):
+            continue
+        for name, place, number in other_accelerators(container):
+            if number and processes != str(number):
+                message = f"the trainer does not count `{name}`: it starts {_processes(int(processes))} in a pod of {number}"
+                yield Finding(place, message, f"write `numProcPerNode: {number}`")
+
+
+def processes_of_the_host(job: JobView) -> Iterator[Finding]:
+    """In a pod without an accelerator, torchrun starts a process for each CPU of the host.
+
+    Why: training-operator tells torchrun `auto` where nothing is said; without an accelerator, torchrun counts the CPUs of the machine,
+    not those that the pod may use. On a host of 96 CPUs, 96 processes fight for the pod's two, and for its memory.
+    Instead: say the number of processes.
+    Before: spec: {pytorchReplicaSpecs: {}}
+    After: spec: {nprocPerNode: "1", pytorchReplicaSpecs: {}}
+    Evidence: kubeflow/trainer#2407; `determine_local_world_size` of torch.distributed.run
+    """
+    for role in job.training:
+        container = role.training_container()
+        if not job.is_pytorchjob or not container or launcher(container) != "torchrun":
+            continue
+        said = variable(container, _PROCESSES)
+        given = {name for name, _, _ in torchrun_flags(container)}
+        if (
+            said
+            and text(said, "value") == "auto"
+            and "--nproc-per-node" not in given
+            and not gpus(container)
+            and not other_accelerators(container)
+        ):
+            at = written(said.get("value"), container)
+            yield Finding(at, "torchrun starts a process for each CPU of the host, whatever the pod may use", 'write `nprocPerNode: "1"`')
+
+
+def backend_without_gpus(job: JobView) -> Iterator[Finding]:
+    """The program is told to use NCCL, and its pods ask for no GPU.
+
+    Why: NCCL works between GPUs alone, and ends with "no GPUs found" elsewhere. Some nodes show their GPUs to pods that asked for none;
+    then the job takes what the scheduler gave to others.
+    Instead: ask for GPUs, or choose gloo.
+    Before: args: [--backend, nccl]
+    After: args: [--backend, gloo]
+    Evidence: kubeflow/pytorch-operator#202, kubeflow/trainer#1358
+    """
+    for container, value, place in _backends(job):
+        if value == "nccl" and not gpus(container) and not other_accelerators(container):
+            yield Finding(place, "NCCL works between GPUs alone, and the pod asks for none", "ask for GPUs, or choose gloo")
+
+
+def slow_backend(job: JobView) -> Iterator[Finding]:
+    """The program is told to use gloo between GPUs.
+
+    Why: gloo copies gradients through the memory of the host; NCCL moves them from GPU to GPU, many times faster.
+    Instead: choose NCCL, or leave the choice to the program.
+    Before: args: [--backend, gloo]
+    After: args: [--backend, nccl]
+    Evidence: https://docs.pytorch.org/docs/stable/distributed.html#which-backend-to-use
+    """
+    for container, value, place in _backends(job):
+        if value == "gloo" and gpus(container):
+            yield Finding(place, "gloo copies through the host's memory between GPUs", "choose nccl")
+
+
+def more_gpus_than_a_node(job: JobView) -> Iterator[Finding]:
+    """A pod asks for more GPUs than any machine has that one can commonly rent.
+
+    Why: a pod runs on one node; one that asks for more than a node has waits for ever, without an error.
+    Instead: ask for what a node has, and for more pods.
+    Before: limits: {nvidia.com/gpu: 32}
+    After: limits: {nvidia.com/gpu: 8}
+    Evidence: kubeflow/kubeflow#5442
+    """
+    for role in job.roles:
+        for container, _ in role.pods[0].containers():
+            if gpus(container) > _MOST_OF_A_NODE:
+                message = f"{gpus(container)} GPUs for one pod: hardly any node has more than {_MOST_OF_A_NODE}"
+                yield Finding(gpu_place(container), message, "ask for more pods with fewer GPUs each")
+
+
+def _counted(job: JobView) -> Iterator[tuple[MarkedTree, int, MarkedTree]]:
+    """Each training container whose processes torchrun or the image may start by a number: that number, and who says it."""
+    for role in job.training:
+        container = role.training_container()
+        if not container or launcher(container) == "other":
+            continue
+        given = [(value, tree) for name, value, tree in torchrun_flags(container) if name == "--nproc-per-node"]
+        said = variable(container, _PROCESSES)
+        value, place = given[-1] if given else (text(said, "value"), written(said and said.get("value"), gpu_place(container)))
+        if value.isdigit():
+            yield container, int(value), place
+
+
+def _says_processes(job: JobView) -> bool:
+    """Whether a TrainJob or its runtime says the number of processes."""
+    in_runtime = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "torch", "numProcPerNode"))
+    return job.get("spec", "trainer", "numProcPerNode") is not None or isinstance(in_runtime, int)
+
+
+def _backends(job: JobView) -> Iterator[tuple[MarkedTree, str, MarkedTree]]:
+    for role in job.training:
+        container = role.training_container()
+        if container:
+            yield from ((container, value, tree) for name, value, tree in flags(container) if name in ("--backend", "--dist-backend"))
+
+
+def _processes(number: int) -> str:
+    return f"{number} process{'' if number == 1 else 'es'}"
+
+
+def _gpus(number: int) -> str:
+    return f"{number} GPU{'' if number == 1 else 's'}"
+
+
+RULES = (
+    Rule(more_processes_than_gpus, "warning"),
+    Rule(idle_gpus, "warning"),
+    Rule(uncounted_accelerators, "warning"),
+    Rule(processes_of_the_host, "warning"),
+    Rule(backend_without_gpus, "warning"),
+    Rule(slow_backend, "warning"),
+    Rule(more_gpus_than_a_node, "info"),
+)

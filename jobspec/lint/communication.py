@@ -1,0 +1,248 @@
+"""Communication: pods find each other, and talk over the network that they have."""
+
+from __future__ import annotations
+
+from jobspec.lint.containers import flags, launcher, resources, torchrun_flags, variable, variables, written
+from jobspec.lint.rule import Edit, Finding, Rule
+from jobspec.operators.pods import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.diagnostics import Severity
+    from jobspec.lint.views import JobView
+    from jobspec.overlays.marked_tree import MarkedTree
+
+_ADDRESSES = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
+_ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
+_INTERFACES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
+#: The interfaces that pods have: the loopback, those of the pod's network, and those that Multus adds.
+_IN_PODS = ("lo", "eth", "net")
+_NETWORKS = "k8s.v1.cni.cncf.io/networks"
+_BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
+
+
+def wrong_address(job: JobView) -> Iterator[Finding]:
+    """A hand-written address of the first pod is that of none of the job's pods.
+
+    Why: the name is made by the operator from the job's; a name from another job, another operator or an older release resolves
+    nowhere, and all pods wait for it until their timeout.
+    Instead: leave the address to the operator, which sets it for torchrun, or write the one that the hint gives.
+    Before: env: [{name: MASTER_ADDR, value: old-job-master-0}]
+    After: env: []
+    Evidence: kubernetes-sigs/jobset#603, pytorch/pytorch#80772
+    """
+    if not job.is_job:
+        return
+    hosts = [pod.host_name for role in job.training for pod in role.pods]
+    for role in job.training:
+        container = role.training_container()
+        for said, place in _addresses(container) if container else ():
+            host = _host(said)
+            if _is_internal(host, job) and not any(_is_same(host, each) for each in hosts):
+                yield Finding(place, f"no pod of the job is reached as `{host}`", f"the first one is `{_first(job)}`")
+
+
+def host_network_without_dns(job: JobView) -> Iterator[Finding]:
+    """A pod on the host's network asks the host's name servers, which do not know the cluster's names.
+
+    Why: the pods find each other by names of services. With `hostNetwork` alone, the policy ClusterFirst falls back to Default: workers
+    wait for the master's name in their init container, for ever.
+    Instead: write `dnsPolicy: ClusterFirstWithHostNet` beside it.
+    Before: spec: {hostNetwork: true}
+    After: spec: {hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet}
+    Evidence: kubeflow/pytorch-operator#352
+    """
+    if sum(len(role.pods) for role in job.training) < 2:
+        return
+    for role in job.training:
+        network = role.pods[0].tree.get("spec", "hostNetwork")
+        policy = role.pods[0].tree.get("spec", "dnsPolicy")
+        if network and network.value is True and (policy is None or policy.value in (None, "ClusterFirst", "Default")):
+            spec = role.pods[0].tree.get("spec")
+            edits = [Edit(spec, ("dnsPolicy",), "ClusterFirstWithHostNet")] if spec else []
+            message = "a pod on the host's network does not find the names of the other pods"
+            yield Finding(network, message, "write `dnsPolicy: ClusterFirstWithHostNet`", edits=edits)
+
+
+def shared_host_port(job: JobView) -> Iterator[Finding]:
+    """Pods of one job on the host's network listen on the same port: two of them cannot be on one node.
+
+    Why: on the host's network, a port of the container is a port of the host. The scheduler keeps the second pod waiting where the first
+    one is; a pod that does not declare its port ends with "address already in use".
+    Instead: keep the pods apart by anti-affinity, or leave the host's network.
+    Before: spec: {hostNetwork: true}
+    After: spec: {hostNetwork: true, affinity: {podAntiAffinity: {}}}
+    Evidence: https://kubernetes.io/docs/concepts/configuration/overview/#services
+    """
+    on_host = [
+        (role, network) for role in job.training if (network := role.pods[0].tree.get("spec", "hostNetwork")) and network.value is True
+    ]
+    if sum(len(role.pods) for role, _ in on_host) < 2:
+        return
+    for role, network in on_host:
+        spec = role.pods[0].tree
+        apart = spec.get("spec", "affinity", "podAntiAffinity") or spec.get("spec", "topologySpreadConstraints")
+        if not apart:
+            yield Finding(
+                network,
+                "two pods of the job cannot be on one node: they have the same ports of the host",
+                "keep them apart by anti-affinity",
+            )
+
+
+def pinned_interface(job: JobView) -> Iterator[Finding]:
+    """A variable names a network card of a host, which pods do not have.
+
+    Why: a pod has `lo` and `eth0`, and `net1` and so on where Multus adds networks. With a card of the host, NCCL and gloo find "no
+    socket interface". On the host's network the card is there, as long as all nodes are alike.
+    Instead: leave the variable out, or exclude what does not fit: `^lo,docker`.
+    Before: env: [{name: NCCL_SOCKET_IFNAME, value: enp3s0}]
+    After: env: [{name: NCCL_SOCKET_IFNAME, value: eth0}]
+    Evidence: marin-community/marin#6940
+    """
+    for role in job.training:
+        on_host = text(role.pods[0].tree, "spec", "hostNetwork") == "True"
+        container = role.training_container()
+        for name in _INTERFACES if container else ():
+            said = variable(container, name) if container else None
+            value = text(said, "value") if said else ""
+            cards = [each for each in value.lstrip("=").split(",") if each] if not value.startswith("^") else []
+            foreign = [each for each in cards if not each.startswith(_IN_PODS)]
+            if said and foreign:
+                where = "hosts are alike only until the next one" if on_host else "pods have `lo` and `eth0`"
+                message = f"`{foreign[0]}` is a network card of a host: {where}"
+                severity: Severity = "info" if on_host else "warning"
+                yield Finding(written(said.get("value"), said), message, "leave it out, or exclude cards: `^lo,docker`", severity=severity)
+
+
+def rdma_without_network(job: JobView) -> Iterator[Finding]:
+    """A pod asks for an RDMA device, and has no network attachment that reaches it.
+
+    Why: the device alone gives no interface in the pod's own network; NCCL finds no address on it, and takes TCP without a word.
+    Instead: attach the network by the annotation `k8s.v1.cni.cncf.io/networks`, or use the host's network.
+    Before: limits: {rdma/hca: 1}
+    After:
+        metadata: {annotations: {k8s.v1.cni.cncf.io/networks: rdma-net}}
+        limits: {rdma/hca: 1}
+    Evidence: NVIDIA/nccl#1796, NVIDIA/nccl-tests#248
+    """
+    for role in job.training:
+        pod, container = role.pods[0].tree, role.training_container()
+        devices = {name: tree for name, tree in resources(container).items() if name.startswith("rdma/")} if container else {}
+        attached = pod.get("metadata", "annotations", _NETWORKS) or text(pod, "spec", "hostNetwork") == "True"
+        if devices and not attached:
+            name, place = next(iter(devices.items()))
+            yield Finding(place, f"`{name}` without a network attachment: NCCL may take TCP instead", f"add the annotation `{_NETWORKS}`")
+
+
+def overriding_flags(job: JobView) -> Iterator[Finding]:
+    """A flag of torchrun says something else than the operator does.
+
+    Why: a flag wins over the variables by which the operator tells torchrun the number of nodes, the rank and the address. With
+    `--nnodes=1`, every pod trains alone; with a fixed rank, all pods are the same node.
+    Instead: leave the flag out; the operator sets `PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR` and the others.
+    Before: command: [torchrun, --nnodes=1, train.py]
+    After: command: [torchrun, train.py]
+    Evidence: https://docs.pytorch.org/docs/stable/elastic/run.html
+    """
+    for role in job.training if job.is_job else ():
+        container = role.training_container()
+        for name, value, place in torchrun_flags(container) if container else ():
+            said = variable(container, f"PET_{name[2:].upper().replace('-', '_')}") if container else None
+            if name == "--nnodes":
+                wanted = text(said, "value") if said else ""
+                if value.isdigit() and wanted.isdigit() and value != wanted:
+                    yield Finding(place, f"torchrun takes {value} for the number of nodes, and the job has {wanted}", "leave the flag out")
+            elif name == "--node-rank" and value.isdigit() and len(role.pods) > 1:
+                yield Finding(place, f"all {len(role.pods)} pods are node {value}", "leave the flag out: the operator sets the rank")
+            elif name == "--standalone" and sum(len(each.pods) for each in job.training) > 1:
+                yield Finding(place, "with `--standalone`, each pod trains alone", "leave the flag out")
+
+
+def elastic_with_master(job: JobView) -> Iterator[Finding]:
+    """An elastic job has a Master, which is not counted among its nodes.
+
+    Why: training-operator tells torchrun the range of the Workers' number alone, and the Master joins as well: with all Workers there,
+    one pod too many waits outside.
+    Instead: let the Workers be all; any of them can be the first.
+    Before: pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 2}}
+    After: pytorchReplicaSpecs: {Worker: {replicas: 3}}
+    Evidence: kubeflow/trainer#2277
+    """
+    master = job.tree.get("spec", "pytorchReplicaSpecs", "Master") if job.is_pytorchjob else None
+    if master and job.tree.get("spec", "elasticPolicy"):
+        yield Finding(master, "the Master joins an elastic job and is not counted among its nodes", "let the Workers be all")
+
+
+def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:
+    """`rdzvBackend` names a backend that torchrun does not have.
+
+    Why: the server accepts any text, and every pod ends at once with "the rendezvous backend is not registered".
+    Instead: c10d, which needs nothing else, or etcd-v2.
+    Before: elasticPolicy: {rdzvBackend: C10D}
+    After: elasticPolicy: {rdzvBackend: c10d}
+    Evidence: https://docs.pytorch.org/docs/stable/elastic/rendezvous.html
+    """
+    said = job.tree.get("spec", "elasticPolicy", "rdzvBackend") if job.is_pytorchjob else None
+    if said and said.value and said.value not in _BACKENDS:
+        near = next((each for each in _BACKENDS if each == str(said.value).lower()), "")
+        yield Finding(
+            said,
+            f"torchrun has no backend `{said.value}` of its own",
+            f"write `{near or 'c10d'}`",
+            edits=[Edit(said, (), near)] if near else (),
+        )
+
+
+def _addresses(container: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:
+    """The addresses that a file writes by hand, and their places."""
+    for name, each in variables(container):
+        value = each.get("value")
+        if name in _ADDRESSES and value and value.mark.line and value.value:
+            yield str(value.value), value
+    if launcher(container) == "torchrun":
+        yield from ((value, place) for name, value, place in flags(container) if name in _ADDRESS_FLAGS and value)
+
+
+def _host(address: str) -> str:
+    return address.partition("://")[2].partition(":")[0] if "://" in address else address.partition(":")[0]
+
+
+def _is_internal(host: str, job: JobView) -> bool:
+    """Whether a host can only be a name of the job's own namespace: it is a plain name, or ends as those do."""
+    if not host or "$" in host or host in ("localhost",) or host.replace(".", "").isdigit() or ":" in host:
+        return False
+    first, _, rest = host.partition(".")
+    if job.documents.named(job.given, "Service", first) or (rest and job.documents.named(job.given, "Service", rest.partition(".")[0])):
+        return False
+    return not rest or rest.endswith((".svc", ".svc.cluster.local")) or _looks_made(first)
+
+
+def _looks_made(name: str) -> bool:
+    """Whether a name has the form of an operator's: `<job>-master-0`, `<job>-node-0-0`."""
+    parts = name.split("-")
+    return len(parts) > 2 and parts[-1].isdigit() and (parts[-2] in ("master", "worker", "node") or parts[-2].isdigit())
+
+
+def _is_same(host: str, known: str) -> bool:
+    return host == known or host.startswith(f"{known}.")
+
+
+def _first(job: JobView) -> str:
+    """The host name of the pod of rank 0."""
+    pods = [pod for role in job.training for pod in role.pods]
+    return next((pod.host_name for pod in pods if pod.rank == "0"), pods[0].host_name)
+
+
+RULES = (
+    Rule(wrong_address, "warning"),
+    Rule(host_network_without_dns, "warning"),
+    Rule(shared_host_port, "info"),
+    Rule(pinned_interface, "warning"),
+    Rule(rdma_without_network, "info"),
+    Rule(overriding_flags, "warning"),
+    Rule(elastic_with_master, "warning"),
+    Rule(unknown_rendezvous_backend, "warning"),
+)

@@ -1,0 +1,165 @@
+"""What a container asks for and what it runs, as rules ask about it."""
+
+from __future__ import annotations
+
+from jobspec.operators.pods import text
+from jobspec.overlays.marked_tree import items
+from jobspec.quantities import quantity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.operators.pods import Pod
+    from jobspec.overlays.marked_tree import MarkedTree
+
+    #: A flag's name, its value, and its place.
+    Flag = tuple[str, str, MarkedTree]
+
+#: Parts of resource names that are accelerators, but no GPUs to the trainer.
+_OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
+_PROGRAMS = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
+_SHELLS = ("sh", "bash", "ash", "dash", "zsh")
+_ONE = 1_000_000_000
+
+
+def written(*trees: MarkedTree | None) -> MarkedTree:
+    """The first of some values that a file says; the last one where none does, which has to be there."""
+    last = trees[-1]
+    assert last
+    return next((each for each in trees if each and each.mark.line), last)
+
+
+def amount(container: MarkedTree, resource: str) -> int:
+    """How much of a resource is asked for, by its limit or else its request, in billionths; 0 where nothing is said."""
+    for field in ("limits", "requests"):
+        said = text(container, "resources", field, resource)
+        if said:
+            return _nanos(said)
+    return 0
+
+
+def bytes_of(said: str) -> int:
+    """A quantity of memory in bytes; 0 where the text is none."""
+    return _nanos(said) // _ONE
+
+
+def _nanos(said: str) -> int:
+    try:
+        return quantity(said).nanos
+    except ValueError:
+        return 0
+
+
+def resources(container: MarkedTree) -> dict[str, MarkedTree]:
+    """The names of what is asked for, each with its limit or else its request."""
+    found: dict[str, MarkedTree] = {}
+    for field in ("requests", "limits"):
+        found.update((container.get("resources") or container.with_value({})).entries(field))
+    return found
+
+
+def gpus(container: MarkedTree) -> int:
+    """The number of whole GPUs."""
+    return sum(amount(container, name) // _ONE for name in resources(container) if is_gpu(name))
+
+
+def is_gpu(resource: str) -> bool:
+    """Whether a resource is a GPU as the trainer counts them."""
+    return "gpu" in resource.lower() and "/" in resource and not resource.lower().endswith((".memory", "gpumem", "gpucores", "-memory"))
+
+
+def other_accelerators(container: MarkedTree) -> list[tuple[str, MarkedTree, int]]:
+    """Accelerators that are no whole GPUs: name, place and number."""
+    found = resources(container).items()
+    named = [(name, tree) for name, tree in found if any(part in name.lower() for part in _OTHER_ACCELERATORS)]
+    return [(name, tree, amount(container, name) // _ONE) for name, tree in named]
+
+
+def gpu_place(container: MarkedTree) -> MarkedTree:
+    """Where the GPUs are asked for."""
+    return next((tree for name, tree in resources(container).items() if is_gpu(name)), container)
+
+
+def variables(container: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:
+    """The environment variables in their order, with those that the operator sets."""
+    for each in items(container.get("env")):
+        yield text(each, "name"), each
+
+
+def variable(container: MarkedTree, name: str) -> MarkedTree | None:
+    """The variable that counts: the last of its name."""
+    return next((each for known, each in reversed(list(variables(container))) if known == name), None)
+
+
+def words(container: MarkedTree) -> list[MarkedTree]:
+    """The words that the container runs, of `command` and `args`; empty where the image decides what runs."""
+    return [each for field in ("command", "args") for each in items(container.get(field)) if isinstance(each.value, (str, int, float))]
+
+
+def tokens(container: MarkedTree) -> list[tuple[str, MarkedTree]]:
+    """The words of what is run, those of a shell's command string each on its own, with the place of each."""
+    found: list[tuple[str, MarkedTree]] = []
+    all_words = words(container)
+    in_shell = bool(all_words) and str(all_words[0].value).rpartition("/")[2] in _SHELLS
+    for each in all_words:
+        said = str(each.value)
+        found += [(word.strip("\"'"), each) for word in said.split() if word != "\\"] if in_shell else [(said, each)]
+    return found
+
+
+def launcher(container: MarkedTree) -> str:
+    """What starts the processes, as far as the words say it: `torchrun`, `other`, or empty where the image decides or a script may."""
+    said = [token for token, _ in tokens(container)]
+    if not items(container.get("command")):
+        return ""
+    if any(token.rpartition("/")[2] in _PROGRAMS for token in said):
+        return "torchrun"
+    return "other" if any(token.rpartition("/")[2].startswith("python") for token in said) else ""
+
+
+def flags(container: MarkedTree) -> list[Flag]:
+    """The flags of what is run, with `-` in place of `_`: name, value and place; the value is empty where none follows."""
+    return _flags_in(tokens(container))
+
+
+def torchrun_flags(container: MarkedTree) -> list[Flag]:
+    """The flags between `torchrun` and the program that it starts."""
+    if launcher(container) != "torchrun":
+        return []
+    said = tokens(container)
+    start = next(number for number, (word, _) in enumerate(said) if word.rpartition("/")[2] in _PROGRAMS)
+    script = next((n for n, (word, _) in enumerate(said) if n > start and (word.endswith(".py") or word in ("-m", "--module"))), len(said))
+    return _flags_in(said[start:script])
+
+
+def _flags_in(said: list[tuple[str, MarkedTree]]) -> list[Flag]:
+    found = []
+    for number, (word, tree) in enumerate(said):
+        if word.startswith("--") and len(word) > 2:
+            name, equals, value = word.partition("=")
+            follows = said[number + 1][0] if number + 1 < len(said) else ""
+            if not equals and not follows.startswith("-"):
+                value = follows
+            found.append((name.replace("_", "-"), value.strip("\"'"), tree))
+    return found
+
+
+def volume_at(pod: Pod, container: MarkedTree, path: str) -> MarkedTree | None:
+    """The volume that is mounted at a path of a container, None where there is none."""
+    mounted = next((text(each, "name") for each in items(container.get("volumeMounts")) if text(each, "mountPath").rstrip("/") == path), "")
+    return next((each for each in items(pod.tree.get("spec", "volumes")) if mounted and text(each, "name") == mounted), None)
+
+
+def requested(pod: MarkedTree, resource: str) -> int:
+    """What a pod asks for of a resource, in billionths: the sum of its containers, or the most of an init container."""
+    together = sum(_request(each, resource) for each in items(pod.get("spec", "containers")))
+    return max([together, *(_request(each, resource) for each in items(pod.get("spec", "initContainers")))])
+
+
+def _request(container: MarkedTree, resource: str) -> int:
+    for field in ("requests", "limits"):
+        said = text(container, "resources", field, resource)
+        if said:
+            return _nanos(said)
+    return 0

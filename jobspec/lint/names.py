@@ -1,0 +1,69 @@
+"""Names: of objects, and of what is inside of them."""
+
+from __future__ import annotations
+
+from jobspec.lint.rule import Finding, Rule
+from jobspec.workloads import is_workload, items_at, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.lint.views import DocumentView
+
+_LONGEST = 20
+
+
+def long_replicated_job_name(document: DocumentView) -> Iterator[Finding]:
+    """A replicated job of a runtime has a name of more than 20 characters.
+
+    Why: trainer 2.4 refuses such a runtime; and the name is a part of each pod's, so that it leaves less for the names of jobs.
+    Instead: a shorter name.
+    Before: replicatedJobs: [{name: distributed-training-worker}]
+    After: replicatedJobs: [{name: node}]
+    Evidence: the release notes of trainer 2.4.0
+    """
+    for path, job in items_at(document.given.data, ("spec", "template", "spec", "replicatedJobs")):
+        name = value_at(job, ("name",))
+        if isinstance(name, str) and len(name) > _LONGEST:
+            yield Finding((*path, "name"), f"the name has {len(name)} characters; trainer 2.4 takes {_LONGEST}", "choose a shorter one")
+
+
+def repeated_object(document: DocumentView) -> Iterator[Finding]:
+    """Two documents are the same object: of one kind, namespace and name.
+
+    Why: the one that is applied last wins, and the other has no effect. Engines refuse them, or apply both in turns.
+    Instead: give each a name of its own, or remove one.
+    Before: "metadata: {name: train}, twice"
+    After: "metadata: {name: train-a} and metadata: {name: train-b}"
+    Evidence: https://argo-cd.readthedocs.io/en/stable/user-guide/diff-strategies/
+    """
+    given = document.given
+    if not given.name or not given.kind:
+        return
+    first = document.documents.first(given)
+    if first is not given:
+        is_near = first.file == given.file
+        place = first.marks.nearest(("metadata", "name")).place()
+        message = f"the same object stands at {f'line {place.line}' if is_near else place} already"
+        yield Finding(("metadata", "name"), message, "give it another name", severity=None if is_near else "info")
+
+
+def generated_name(document: DocumentView) -> Iterator[Finding]:
+    """The job has `generateName`, and no name.
+
+    Why: `kubectl apply` refuses it, and engines that sync from Git take it for hooks alone: every sync would be another job.
+    Instead: write a name, and another one for another run; or use `kubectl create`.
+    Before: metadata: {generateName: train-}
+    After: metadata: {name: train-1}
+    Evidence: argoproj/argo-cd#1639, kubernetes/kubernetes#44501
+    """
+    if is_workload(document.given) and not document.given.name and document.get("metadata", "generateName"):
+        yield Finding(("metadata", "generateName"), "`kubectl apply` and engines need a name", "write `name`")
+
+
+RULES = (
+    Rule(long_replicated_job_name, "warning", sees="runtime"),
+    Rule(repeated_object, "warning", sees="document"),
+    Rule(generated_name, "info", sees="document"),
+)

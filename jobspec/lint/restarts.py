@@ -1,0 +1,201 @@
+"""Restarts and ends: what happens to a pod that fails, and how long a job may take."""
+
+from __future__ import annotations
+
+from jobspec.lint.containers import gpus
+from jobspec.lint.rule import Edit, Finding, Rule
+from jobspec.operators.pods import text
+from jobspec.targets import reached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.lint.views import JobView
+    from jobspec.operators.expanded_job import ExpandedRole
+    from jobspec.overlays.marked_tree import MarkedTree
+
+_CLEANING = ("All", "Running", "None", "")
+_ENGINES = ("Application", "ApplicationSet", "Kustomization", "HelmRelease", "GitRepository")
+
+
+def ignored_restart_policy(job: JobView) -> Iterator[Finding]:
+    """The pod template has a restart policy, which training-operator replaces by that of the replica type.
+
+    Why: what the line says is not what happens, and only an event of the job tells. Without a policy of the replica type, the operator
+    takes OnFailure, although the API's own text says Never.
+    Instead: write it beside `replicas`.
+    Before: Worker: {replicas: 2, template: {spec: {restartPolicy: Never}}}
+    After: Worker: {replicas: 2, restartPolicy: Never, template: {spec: {}}}
+    Evidence: kubeflow/trainer#2127, kubeflow/training-operator#648; `setRestartPolicy` of training-operator pkg/controller.v1/common
+    """
+    for role, spec in _replica_specs(job):
+        said = spec.get("template", "spec", "restartPolicy")
+        counts = _restart_policy(role)
+        if said and said.value and said.value != counts:
+            edits = [Edit(said, removes=True), *([] if spec.get("restartPolicy") else [Edit(spec, ("restartPolicy",), said.value)])]
+            message = f"`{said.value}` has no effect here: the operator takes `{counts}`, the policy of the replica type"
+            yield Finding(said, message, "write `restartPolicy` beside `replicas`", edits=edits)
+
+
+def uncounted_backoff_limit(job: JobView) -> Iterator[Finding]:
+    """`backoffLimit` with a restart policy under which training-operator does not count restarts.
+
+    Why: the operator adds up the restarts of containers in pods that restart in place, which are those of OnFailure and Always. With
+    Never, the job ends at the first failure; with ExitCode, failed pods are made again without a limit.
+    Instead: use OnFailure where restarts are to be limited.
+    Before:
+        runPolicy: {backoffLimit: 3}
+        restartPolicy: ExitCode
+    After:
+        runPolicy: {backoffLimit: 3}
+        restartPolicy: OnFailure
+    Evidence: kubeflow/trainer#2045, kubeflow/trainer#1589; `PastBackoffLimit` of training-operator pkg/controller.v1/common
+    """
+    limit = job.tree.get("spec", "runPolicy", "backoffLimit") if job.is_pytorchjob else None
+    policies = {_restart_policy(role): spec for role, spec in _replica_specs(job)}
+    if limit and limit.value is not None and policies and not policies.keys() & {"OnFailure", "Always"}:
+        said = " and ".join(f"`{each}`" for each in _policies_written(job))
+        yield Finding(limit, f"nothing is counted against this limit with the restart policy {said}", "use OnFailure, or remove the limit")
+
+
+def partial_restart(job: JobView) -> Iterator[Finding]:
+    """One pod of several restarts alone, and the others wait for a peer that began anew.
+
+    Why: with OnFailure, the kubelet starts the failed container again in its place. The other pods are in the middle of a collective
+    operation with the old process: they hang until a timeout, of half an hour by default for NCCL, and hold their GPUs meanwhile.
+    Instead: let the whole job restart. With elastic training, torchrun's agents agree on a new round; else take Never, and let what
+    made the job make it again.
+    Before: Worker: {replicas: 4, restartPolicy: OnFailure}
+    After: Worker: {replicas: 4, restartPolicy: Never}
+    Evidence: kubeflow/trainer#2269, kubeflow/trainer#2000, kubeflow/trainer#1504
+    """
+    if not job.is_pytorchjob or job.tree.get("spec", "elasticPolicy") or sum(len(role.pods) for role in job.roles) < 2:
+        return
+    for role, spec in _replica_specs(job):
+        if _restart_policy(role) in ("OnFailure", "Always"):
+            said = spec.get("restartPolicy")
+            message = "a pod that fails restarts alone, and the others hang in what they did with the old one"
+            hint = "take Never, or elastic training, where torchrun brings all to a new start"
+            yield Finding(said or spec, message, hint, severity="warning" if _gpus_of(job) else "info")
+            return
+
+
+def implicit_restart_policy(job: JobView) -> Iterator[Finding]:
+    """The replica type has no restart policy: it gets OnFailure, where the API's own text says Never.
+
+    Why: who reads the manifest, or `kubectl explain`, expects another thing than what happens.
+    Instead: write the policy.
+    Before: Worker: {replicas: 2}
+    After: Worker: {replicas: 2, restartPolicy: OnFailure}
+    Evidence: kubeflow/trainer#2127
+    """
+    for _, spec in _replica_specs(job):
+        if not text(spec, "restartPolicy") and not text(spec, "template", "spec", "restartPolicy"):
+            edits = [Edit(spec, ("restartPolicy",), "OnFailure")]
+            yield Finding(spec, "without a restart policy, a failed pod restarts: OnFailure", "write `restartPolicy`", edits=edits)
+
+
+def unknown_clean_pod_policy(job: JobView) -> Iterator[Finding]:
+    """A `cleanPodPolicy` that training-operator does not know, which it takes for All.
+
+    Why: the server accepts any text; the operator then deletes all pods of the finished job, and their logs with them.
+    Instead: write All, Running or None.
+    Before: cleanPodPolicy: none
+    After: cleanPodPolicy: None
+    Evidence: `DeletePodsAndServices` of training-operator pkg/controller.v1/common
+    """
+    said = job.tree.get("spec", "runPolicy", "cleanPodPolicy") if job.is_pytorchjob else None
+    if said and isinstance(said.value, str) and said.value not in _CLEANING:
+        near = next((each for each in _CLEANING if each.lower() == said.value.lower()), "")
+        edits = [Edit(said, (), near)] if near else []
+        message = f"the operator does not know `{said.value}`, and deletes all pods of the finished job"
+        yield Finding(said, message, f"write `{near}`" if near else "write All, Running or None", edits=edits)
+
+
+def lost_logs(job: JobView) -> Iterator[Finding]:
+    """All pods are deleted when the job ends, and their logs with them.
+
+    Why: `kubectl logs` finds nothing any more where nobody collects logs, and that is mostly noticed after a failure.
+    Instead: take None, or Running, and let `ttlSecondsAfterFinished` delete the job later.
+    Before: cleanPodPolicy: All
+    After: cleanPodPolicy: None
+    Evidence: kubeflow/trainer#3419, kubeflow/trainer#1579
+    """
+    said = job.tree.get("spec", "runPolicy", "cleanPodPolicy") if job.is_pytorchjob else None
+    if said and said.value == "All":
+        yield Finding(said, "the pods' logs go with them, of a failed job too", "take None")
+
+
+def no_deadline(job: JobView) -> Iterator[Finding]:
+    """A job holds GPUs for as long as it hangs.
+
+    Why: a process that waits for a peer, a data set or a lock never fails; without a deadline its GPUs are gone until somebody looks.
+    Instead: set `activeDeadlineSeconds` to more than the job can need.
+    Before: runPolicy: {}
+    After: runPolicy: {activeDeadlineSeconds: 86400}
+    Evidence: kyverno/kyverno#13879
+    """
+    policy = ("spec", "runPolicy") if job.is_pytorchjob else ("spec",)
+    said = job.tree.get(*policy, "activeDeadlineSeconds")
+    if (said and said.value is not None) or not _can_have_deadline(job):
+        return
+    number = _gpus_of(job)
+    if number:
+        message = f"the job holds {number} GPU{'' if number == 1 else 's'} for as long as it hangs: it has no deadline"
+        yield Finding(("metadata", "name"), message, f"set `{'.'.join((*policy[1:], 'activeDeadlineSeconds'))}`")
+
+
+def ttl_in_git(job: JobView) -> Iterator[Finding]:
+    """The finished job is deleted after a while; where Argo CD or Flux sync it from Git, they make it anew, and it trains again.
+
+    Why: an engine makes whatever is in Git and not in the cluster. It cannot know that the job is gone because it was done.
+    Instead: leave `ttlSecondsAfterFinished` out of what an engine syncs, and remove the job from Git when it is done.
+    Before: runPolicy: {ttlSecondsAfterFinished: 3600}
+    After: runPolicy: {}
+    Evidence: argoproj/argo-cd#8586, argoproj/argo-cd#13851, argoproj/argo-cd#6880
+    """
+    paths = (("spec", "runPolicy", "ttlSecondsAfterFinished"), ("spec", "template", "spec", "ttlSecondsAfterFinished"))
+    said = next((found for path in paths if (found := job.tree.get(*path))), None)
+    if said and said.value is not None:
+        is_synced = any(kind in _ENGINES for kind in job.documents.kinds())
+        edits = [Edit(said, removes=True)] if is_synced else []
+        message = "once the finished job is deleted, an engine that syncs it from Git makes it anew"
+        yield Finding(said, message, "leave it out where Git is synced", edits=edits, severity="warning" if is_synced else "info")
+
+
+def _gpus_of(job: JobView) -> int:
+    return sum(gpus(container) * len(role.pods) for role in job.roles for container, _ in role.pods[0].containers())
+
+
+def _can_have_deadline(job: JobView) -> bool:
+    return job.is_pytorchjob or reached(job.documents.target["trainer"], "2.2.0")
+
+
+def _replica_specs(job: JobView) -> Iterator[tuple[ExpandedRole, MarkedTree]]:
+    """The roles of a PyTorchJob, each with what the job says of it."""
+    for role in job.roles if job.is_pytorchjob else ():
+        spec = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
+        if spec and isinstance(spec.value, dict):
+            yield role, spec
+
+
+def _restart_policy(role: ExpandedRole) -> str:
+    """The policy of a role's pods; with ExitCode, the operator makes a failed pod again itself, and its own policy is Never."""
+    return text(role.pods[0].tree, "spec", "restartPolicy")
+
+
+def _policies_written(job: JobView) -> list[str]:
+    return sorted({text(spec, "restartPolicy") for _, spec in _replica_specs(job)})
+
+
+RULES = (
+    Rule(ignored_restart_policy, "warning", sees="job"),
+    Rule(uncounted_backoff_limit, "warning", sees="job"),
+    Rule(partial_restart, "warning", sees="job"),
+    Rule(implicit_restart_policy, "info", sees="job"),
+    Rule(unknown_clean_pod_policy, "warning", sees="job"),
+    Rule(lost_logs, "info", sees="job"),
+    Rule(no_deadline, "warning", sees="job"),
+    Rule(ttl_in_git, "info"),
+)

@@ -1,0 +1,271 @@
+"""Runtimes: what a TrainJob says reaches its pods."""
+
+from __future__ import annotations
+
+from jobspec.lint.rule import Finding, Rule
+from jobspec.operators.pods import text
+from jobspec.overlays.marked_tree import items
+from jobspec.runtimes.runtime import ANCESTOR, TRAINER, Reference
+from jobspec.workloads import roles_in, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.lint.views import DocumentView, JobView
+
+_FRAMEWORK = "trainer.kubeflow.org/framework"
+_JOB_LABELS: Path = ("template", "metadata", "labels", ANCESTOR)
+_POD_LABELS: Path = ("template", "spec", "template", "metadata", "labels", ANCESTOR)
+
+
+def no_trainer_step(document: DocumentView) -> Iterator[Finding]:
+    """No replicated job of the runtime is labelled as the one that trains.
+
+    Why: the trainer puts the image, command, variables, nodes and resources of a TrainJob into the job whose Job template has the label
+    `trainer.kubeflow.org/trainjob-ancestor-step: trainer`. Without it, or with it at the pod template, all of them are dropped without a
+    word, and the runtime's own container runs.
+    Instead: label the Job template, not the pod template.
+    Before: "template: {spec: {template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}}"
+    After: "template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}"
+    Evidence: the JobSet plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0 to 2.3
+    """
+    roles = roles_in(document.given)
+    if not roles or any(value_at(role.data, _JOB_LABELS) == TRAINER for role in roles):
+        return
+    at_pods = [(*role.path, *_POD_LABELS) for role in roles if value_at(role.data, _POD_LABELS)]
+    misspelt = [(*role.path, *_JOB_LABELS) for role in roles if value_at(role.data, _JOB_LABELS)]
+    place = next(iter([*at_pods, *misspelt]), ("spec", "template", "spec", "replicatedJobs"))
+    why = "the label stands at the pod template" if at_pods else "no replicated job is labelled as the trainer's"
+    yield Finding(
+        place, f"{why}: what a TrainJob says of image, command and nodes is dropped", f"label the Job template `{ANCESTOR}: {TRAINER}`"
+    )
+
+
+def no_framework_label(document: DocumentView) -> Iterator[Finding]:
+    """The runtime does not say its framework.
+
+    Why: the Python SDK lists and explains runtimes by this label, and does not see those without it.
+    Instead: write the label.
+    Before: metadata: {name: team-torch}
+    After: metadata: {name: team-torch, labels: {trainer.kubeflow.org/framework: torch}}
+    Evidence: kubeflow/trainer#2851
+    """
+    if not document.get("metadata", "labels", _FRAMEWORK):
+        yield Finding(("metadata", "name"), "the Python SDK does not see a runtime without a framework", f"label it `{_FRAMEWORK}`")
+
+
+def ignored_resources(job: JobView) -> Iterator[Finding]:
+    """The runtime has no `mlPolicy`, and the trainer ignores the job's `resourcesPerNode`.
+
+    Why: the trainer looks at the resources as a part of the policy. Without one, the pods get what the runtime asks for.
+    Instead: give the runtime an `mlPolicy`; `{numNodes: 1}` is enough.
+    Before: spec: {template: {}}
+    After: spec: {mlPolicy: {numNodes: 1}, template: {}}
+    Evidence: the core of github.com/kubeflow/trainer pkg/runtime/core, 2.0 to 2.3
+    """
+    said = job.tree.get("spec", "trainer", "resourcesPerNode")
+    if said and said.value and job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy")) is None:
+        yield Finding(said, f"the runtime `{job.runtime.name}` has no `mlPolicy`, so that these are ignored", "give the runtime one")
+
+
+def kept_arguments(job: JobView) -> Iterator[Finding]:
+    """The job replaces the runtime's command, and the runtime's arguments stay.
+
+    Why: `command` and `args` are replaced each on its own. The new program gets the old one's arguments, and ends with a usage message or
+    does what nobody asked for.
+    Instead: write `args`, too; `[]` is none.
+    Before: trainer: {command: [torchrun, train.py]}
+    After: trainer: {command: [torchrun, train.py], args: []}
+    Evidence: the JobSet plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0 to 2.3
+    """
+    command = job.tree.get("spec", "trainer", "command")
+    if not command or not command.value or job.get("spec", "trainer", "args") is not None or not job.runtime:
+        return
+    for role in roles_in(job.runtime):
+        if value_at(role.data, _JOB_LABELS) != TRAINER:
+            continue
+        for _, container in role.items("containers"):
+            if value_at(container, ("name",)) == "node" and value_at(container, ("args",)):
+                message = f"the program gets the runtime's arguments: `{' '.join(map(str, container['args']))}`"
+                yield Finding(command, message, "write `args`, too")
+
+
+def lost_tolerations(job: JobView) -> Iterator[Finding]:
+    """A patch of the job gives tolerations, and those of the runtime are gone.
+
+    Why: the list is replaced as a whole. Without the runtime's toleration of GPU nodes, the pods wait for a node for ever.
+    Instead: repeat the runtime's tolerations.
+    Before: tolerations: [{key: spot, operator: Exists}]
+    After: tolerations: [{key: nvidia.com/gpu, operator: Exists}, {key: spot, operator: Exists}]
+    Evidence: the JobSet plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0 to 2.3
+    """
+    for role in roles_in(job.runtime) if job.runtime else ():
+        known = [each for _, each in role.items("tolerations")]
+        pods = next((each.pods for each in job.roles if each.name == role.name), None)
+        kept = pods[0].tree.get("spec", "tolerations") if pods else None
+        if known and kept:
+            keys = {text(each, "key") for each in items(kept)}
+            lost = sorted({str(value_at(each, ("key",))) for each in known} - keys)
+            first = next((each for each in items(kept) if each.mark.line), None)
+            if lost and first:
+                yield Finding(first, f"these replace the runtime's toleration of `{lost[0]}`", "repeat it")
+
+
+def image_of_launcher(job: JobView) -> Iterator[Finding]:
+    """The image of the TrainJob reaches the launcher of MPI, and not the nodes.
+
+    Why: the trainer puts the image into the job that is labelled as the trainer's, which is the launcher. The nodes, which do the work,
+    keep the image of the runtime: another program, or none.
+    Instead: a runtime of your own with the image, or a patch of the nodes.
+    Before: trainer: {image: "ghcr.io/acme/train:1.4"}
+    After: runtimeRef: {name: acme-deepspeed}
+    Evidence: the MPI plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/mpi, 2.0 to 2.3
+    """
+    said = job.tree.get("spec", "trainer", "image")
+    if not said or not said.value or _policy(job, "mpi") is None:
+        return
+    images = {role.name: text(role.training_container(), "image") for role in job.training}
+    others = [name for name, image in images.items() if image and image != text(said)]
+    if others:
+        yield Finding(
+            said, f"the pods of `{others[0]}` keep the image of the runtime, `{images[others[0]]}`", "use a runtime with this image"
+        )
+
+
+def several_launchers(job: JobView) -> Iterator[Finding]:
+    """A runtime of MPI multiplies its launcher.
+
+    Why: `mlPolicy.numNodes` counts the pods of the job that is labelled as the trainer's, which is the launcher; each of them would start
+    the whole program on all nodes.
+    Instead: leave it at 1; the TrainJob's `numNodes` counts the nodes.
+    Before: mlPolicy: {numNodes: 4, mpi: {}}
+    After: mlPolicy: {numNodes: 1, mpi: {}}
+    Evidence: the MPI plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/mpi, 2.0 to 2.3
+    """
+    if job.is_job or _policy(job, "mpi") is None:
+        return
+    launcher = next((each for each in job.roles if each.name == "launcher"), None)
+    number = job.tree.get("spec", "mlPolicy", "numNodes")
+    if launcher and number and len(launcher.pods) > 1:
+        yield Finding(number, f"{len(launcher.pods)} launchers would each start the program on all nodes", "write 1")
+
+
+def implicit_runtime_kind(job: JobView) -> Iterator[Finding]:
+    """The job does not say the kind of its runtime, and there is a TrainingRuntime of the name beside the ClusterTrainingRuntime.
+
+    Why: without a kind, the job uses the ClusterTrainingRuntime. The one of the namespace, which somebody made for this job, has no
+    effect.
+    Instead: write the kind.
+    Before: runtimeRef: {name: torch-distributed}
+    After: runtimeRef: {kind: TrainingRuntime, name: torch-distributed}
+    Evidence: the CRD of TrainJob, whose default is ClusterTrainingRuntime
+    """
+    ref = job.tree.get("spec", "runtimeRef")
+    if ref and job.runtime and not text(ref, "kind") and job.documents.named(job.given, "TrainingRuntime", Reference(job.given.data).name):
+        name = text(ref, "name")
+        message = f"the job uses the ClusterTrainingRuntime `{name}`, and not the TrainingRuntime of its namespace"
+        yield Finding(ref.get("name") or ref, message, "write `kind`")
+
+
+def gang_without_scheduler(job: JobView) -> Iterator[Finding]:
+    """A pod group is made, and the pods are placed by a scheduler that does not know it.
+
+    Why: the trainer makes the PodGroup and leaves the choice of the scheduler to the runtime. The default scheduler places the pods one by
+    one: a job gets half of its pods, and holds their GPUs while it waits for the others.
+    Instead: name the scheduler in the runtime's pod templates.
+    Before: podGroupPolicy: {volcano: {}}
+    After: template: {spec: {schedulerName: volcano}}
+    Evidence: kubeflow/trainer#1825, volcano-sh/volcano#1959
+    """
+    policy = job.tree.get("spec", "podGroupPolicy")
+    if job.is_job or not policy or not isinstance(policy.value, dict):
+        return
+    for role in job.roles:
+        if text(role.pods[0].tree, "spec", "schedulerName") in ("", "default-scheduler"):
+            name = next(iter(policy.value), "coscheduling")
+            yield Finding(
+                policy, f"the pods of `{role.name}` have no `schedulerName`: nobody waits for the group", f"name the scheduler of {name}"
+            )
+            return
+
+
+def gang_with_initializers(job: JobView) -> Iterator[Finding]:
+    """A pod group waits for pods that never run at the same time.
+
+    Why: the group's size is the number of all pods, those of initializers included. What depends on a finished initializer starts when
+    that one is gone, so that the group is never complete.
+    Instead: a runtime without initializers, or without a pod group.
+    Before: podGroupPolicy: {coscheduling: {}}
+    After: spec: {}
+    Evidence: the coscheduling plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/coscheduling, 2.0 to 2.3
+    """
+    policy = job.tree.get("spec", "podGroupPolicy")
+    if job.is_job or not policy or not policy.value:
+        return
+    for role in items(job.tree.get("spec", "template", "spec", "replicatedJobs")):
+        waits = [each for each in items(role.get("dependsOn")) if text(each, "status") == "Complete"]
+        if waits:
+            yield Finding(policy, f"`{text(role, 'name')}` starts when `{text(waits[0], 'name')}` is done: the group is never complete")
+            return
+
+
+def partial_gang(job: JobView) -> Iterator[Finding]:
+    """`minAvailable` is not the number of the job's pods.
+
+    Why: with fewer, a gang scheduler starts a part of the pods, which wait for the others and hold their GPUs; two such jobs can lock
+    each other out for ever. With more, no pod starts.
+    Instead: the number of all pods, which is also what it is by itself.
+    Before:
+        minAvailable: 1
+        Worker: {replicas: 3}
+    After: Worker: {replicas: 3}
+    Evidence: kubernetes-sigs/kueue#2796, kubeflow/trainer#1825, kubeflow/pytorch-operator#186
+    """
+    said = job.tree.get("spec", "runPolicy", "schedulingPolicy", "minAvailable") if job.is_pytorchjob else None
+    number = sum(len(role.pods) for role in job.roles)
+    if said and isinstance(said.value, int) and number and said.value != number and not job.tree.get("spec", "elasticPolicy"):
+        yield Finding(said, f"the job has {number} pod{'' if number == 1 else 's'}", "leave it out: all pods together are the group")
+
+
+def sidecar_container(job: JobView) -> Iterator[Finding]:
+    """A pod has a further container beside the one that trains: it ends when both have ended.
+
+    Why: a container that runs until it is told to stop, such as one that ships logs, keeps the pod, its GPUs and the job from ending.
+    Instead: make it an init container with `restartPolicy: Always`: the kubelet stops it when the others are done.
+    Before: containers: [{name: pytorch}, {name: logs}]
+    After:
+        initContainers: [{name: logs, restartPolicy: Always}]
+        containers: [{name: pytorch}]
+    Evidence: https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/
+    """
+    for role in job.training:
+        for container in items(role.pods[0].tree.get("spec", "containers")):
+            if text(container, "name") != role.training and container.mark.line and role.training_container():
+                message = f"the pod ends when `{text(container, 'name')}` has ended, too"
+                yield Finding(
+                    container, message, "where it runs until it is stopped, make it an init container with `restartPolicy: Always`"
+                )
+
+
+def _policy(job: JobView, name: str) -> Any:
+    """The runtime's policy for a framework, None where it has none."""
+    return value_at(job.runtime.data, ("spec", "mlPolicy", name)) if job.runtime else None
+
+
+RULES = (
+    Rule(no_trainer_step, "warning", sees="runtime"),
+    Rule(no_framework_label, "info", sees="runtime"),
+    Rule(ignored_resources, "warning", sees="job"),
+    Rule(kept_arguments, "warning", sees="job"),
+    Rule(lost_tolerations, "warning", sees="job"),
+    Rule(image_of_launcher, "warning", sees="job"),
+    Rule(several_launchers, "warning"),
+    Rule(implicit_runtime_kind, "warning", sees="job"),
+    Rule(gang_without_scheduler, "warning"),
+    Rule(gang_with_initializers, "warning"),
+    Rule(partial_gang, "warning", sees="job"),
+    Rule(sidecar_container, "info"),
+)

@@ -1,0 +1,82 @@
+"""Security: what should not stand in a manifest, and rights that training does not need."""
+
+from __future__ import annotations
+
+from jobspec.lint.containers import variables
+from jobspec.lint.rule import Finding, Rule
+from jobspec.operators.pods import text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.lint.views import JobView
+
+_SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
+_SECRETS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY")
+_SHORTEST = 8
+_PLACEHOLDERS = "<${"
+
+
+def secret_in_manifest(job: JobView) -> Iterator[Finding]:
+    """A variable that holds a secret, by its name, has its value in the manifest.
+
+    Why: everybody who may read the repository, the job or its pods has it, and Git keeps it for ever.
+    Instead: put it into a Secret, and take it from there. Make the old one invalid.
+    Before: env: [{name: HF_TOKEN, value: hf_abcdefghijkl}]
+    After: env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hugging-face, key: token}}}]
+    Evidence: https://kubernetes.io/docs/concepts/security/secrets-good-practices/
+    """
+    for role in job.roles:
+        for container, _ in role.pods[0].containers():
+            for name, each in variables(container):
+                value = each.get("value")
+                is_secret = name.upper() in _SECRETS or name.upper().endswith(_SECRET_ENDINGS)
+                if is_secret and value and value.mark.line and _is_real(text(value)):
+                    yield Finding(value, f"the value of `{name}` stands in the manifest for everybody to read", "take it from a Secret")
+
+
+def privileged_container(job: JobView) -> Iterator[Finding]:
+    """A container is privileged.
+
+    Why: it is root on the node, with all of its devices: any GPU, whoever asked for it, too. Training needs none of it; RDMA needs the
+    capability IPC_LOCK alone. Namespaces of the Pod Security levels baseline and restricted refuse such pods.
+    Instead: leave it out, or add the capability.
+    Before: securityContext: {privileged: true}
+    After: securityContext: {capabilities: {add: [IPC_LOCK]}}
+    Evidence: https://kubernetes.io/docs/concepts/security/pod-security-standards/
+    """
+    for role in job.roles:
+        for container, _ in role.pods[0].containers():
+            said = container.get("securityContext", "privileged")
+            if said and said.value is True:
+                yield Finding(said, "a privileged container is root on its node", "add the capability that is needed, IPC_LOCK for RDMA")
+
+
+def host_namespaces(job: JobView) -> Iterator[Finding]:
+    """A pod shares the processes or the shared memory of its node.
+
+    Why: it sees, and can end, what runs on the node beside it. `hostIPC` is often written for a larger /dev/shm, which a memory volume
+    gives without it.
+    Instead: leave it out; mount an `emptyDir` of `medium: Memory` at /dev/shm.
+    Before: spec: {hostIPC: true}
+    After: spec: {volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}]}
+    Evidence: https://kubernetes.io/docs/concepts/security/pod-security-standards/
+    """
+    for role in job.roles:
+        for field, what in (("hostIPC", "the shared memory"), ("hostPID", "the processes")):
+            said = role.pods[0].tree.get("spec", field)
+            if said and said.value is True:
+                yield Finding(said, f"the pod shares {what} of its node with all that runs there", "leave it out")
+
+
+def _is_real(value: str) -> bool:
+    """Whether a text can be a secret, and is no place for one."""
+    return len(value) >= _SHORTEST and value[0] not in _PLACEHOLDERS and not value.lower().startswith(("your", "xxx", "change", "replace"))
+
+
+RULES = (
+    Rule(secret_in_manifest, "warning"),
+    Rule(privileged_container, "warning"),
+    Rule(host_namespaces, "info"),
+)

@@ -1,0 +1,200 @@
+"""Storage: volumes that all pods can mount, and memory that is counted."""
+
+from __future__ import annotations
+
+from jobspec.lint.containers import bytes_of, gpu_place, gpus, volume_at, written
+from jobspec.lint.rule import Edit, Finding, Rule
+from jobspec.operators.pods import text
+from jobspec.overlays.marked_tree import items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.documents.document import Document
+    from jobspec.lint.views import JobView
+    from jobspec.operators.expanded_job import ExpandedRole
+    from jobspec.overlays.marked_tree import MarkedTree
+
+_SHM = "/dev/shm"  # noqa: S108 (a path in containers)
+
+
+def small_shared_memory(job: JobView) -> Iterator[Finding]:
+    """Several GPU processes share 64 MB of /dev/shm, which is what a container gets by itself.
+
+    Why: NCCL moves data between the GPUs of a pod through /dev/shm, and the workers of a DataLoader hand over batches there. Where it
+    is full, they end with "No space left on device" or "Bus error", mostly far into the training.
+    Instead: mount a memory volume there.
+    Before: resources: {limits: {nvidia.com/gpu: 8}}
+    After:
+        volumeMounts: [{name: shm, mountPath: /dev/shm}]
+        volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}]
+    Evidence: pytorch/pytorch#16979, NVIDIA/nccl#525, pytorch/ci-infra#490
+    """
+    for role in job.training:
+        container = role.training_container()
+        if not container or gpus(container) < 2 or text(role.pods[0].tree, "spec", "hostIPC") == "True":
+            continue
+        volume = volume_at(role.pods[0], container, _SHM)
+        if volume is None:
+            message = f"{gpus(container)} GPUs of a pod share 64 MB of {_SHM}"
+            yield Finding(gpu_place(container), message, f"mount an `emptyDir` of `medium: Memory` at {_SHM}")
+
+
+def unlimited_memory_volume(job: JobView) -> Iterator[Finding]:
+    """A memory volume has no `sizeLimit`.
+
+    Why: what is written there is memory. Without a limit of its own it can fill the pod's memory, and the kernel then kills the
+    program, or half of the node's where the pod has no limit either.
+    Instead: set `sizeLimit`.
+    Before: emptyDir: {medium: Memory}
+    After: emptyDir: {medium: Memory, sizeLimit: 16Gi}
+    Evidence: kubernetes/kubernetes#125852, kubernetes/website#36453
+    """
+    for role in job.roles:
+        for volume in _memory_volumes(role):
+            if not text(volume, "emptyDir", "sizeLimit"):
+                yield Finding(
+                    written(volume.get("emptyDir"), volume), "what is written there takes memory without a limit", "set `sizeLimit`"
+                )
+
+
+def memory_volume_over_limit(job: JobView) -> Iterator[Finding]:
+    """A memory volume may grow beyond the memory of the container that mounts it.
+
+    Why: what is written to the volume counts as memory of the container that writes it. The kernel kills the container long before the
+    volume is full.
+    Instead: raise the memory limit to the volume's size and what the program needs, or lower `sizeLimit`.
+    Before:
+        limits: {memory: 8Gi}
+        emptyDir: {medium: Memory, sizeLimit: 16Gi}
+    After:
+        limits: {memory: 32Gi}
+        emptyDir: {medium: Memory, sizeLimit: 16Gi}
+    Evidence: https://kubernetes.io/docs/concepts/storage/volumes/#emptydir
+    """
+    for role in job.roles:
+        for volume in _memory_volumes(role):
+            size = volume.get("emptyDir", "sizeLimit")
+            for container, _ in role.pods[0].containers():
+                limit = text(container, "resources", "limits", "memory")
+                if size and limit and _mounts(container, text(volume, "name")) and bytes_of(text(size)) >= bytes_of(limit) > 0:
+                    message = f"{text(size)} of memory volume in a container that may use {limit}, the volume included"
+                    yield Finding(size, message, "raise the memory limit, or lower `sizeLimit`")
+
+
+def claim_of_one_node(job: JobView) -> Iterator[Finding]:
+    """Several pods mount a claim that only the pods of one node can share.
+
+    Why: with ReadWriteOnce, the volume is attached to one node. Pods on other nodes wait in ContainerCreating for ever; the scheduler
+    does not bring them together by itself.
+    Instead: a claim with ReadWriteMany, from a storage class that has it.
+    Before: accessModes: [ReadWriteOnce]
+    After: accessModes: [ReadWriteMany]
+    Evidence: kubeflow/trainer#1971, kubeflow/trainer#2715, kubeflow/katib#2232
+    """
+    for claim, volume, pods, read_only in _shared_claims(job):
+        modes = _modes(claim)
+        if modes and pods > 1 and not modes & {"ReadWriteMany", "ReadWriteOncePod"} and not (read_only and "ReadOnlyMany" in modes):
+            if "ReadOnlyMany" in modes and not read_only:
+                continue
+            message = f"{pods} pods mount `{claim.name}`, which is {' and '.join(sorted(modes))}: those on other nodes wait for ever"
+            yield Finding(volume, message, "give the claim ReadWriteMany")
+
+
+def claim_of_one_pod(job: JobView) -> Iterator[Finding]:
+    """Several pods mount a claim that one pod alone can use.
+
+    Why: with ReadWriteOncePod the scheduler starts one pod, and keeps all others of the job waiting, on any node.
+    Instead: a claim with ReadWriteMany.
+    Before: accessModes: [ReadWriteOncePod]
+    After: accessModes: [ReadWriteMany]
+    Evidence: https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes
+    """
+    for claim, volume, pods, _ in _shared_claims(job):
+        if pods > 1 and _modes(claim) == {"ReadWriteOncePod"}:
+            yield Finding(volume, f"{pods} pods mount `{claim.name}`, which one alone can use", "give the claim ReadWriteMany")
+
+
+def read_only_claim(job: JobView) -> Iterator[Finding]:
+    """A claim that can only be read is mounted to be written to.
+
+    Why: with ReadOnlyMany alone the volume is attached for reading. What writes a checkpoint there fails, hours after the start.
+    Instead: write `readOnly: true` where nothing is written, or give the claim ReadWriteMany.
+    Before: persistentVolumeClaim: {claimName: data}
+    After: persistentVolumeClaim: {claimName: data, readOnly: true}
+    Evidence: https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes
+    """
+    for claim, volume, _, read_only in _shared_claims(job):
+        if _modes(claim) == {"ReadOnlyMany"} and not read_only:
+            edits = [Edit(volume, ("persistentVolumeClaim", "readOnly"), True)]
+            yield Finding(
+                volume, f"`{claim.name}` can only be read, and is mounted to be written to", "write `readOnly: true`", edits=edits
+            )
+
+
+def host_path(job: JobView) -> Iterator[Finding]:
+    """A pod mounts a path of its node.
+
+    Why: each node has other files there, or none: what one pod writes the next one does not find, and a restarted pod may stand on
+    another node. Namespaces of the Pod Security levels baseline and restricted refuse such pods.
+    Instead: a claim; for a cache that may be lost, an `emptyDir`.
+    Before: volumes: [{name: data, hostPath: {path: /data}}]
+    After: volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+    Evidence: https://kubernetes.io/docs/concepts/storage/volumes/#hostpath
+    """
+    for role in job.roles:
+        for volume in items(role.pods[0].tree.get("spec", "volumes")):
+            path = volume.get("hostPath", "path")
+            if path and text(path).rstrip("/") != _SHM:
+                yield Finding(
+                    path, f"each node has other files at `{text(path)}`", "use a claim", severity=None if len(role.pods) > 1 else "info"
+                )
+
+
+def _memory_volumes(role: ExpandedRole) -> list[MarkedTree]:
+    return [each for each in items(role.pods[0].tree.get("spec", "volumes")) if text(each, "emptyDir", "medium") == "Memory"]
+
+
+def _mounts(container: MarkedTree, volume: str) -> bool:
+    return any(text(each, "name") == volume for each in items(container.get("volumeMounts")))
+
+
+def _shared_claims(job: JobView) -> Iterator[tuple[Document, MarkedTree, int, bool]]:
+    """Each claim of the files that pods of the job mount: the claim, the volume, the number of pods with it, whether it is only read."""
+    found: dict[str, list[tuple[MarkedTree, int, bool]]] = {}
+    for role in job.roles if job.is_job else ():
+        for volume in items(role.pods[0].tree.get("spec", "volumes")):
+            name = text(volume, "persistentVolumeClaim", "claimName")
+            if name:
+                found.setdefault(name, []).append((volume, len(role.pods), _only_reads(role, volume)))
+    for name, uses in found.items():
+        claim = job.documents.named(job.given, "PersistentVolumeClaim", name)
+        for volume, _, read_only in uses if claim else ():
+            assert claim
+            yield claim, volume, sum(pods for _, pods, _ in uses), read_only
+
+
+def _only_reads(role: ExpandedRole, volume: MarkedTree) -> bool:
+    if text(volume, "persistentVolumeClaim", "readOnly") == "True":
+        return True
+    mounts = [each for container, _ in role.pods[0].containers() for each in items(container.get("volumeMounts"))]
+    own = [each for each in mounts if text(each, "name") == text(volume, "name")]
+    return bool(own) and all(text(each, "readOnly") == "True" for each in own)
+
+
+def _modes(claim: Document) -> set[str]:
+    spec = claim.data.get("spec")
+    modes = spec.get("accessModes") if isinstance(spec, dict) else None
+    return set(modes) if isinstance(modes, list) else set()
+
+
+RULES = (
+    Rule(small_shared_memory, "warning"),
+    Rule(unlimited_memory_volume, "warning"),
+    Rule(memory_volume_over_limit, "warning"),
+    Rule(claim_of_one_node, "warning", sees="job"),
+    Rule(claim_of_one_pod, "error", sees="job"),
+    Rule(read_only_claim, "warning", sees="job"),
+    Rule(host_path, "warning"),
+)

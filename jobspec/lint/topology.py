@@ -1,0 +1,60 @@
+"""Topology: where the pods of a job have to stand."""
+
+from __future__ import annotations
+
+from jobspec.lint.containers import gpus
+from jobspec.lint.rule import Finding, Rule
+from jobspec.operators.pods import text
+from jobspec.workloads import items_at, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.lint.views import JobView
+
+_REQUIRED = "kueue.x-k8s.io/podset-required-topology"
+_LEVELS = (_REQUIRED, "kueue.x-k8s.io/podset-preferred-topology", "kueue.x-k8s.io/podset-slice-required-topology")
+_HOST = "kubernetes.io/hostname"
+_USUAL, _MOST = 8, 16  # GPUs of one node
+
+
+def topology_too_narrow(job: JobView) -> Iterator[Finding]:
+    """All pods of a role have to stand on one host, which cannot have as many GPUs.
+
+    Why: Kueue admits the job only where one place of the level has room for all pods; where there is none, the job waits for ever.
+    Instead: require a level that is wide enough, such as a rack or a block, or prefer this one.
+    Before: annotations: {kueue.x-k8s.io/podset-required-topology: kubernetes.io/hostname}
+    After: annotations: {kueue.x-k8s.io/podset-preferred-topology: kubernetes.io/hostname}
+    Evidence: kubernetes-sigs/kueue#3211
+    """
+    for role in job.roles:
+        level = role.pods[0].tree.get("metadata", "annotations", _REQUIRED)
+        number = len(role.pods) * sum(gpus(each) for each, is_init in role.pods[0].containers() if not is_init)
+        if level and text(level) == _HOST and len(role.pods) > 1 and number > _USUAL:
+            message = f"{len(role.pods)} pods with {number} GPUs have to fit on one host"
+            yield Finding(level, message, "require a wider level, or prefer this one", severity="warning" if number > _MOST else "info")
+
+
+def unknown_topology_level(job: JobView) -> Iterator[Finding]:
+    """The job asks for a topology level that none of the files' Topologies has.
+
+    Why: Kueue finds no place of a level that it does not know, and does not admit the job.
+    Instead: name a level of the Topology that the queue's flavor refers to.
+    Before: annotations: {kueue.x-k8s.io/podset-required-topology: cloud/rack}
+    After: annotations: {kueue.x-k8s.io/podset-required-topology: cloud.provider.com/topology-rack}
+    Evidence: https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/
+    """
+    said = [role.pods[0].tree.get("metadata", "annotations", name) for role in job.roles for name in _LEVELS]
+    asked = [each for each in said if each]
+    topologies = job.documents.of_kind("Topology") if asked else ()
+    known = sorted({str(value_at(level, ("nodeLabel",))) for each in topologies for _, level in items_at(each.data, ("spec", "levels"))})
+    for level in asked if known else ():
+        if text(level) not in known:
+            yield Finding(level, f"no Topology in the files has the level `{text(level)}`", f"the levels are {', '.join(known)}")
+
+
+RULES = (
+    Rule(topology_too_narrow, "info"),
+    Rule(unknown_topology_level, "warning"),
+)
