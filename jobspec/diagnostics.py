@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     #: Who refuses: the server's decoder, its schemas and its own code, the operators' webhooks; jobspec itself, where it renders; or, of
     #: what the server has accepted, its operator; and nobody, where it runs and bites.
     Stage = Literal["decoding", "schema", "admission", "render", "outcome", "lint"]
+    #: what the server has accepted, its operator; or nobody, since a migration changes what a job means.
+    Stage = Literal["decoding", "schema", "admission", "render", "outcome", "migration"]
 
 #: A step of a path: the field of an object, the key of a map (`Key`), the index of a list.
 Path = tuple["str | int", ...]
@@ -238,10 +240,17 @@ _OUTCOME = {
     "gang-without-scheduler": "There is a pod group, and the pods are left to a scheduler that knows none: they are placed one by one.",
     "incomplete-gang": "The pod group waits for pods that come only after others of the group have ended, so that none is ever placed.",
 }
-RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME}
+_MIGRATION = {
+    "not-migrated": "The job cannot be migrated to this release, for the reason that the message gives; it stays as it is.",
+    "migration-loss": "What the job said has no counterpart, so that its pods or its life are not what they were.",
+    "migration-change": "The migrated job does another thing than before where the two kinds differ, though nothing that it said is lost.",
+    "migration-note": "A value is another one, and nothing that the job runs takes notice.",
+}
+RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_MIGRATION}
 _STAGES: dict[str, Stage] = {
     **dict.fromkeys(_DECODING, "decoding"),
     **dict.fromkeys(_SCHEMA, "schema"),
     **dict.fromkeys(_RENDER, "render"),
     **dict.fromkeys(_OUTCOME, "outcome"),
+    **dict.fromkeys(_MIGRATION, "migration"),
 }

@@ -39,7 +39,7 @@ def pod_facts(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
             yield from _container(node, container, field, side)
     for field in ("labels", "annotations"):
         for name, each in node.pod.tree.value["metadata"].entries(field):
-            if not name.startswith(_OPERATORS) and name not in _OF_JOBS:
+            if not name.startswith(_OPERATORS) and name not in _OF_JOBS and not str(each.mark).startswith(side.operator):
                 yield (*key, field, name), Fact(each.value, each.place())
 
 

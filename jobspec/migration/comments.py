@@ -1,0 +1,126 @@
+"""Where the comments of a YAML text are, and the text of migrated manifests with each of them at the value that it was written for."""
+
+from __future__ import annotations
+
+from jobspec.documents.libyaml import CParser, YAMLError
+from jobspec.documents.reader import read
+from jobspec.documents.writer import write
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobspec.documents.document import Marks
+    from jobspec.overlays.marked_tree import MarkedTree
+
+
+class Comment:
+    """A comment of a text."""
+
+    __slots__ = ("alone", "line", "text")
+
+    def __init__(self, text: str, line: int, *, alone: bool) -> None:
+        self.text = text
+        self.line = line
+        """The number of its line, from 1."""
+        self.alone = alone
+        """Whether nothing stands before it in its line."""
+
+
+def comments_in(piece: str, first_line: int = 0) -> list[Comment]:
+    """The comments of one document, which has *first_line* lines before it."""
+    lines = piece.split("\n")
+    found = []
+    for index, text in _comments(piece):
+        line = piece.count("\n", 0, index)
+        column = index - (piece.rfind("\n", 0, index) + 1)
+        found.append(Comment(text, first_line + line + 1, alone=not lines[line][:column].strip()))
+    return found
+
+
+def _comments(piece: str) -> Iterator[tuple[int, str]]:
+    """Each comment with the place of its `#`: what stands between two tokens, and behind the header of a block."""
+    end = 0
+    parser = CParser(piece)
+    try:
+        while parser.check_token():
+            token = parser.get_token()
+            start, stop = token.start_mark.index, token.end_mark.index
+            yield from _in_gap(piece, end, start)
+            if piece[start : start + 1] in ("|", ">"):
+                yield from _in_gap(piece, start, start + len(piece[start:stop].partition("\n")[0]))
+            end = stop
+    except YAMLError:
+        return
+    yield from _in_gap(piece, end, len(piece))
+
+
+def _in_gap(piece: str, start: int, stop: int) -> Iterator[tuple[int, str]]:
+    at = start
+    for line in piece[start:stop].split("\n"):
+        before, mark, comment = line.partition("#")
+        if mark:
+            yield at + len(before), f"#{comment}".rstrip()
+        at += len(line) + 1
+
+
+def with_comments(trees: Sequence[MarkedTree], comments: Sequence[Comment], source: Sequence[str]) -> str:
+    """The text of manifests, with the comments of the text that they come from. *source*: the lines of that text's file."""
+    texts = [_lines(tree) for tree in trees]
+    lines = [line for each in texts for line in each]
+    above: dict[int, list[str]] = {}
+    behind: dict[int, str] = {}
+    places = [place for _, place in lines]
+    ending = [each.text for each in comments if each.line > max(places)]
+    for comment in comments:
+        if comment.line > max(places):
+            continue
+        at = _line_for(comment, lines, source)
+        if comment.alone or behind.get(at) or lines[at][1] != comment.line or lines[at][0].endswith(("|", "|-", "|+", ">")):
+            above.setdefault(at, []).append(comment.text)
+        else:
+            behind[at] = comment.text
+    written = []
+    number = 0
+    for each in texts:
+        document = ""
+        for text, _ in each:
+            indent = text[: len(text) - len(text.lstrip())]
+            document += "".join(f"{indent}{line}\n" for line in above.get(number, ()))
+            document += f"{text}  {behind[number]}\n" if number in behind else f"{text}\n"
+            number += 1
+        written.append(document)
+    return "---\n".join(written) + "".join(f"{line}\n" for line in ending)
+
+
+def _line_for(comment: Comment, lines: Sequence[tuple[str, int]], source: Sequence[str]) -> int:
+    """The number of the new line for a comment: of its own value, else of the next value that is kept."""
+    target = min(place for _, place in lines if place >= comment.line)
+    key = _key(source[target - 1]) if 0 < target <= len(source) else ""
+    at = [number for number, (_, place) in enumerate(lines) if place == target]
+    return next((number for number in at if _key(lines[number][0]) == key), at[0])
+
+
+def _key(line: str) -> str:
+    return line.strip().removeprefix("- ").partition(":")[0].strip("\"'")
+
+
+def _lines(tree: MarkedTree) -> list[tuple[str, int]]:
+    """The lines of a manifest, each with the line of the source that it comes from, 0 for none."""
+    text = write([tree.data()])
+    (document,), problems = read(text, file="")
+    assert not problems
+    places = dict(reversed(list(_places(tree, document.marks))))
+    return [(line, places.get(number, 0)) for number, line in enumerate(text.removesuffix("\n").split("\n"), 1)]
+
+
+def _places(tree: MarkedTree, written: Marks) -> Iterator[tuple[int, int]]:
+    children = written.children
+    if written.key or not isinstance(tree.value, (dict, list)):
+        yield (written.key or written.mark).line, tree.place().line
+    if isinstance(tree.value, dict) and isinstance(children, dict):
+        for name, child in tree.value.items():
+            yield from _places(child, children[name])
+    elif isinstance(tree.value, list) and isinstance(children, list):
+        for child, inner in zip(tree.value, children, strict=True):
+            yield from _places(child, inner)

@@ -1,0 +1,54 @@
+"""What a difference between two jobs means to their user: it is lost, it changes its meaning, or it is worth a note."""
+
+from __future__ import annotations
+
+from jobspec.migration.launcher import LAUNCHER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jobspec.migration.facts import Difference
+
+LOST, CHANGED, NOTE = "migration-loss", "migration-change", "migration-note"
+COST = {LOST: 10_000, CHANGED: 1, NOTE: 0}
+
+_LAUNCHER_WORDS = ("torchrun", "torch.distributed")
+
+
+def meaning(difference: Difference, how: str, words: str) -> str:
+    """The rule that a difference comes under. *how* and *words*: the program of its node, before."""
+    area, about = difference.key[-2], difference.key[-1]
+    before = difference.before
+    if "env" in difference.key[1:-1]:
+        return _variable(about, difference, how, words)
+    if area == "launcher":
+        return _setting(difference)
+    if area == "life":
+        return _life(about, difference)
+    if before is None:
+        return CHANGED
+    return LOST
+
+
+def _variable(name: str, difference: Difference, how: str, words: str) -> str:
+    """What steers torchrun is nothing to a program that is no launcher, and may be something to one that nobody sees."""
+    if not name.startswith("PET_"):
+        return CHANGED if difference.before is None else LOST
+    if difference.before is None or how == "at once":
+        return NOTE
+    is_read = how == LAUNCHER or any(each in words for each in _LAUNCHER_WORDS)
+    return LOST if is_read else CHANGED if how == "image" else NOTE
+
+
+def _setting(difference: Difference) -> str:
+    return CHANGED if difference.before and difference.before.value in ("the node's own", "") else LOST
+
+
+def _life(about: str, difference: Difference) -> str:
+    before, after = difference.before, difference.after
+    if about == "restarts":
+        return CHANGED if before is None or before.value == "any number" else LOST
+    if about == "after the time to live" and after:
+        return CHANGED
+    if about == "succeeds":
+        return CHANGED if before and "run on" in str(before.value) else LOST
+    return CHANGED if before is None and after else LOST

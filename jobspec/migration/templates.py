@@ -1,0 +1,112 @@
+"""A pod template of a PyTorchJob as one of a runtime: its training container has another name, and a Job restarts pods by its own rules."""
+
+from __future__ import annotations
+
+from jobspec.migration.life import UNLIMITED, exit_code_rule
+from jobspec.migration.made import by_migration, present
+from jobspec.migration.variables import environment, operators_own, text_of, translated
+from jobspec.operators.edits import text
+from jobspec.overlays.marked_tree import items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from typing import Any
+
+    from jobspec.migration.nodes import Node
+    from jobspec.migration.source import Source
+    from jobspec.overlays.marked_tree import MarkedTree
+
+TRAINING = "node"
+_V1 = "pytorch"
+_OPERATORS_PORT = "pytorchjob-port"
+
+
+def training_container(template: MarkedTree) -> MarkedTree:
+    """The container that trains in a template of a PyTorchJob."""
+    containers = {text(each, "name"): each for each in items(template.get("spec", "containers"))}
+    return containers[_V1]
+
+
+def pod_template(
+    source: Source, replica: MarkedTree, node: Node, *, rank: str, renamed: Callable[[str], str], without: Collection[str] = ()
+) -> MarkedTree:
+    """A replica type's template. *without*: the fields of the training container that the TrainJob says itself."""
+    template = replica.value["template"]
+    spec = template.value["spec"]
+
+    def container(each: MarkedTree) -> MarkedTree:
+        is_training = text(each, "name") == _V1
+        return _container(each, node, rank=rank, renamed=renamed, training=is_training, without=without if is_training else ())
+
+    containers = spec.value["containers"].with_value([container(each) for each in items(spec.get("containers"))])
+    fields = {name: each for name, each in spec.value.items() if name != "restartPolicy"}
+    policy = replica.get("restartPolicy")
+    word = "OnFailure" if source.restart(replica) in ("OnFailure", "Always") else "Never"
+    restart = policy.with_value(word) if policy else by_migration(word)
+    pod: MarkedTree = spec.with_value({"restartPolicy": restart, **fields, "containers": containers})
+    whole: MarkedTree = template.with_value({**template.value, "spec": pod})
+    return whole
+
+
+def _container(
+    each: MarkedTree, node: Node, *, rank: str, renamed: Callable[[str], str], training: bool, without: Collection[str]
+) -> MarkedTree:
+    fields = {name: child for name, child in each.value.items() if name not in without}
+    if training:
+        fields["name"] = each.value["name"].with_value(TRAINING)
+    ports = [port for port in items(each.get("ports")) if not training or text(port, "name") != _OPERATORS_PORT]
+    fields.pop("ports", None)
+    if ports:
+        fields["ports"] = each.value["ports"].with_value(ports)
+    for field in ("command", "args"):
+        if field in fields:
+            fields[field] = words(fields[field], renamed)
+    made = node.pod.container(text(each, "name"))
+    if "env" not in without and made:
+        added = [translated(one, rank, renamed) for one in operators_own(made)]
+        env = environment(each.get("env"), added, renamed)
+        fields["env"] = each.value["env"].with_value(env) if "env" in each.value else by_migration(env)
+    return each.with_value(fields)
+
+
+def words(given: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
+    """The words of a command line with other names of hosts."""
+    return given.with_value([each.with_value(renamed(text_of(each))) for each in items(given)])
+
+
+def job_template(source: Source, replica: MarkedTree, template: MarkedTree, *, labelled: bool, nodes: int) -> dict[str, Any]:
+    """The template of a replicated job: its label, its pods, and how they live."""
+    labels = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}} if labelled else {}
+    return {**labels, "spec": {**_life(source, replica, nodes=nodes), "template": template}}
+
+
+def _life(source: Source, replica: MarkedTree, *, nodes: int) -> dict[str, Any]:
+    policy = source.restart(replica)
+    cause = replica.get("restartPolicy")
+    limit = source.policy("backoffLimit")
+    allowed = by_migration(0 if policy == "Never" else UNLIMITED, cause)
+    if limit and policy in ("OnFailure", "Always"):
+        allowed = limit
+    rule = by_migration({"rules": [exit_code_rule()]}, cause) if policy == "ExitCode" else None
+    deadline = source.policy("activeDeadlineSeconds") if not has_deadline(source) else None
+    success = _success(source) if nodes > 1 else None
+    fields = {"activeDeadlineSeconds": deadline, "backoffLimit": allowed, "podFailurePolicy": rule, "successPolicy": success}
+    return present(fields)
+
+
+def has_deadline(source: Source) -> bool:
+    """Whether a TrainJob of the release has a deadline of its own."""
+    from jobspec.targets import reached
+
+    return reached(source.release, "2.2.0")
+
+
+def _success(source: Source) -> MarkedTree | None:
+    """Who has to succeed, where the operator ends the others then."""
+    clean = source.policy("cleanPodPolicy")
+    if clean is None or clean.value == "None":
+        return None
+    if "Master" in source.replicas:
+        return by_migration({"rules": [{"succeededIndexes": "0"}]}, clean)
+    return by_migration({"rules": [{"succeededCount": 1}]}, clean) if source.spec.get("elasticPolicy") else None

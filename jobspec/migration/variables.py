@@ -1,0 +1,72 @@
+"""The variables by which training-operator tells a program its rank, in a TrainJob: a pod takes its rank from its own metadata."""
+
+from __future__ import annotations
+
+from jobspec.migration.launcher import LAUNCHER, command_line
+from jobspec.migration.made import by_migration
+from jobspec.operators.pods import text
+from jobspec.operators.trainer.torch import COMPLETION_INDEX
+from jobspec.overlays.marked_tree import items
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jobspec.overlays.marked_tree import MarkedTree
+
+RANK_OF_JOB = "metadata.labels['jobset.sigs.k8s.io/job-global-index']"
+"""Where a pod finds the number of its Job in the JobSet."""
+RANK_OF_POD = COMPLETION_INDEX
+"""Where a pod finds its number in its Job."""
+_RANKS = ("RANK", "PET_NODE_RANK")
+_PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
+_PORT = "29500"
+#: The variables that the trainer sets itself where the runtime has the policy `torch`, and refuses in a TrainJob.
+TRAINERS = frozenset(("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"))
+#: Those that only a program reads which nobody has launched.
+_UNLAUNCHED = ("MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK")
+
+
+def operators_own(container: MarkedTree) -> list[MarkedTree]:
+    """The variables that training-operator has added to a container."""
+    return [each for each in items(container.get("env")) if str(each.mark).startswith("training-operator")]
+
+
+def translated(added: MarkedTree, rank: str, renamed: Callable[[str], str]) -> MarkedTree:
+    """A variable of training-operator as one of a TrainJob. *renamed*: replaces the names of hosts in a text."""
+    name = text(added, "name")
+    if name in _RANKS:
+        return by_migration({"name": name, "valueFrom": {"fieldRef": {"fieldPath": rank}}}, added)
+    if name in _PORTS:
+        return by_migration({"name": name, "value": _PORT}, added)
+    value = renamed(text(added, "value"))
+    return by_migration({"name": name, "value": value}, added)
+
+
+def environment(given: MarkedTree | None, added: list[MarkedTree], renamed: Callable[[str], str]) -> list[MarkedTree]:
+    """A container's own variables, without those that the operator's override, and then the operator's."""
+    names = {text(each, "name") for each in added}
+    own = [_renamed(each, renamed) for each in items(given) if text(each, "name") not in names]
+    return [*own, *added]
+
+
+def _renamed(variable: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
+    value = variable.get("value")
+    if value is None or not isinstance(value.value, str):
+        return variable
+    return variable.with_value({**variable.value, "value": value.with_value(renamed(value.value))})
+
+
+def needed(container: MarkedTree, added: list[MarkedTree]) -> Iterator[MarkedTree]:
+    """Those of the operator's variables that the program can see: a launcher sets its own, unless a word of its line asks for them."""
+    words = [text_of(each) for field in ("command", "args") for each in items(container.get(field))]
+    launched = command_line([text_of(each) for each in items(container.get("command"))], []).how == LAUNCHER
+    for each in added:
+        name = text(each, "name")
+        if not launched or name not in _UNLAUNCHED or any(f"$({other})" in word for word in words for other in _UNLAUNCHED):
+            yield each
+
+
+def text_of(tree: MarkedTree) -> str:
+    """The text of a scalar."""
+    return str(tree.value)
