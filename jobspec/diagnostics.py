@@ -11,10 +11,8 @@ if TYPE_CHECKING:
 
     Severity = Literal["error", "warning", "info"]
     #: Who refuses: the server's decoder, its schemas and its own code, the operators' webhooks; jobspec itself, where it renders; or, of
-    #: what the server has accepted, its operator; and nobody, where it runs and bites.
-    Stage = Literal["decoding", "schema", "admission", "render", "outcome", "lint"]
-    #: what the server has accepted, its operator; or nobody, since a migration changes what a job means.
-    Stage = Literal["decoding", "schema", "admission", "render", "outcome", "migration"]
+    #: what the server has accepted, its operator; and nobody, where it runs and bites, or where a migration changes what a job means.
+    Stage = Literal["decoding", "schema", "admission", "render", "outcome", "lint", "migration"]
 
 #: A step of a path: the field of an object, the key of a map (`Key`), the index of a list.
 Path = tuple["str | int", ...]
