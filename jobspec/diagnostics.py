@@ -232,11 +232,8 @@ _OUTCOME = {
     "ranks-missing": "The program waits for more ranks than processes are started, for ever.",
     "wrong-process-count": "torchrun ends at once, since the number of processes is none that it takes.",
     "unknown-address": "The operator tells the pods to meet at a name that none of them has, so that they never do.",
-    "one-too-many": "One pod more joins than the elastic policy counts, and waits for ever.",
     "complete-without-training": "The job counts as complete, and nothing was trained.",
     "restarts-for-ever": "A job that fails starts again without end, since the count of its restarts begins anew.",
-    "gang-without-scheduler": "There is a pod group, and the pods are left to a scheduler that knows none: they are placed one by one.",
-    "incomplete-gang": "The pod group waits for pods that come only after others of the group have ended, so that none is ever placed.",
 }
 _MIGRATION = {
     "not-migrated": "The job cannot be migrated to this release, for the reason that the message gives; it stays as it is.",

@@ -93,7 +93,7 @@ def unknown_queue(job: JobView) -> Iterator[Finding]:
         yield Finding(said, message, hint if elsewhere or known else "")
 
 
-def over_quota(job: JobView) -> Iterator[Finding]:
+def over_queue_quota(job: JobView) -> Iterator[Finding]:
     """The job's pods ask for more than its queue can ever have.
 
     Why: Kueue admits a job as a whole, and keeps one that does not fit waiting for ever, with a message that is easily overlooked.
@@ -192,7 +192,7 @@ RULES = (
     Rule(empty_queue_name, "warning", sees="job"),
     Rule(unsuspended_in_queue, "warning", sees="job"),
     Rule(unknown_queue, "warning", sees="job"),
-    Rule(over_quota, "warning", sees="job"),
+    Rule(over_queue_quota, "warning", sees="job"),
     Rule(queue_of_nothing, "warning", sees="document"),
     Rule(old_kueue_api, "info", sees="document"),
     Rule(old_trainer_in_queue, "info", sees="job"),

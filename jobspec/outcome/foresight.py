@@ -7,9 +7,8 @@ from jobspec.kinds import TRAINJOB
 from jobspec.operators.expanded_job import ExpandedJob
 from jobspec.operators.expansion import expand
 from jobspec.outcome.endings import complete_without_training, restarts_for_ever
-from jobspec.outcome.gangs import gang_without_scheduler, incomplete_gang
 from jobspec.outcome.refusals import refused_objects
-from jobspec.outcome.rendezvous import no_rendezvous, one_too_many, ranks_missing, trains_alone, unknown_address, wrong_process_count
+from jobspec.outcome.rendezvous import no_rendezvous, ranks_missing, trains_alone, unknown_address, wrong_process_count
 from jobspec.runtimes.runtime import runtime_of
 
 TYPE_CHECKING = False
@@ -28,11 +27,8 @@ _RULES: tuple[Rule, ...] = (
     ranks_missing,
     wrong_process_count,
     unknown_address,
-    one_too_many,
     complete_without_training,
     restarts_for_ever,
-    gang_without_scheduler,
-    incomplete_gang,
 )
 
 

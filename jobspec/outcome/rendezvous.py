@@ -103,16 +103,6 @@ def unknown_address(job: ExpandedJob) -> Iterator[Outcome]:
             break
 
 
-def one_too_many(job: ExpandedJob) -> Iterator[Outcome]:
-    """With a Master beside an elastic policy one pod more joins than the policy counts, and is left waiting."""
-    for role, program in _started(job):
-        nodes = text(program.variables.get("PET_NNODES"), "value").rpartition(":")[2]
-        pods = _pods(job)
-        if role.name == "Master" and program.is_torchrun and "PET_RDZV_ENDPOINT" in program.variables and nodes == str(pods - 1):
-            message = f"{pods} pods join where the elastic policy counts {nodes}: it leaves the Master out, so that one pod waits for ever"
-            yield Outcome("one-too-many", message, place_of(program.words[0]), "leave the `Master` out", severity="warning")
-
-
 def _started(job: ExpandedJob) -> list[Started]:
     """The roles that train, each with its program, but for those whose program is in the image."""
     found = [(role, role.training_container()) for role in job.roles()]
