@@ -54,6 +54,14 @@ def claim_problems(data: dict[str, Any], found: list[Problem], *, is_new: bool =
 
 
 def _claim(data: dict[str, Any]) -> Iterator[Problem]:
+    yield from claim_spec_problems(data)
+    spec = data.get("spec")
+    if isinstance(spec, dict):
+        yield from source_problems(spec)
+
+
+def claim_spec_problems(data: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of the spec of a claim, or of a claim's template, apart from what the volume is filled from."""
     yield from _slow_quantities(data)
     spec = data.get("spec")
     if spec is None:
@@ -67,7 +75,6 @@ def _claim(data: dict[str, Any]) -> Iterator[Problem]:
     yield from _class_name(spec, "volumeAttributesClassName")
     yield from _volume_mode(spec.get("volumeMode"))
     yield from selector_problems(spec.get("selector"), (*_SPEC, "selector"))
-    yield from source_problems(spec)
 
 
 def _generation(metadata: Any) -> Iterator[Problem]:

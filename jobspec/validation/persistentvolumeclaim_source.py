@@ -35,7 +35,11 @@ def sources(spec: dict[str, Any]) -> tuple[Any, Any]:
 
 def source_problems(spec: dict[str, Any]) -> Iterator[Problem]:
     """The problems of the sources that the server keeps."""
-    source, reference = sources(spec)
+    yield from given_source_problems(*sources(spec))
+
+
+def given_source_problems(source: Any, reference: Any) -> Iterator[Problem]:
+    """The problems of `dataSource` and `dataSourceRef`, each None if it is absent."""
     wrong = [*_source(source, "dataSource"), *_source(reference, "dataSourceRef")]
     yield from wrong
     if wrong or not isinstance(source, dict) or not isinstance(reference, dict):

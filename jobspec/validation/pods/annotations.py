@@ -9,6 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key
 from jobspec.validation.pods.profiles import DEFAULT, LOCALHOST, UNCONFINED
 from jobspec.validation.pods.told import excluded, near
+from jobspec.validation.pods.toleration_annotation import TOLERATIONS, toleration_annotation_problems
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -43,6 +44,8 @@ def annotation_rule_problems(annotations: Annotations, spec: Spec, path: Path) -
             yield from _seccomp(value, at)
         elif key.startswith(_APP_ARMOR):
             yield from _app_armor(key.removeprefix(_APP_ARMOR), value, spec, at)
+        elif key == TOLERATIONS:
+            yield from toleration_annotation_problems(value, at)
 
 
 def _is_cost(text: str) -> bool:

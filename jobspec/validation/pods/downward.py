@@ -33,6 +33,7 @@ _RESOURCES = tuple(f"{which}.{name}" for which in ("limits", "requests") for nam
 _HUGE_PAGES = ("requests.hugepages-", "limits.hugepages-")
 _SIZES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 _CPU = ("1m", "1")
+_OLD_NAMES = {"spec.host": "spec.nodeName"}  # which are still taken
 _SUBSCRIPTED = ("metadata.annotations", "metadata.labels")
 
 
@@ -48,7 +49,7 @@ def field_problems(reference: dict[str, Any], path: Path, fields: Sequence[str])
         return
     around, key = _subscript(field)
     if key is None:
-        if field != "spec.host" and field not in fields:  # the old name of `spec.nodeName`, which is still taken
+        if _OLD_NAMES.get(field, field) not in fields:
             yield unsupported(field, (*fields, "metadata.labels['KEY']", "metadata.annotations['KEY']"), at)
     elif around not in _SUBSCRIPTED:
         yield Problem("wrong-format", at, f"`{around}` has no keys; only labels and annotations have")

@@ -5,10 +5,12 @@ Follows `ValidatePodCreate` and `ValidatePodTemplate`, k8s.io/kubernetes pkg/api
 
 from __future__ import annotations
 
+from jobspec.validation.pods.alone import alone_problems
 from jobspec.validation.pods.annotations import annotation_rule_problems, contradiction_problems
 from jobspec.validation.pods.containers import image_problems
 from jobspec.validation.pods.defaults import filled_in
 from jobspec.validation.pods.found import beside
+from jobspec.validation.pods.pod_admission import pod_admission_problems
 from jobspec.validation.pods.spec import pod_spec_problems
 from jobspec.validation.pods.template import template_problems
 from jobspec.validation.problem import Problem
@@ -35,7 +37,7 @@ def stored_template_problems(data: dict[str, Any], found: list[Problem], shape: 
 
 def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
     """Whether a problem is that of a limit, told again of the request that the server makes of it."""
-    if problem.path[-2:-1] != ("requests",) or problem.rule == "conflicting-values":
+    if problem.path[-2:-1] != ("requests",) or problem.path[1] == "volumes" or problem.rule == "conflicting-values":
         return False
     given: Any = pod
     for step in problem.path[:-1]:
@@ -54,6 +56,9 @@ def _pod(pod: dict[str, Any]) -> Iterator[Problem]:
     if spec.get("nodeName") and spec.get("schedulingGates"):
         message = "a pod that names its node cannot wait for `schedulingGates`"
         yield Problem("conflicting-values", ("spec", "nodeName"), message, "remove one of the two")
+    pod = {**pod, "spec": spec}
+    yield from alone_problems(pod)
+    yield from pod_admission_problems(pod)
     if spec.get("ephemeralContainers"):
         message = "ephemeral containers can only be added to a pod that runs"
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
