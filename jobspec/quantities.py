@@ -17,7 +17,7 @@ _SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 
 
 _NANO = 9
-"""The power of ten that amounts are counted in: what is smaller is rounded up."""
+"""The power of ten that amounts are counted in: what is smaller is rounded away from zero."""
 _ONE = 1_000_000_000
 _LONGEST = 99
 """The longest exponent that is written out; with a longer one, a quantity stays as it is written."""
@@ -75,9 +75,9 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _shifted(digits: int, power: int) -> int:
-    """A number times a power of ten, rounded up."""
+    """A number times a power of ten, rounded away from zero."""
     if power < 0:
-        return -(-digits // int(10**-power))
+        return -(-digits // int(10**-power)) if digits > 0 else digits // int(10**-power)
     return digits * int(10**power)
 
 

@@ -34,6 +34,7 @@ from jobspec.quantities import canonical_quantity
         ("+2", "2"),
         (".5", "500m"),
         ("-1500m", "-1500m"),
+        ("-0.1n", "-1n"),
         ("Gi", "0"),
         ("1e30", "1e30"),
         ("1e-3", "1e-3"),

@@ -10,6 +10,10 @@ from jobspec.quantities import quantity
 
 _MILLION = 1_000_000
 _MOST = ((1 << 63) - 1) * 1000
+_MOST_DIGITS = 18
+_WRAPPING = (0, 1, 2, 3, 6, 9)
+"""The powers of ten by which the server multiplies without looking whether the product fits."""
+_POWERS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _LONGEST = 400
 """The longest exponent that is written out; longer ones count like this one."""
 
@@ -33,34 +37,51 @@ def _bounded(text: str) -> str:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a quantity is a whole number to the server, which takes the thousandths of large ones for numbers of 64 bits."""
-    thousandths = amount_of(text)
-    if -(1 << 63) <= thousandths < 1 << 63:
-        return thousandths % 1000 == 0
-    return _is_short(text) or _of_64_bits(thousandths) % 1000 == 0
-
-
-def _is_short(text: str) -> bool:
-    """Whether the server keeps a quantity as a number of 64 bits and an exponent."""
-    body = text.strip().lstrip("+-")
-    number = body[: next((at for at, each in enumerate(body) if each not in ".0123456789"), len(body))]
-    whole, _, fraction = number.partition(".")
-    suffix = body[len(number) :]
-    if suffix[1:] == "i":
-        power = "KMGTPE".index(suffix[0]) * 10 + 10
-        return not fraction and 15 - len(whole.lstrip("0")) - power * 3 // 10 - 1 >= 0
-    return len(whole.lstrip("0")) + len(fraction) <= 18
-
-
-def _of_64_bits(number: int) -> int:
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+    """Whether a quantity is a whole number to the server, which takes its thousandths for a number of 64 bits."""
+    return _in_64_bits(text, -3) % 1000 == 0
 
 
 def fits_pages(size: str, text: str) -> bool:
-    """Whether a quantity is a multiple of a page's size, which has to be a whole number above zero."""
+    """Whether a quantity is a multiple of a page's size, which has to be a whole number above zero.
+
+    A size beyond 64 bits can count as zero, by which the server divides, and then breaks the connection.
+    """
     from jobspec.validation.formats import is_parsed_quantity
 
     if not is_parsed_quantity(size) or amount_of(size) <= 0 or not is_whole(size):
         return False
-    page = amount_of(size) // 1000
-    return -(-amount_of(text) // 1000) % page == 0
+    page = _in_64_bits(size, 0)
+    return page != 0 and _in_64_bits(text, 0) % page == 0
+
+
+def _in_64_bits(text: str, power: int) -> int:
+    """A quantity divided by a power of ten, 0 or -3, as a number of 64 bits, rounded away from zero.
+
+    Of what is too large, the last 64 bits are left, or zero, by the form in which the server keeps it.
+    """
+    thousandths = amount_of(text)
+    number = thousandths if power == -3 else _rounded(thousandths)
+    if -(1 << 63) <= number < 1 << 63:
+        return number
+    scale = _scale_of(text)
+    if scale is None or scale - power in _WRAPPING:
+        return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+    return 0
+
+
+def _rounded(thousandths: int) -> int:
+    return -(-thousandths // 1000) if thousandths >= 0 else thousandths // 1000
+
+
+def _scale_of(text: str) -> int | None:
+    """The power of ten that the server counts a quantity in; None for one that it does not keep as a number of 64 bits."""
+    body = text.strip().lstrip("+-")
+    number = body[: next((at for at, each in enumerate(body) if each not in ".0123456789"), len(body))]
+    whole, _, fraction = number.partition(".")
+    digits, suffix = len(whole.lstrip("0") or "0") + len(fraction), body[len(number) :]
+    if suffix[1:] == "i":
+        power = "KMGTPE".index(suffix[0]) * 10 + 10
+        is_short = not fraction and 15 - digits - power * 3 // 10 - 1 >= 0
+        return 0 if is_short and int(number or 0) << power < 1 << 63 else None
+    power = (int(suffix[1:]) if suffix[1:] else _POWERS[suffix]) - len(fraction)
+    return max(power, -3) if digits <= _MOST_DIGITS and power >= -9 else None

@@ -1,0 +1,43 @@
+"""Quantities of pods as the server compares them; those of large numbers are what servers were seen to say."""
+
+import pytest
+
+from jobspec.validation.pods.amounts import amount_of, fits_pages, is_whole
+
+
+@pytest.mark.parametrize(
+    ("text", "thousandths"),
+    [
+        ("1", 1000),
+        ("1m", 1),
+        ("0.0001", 1),
+        ("-0.0001", -1),
+        ("-5e-10", -1),
+        (".", 0),
+        ("1.5Gi", 1_610_612_736_000),
+        ("16Ei", ((1 << 63) - 1) * 1000),
+        ("1e20", 10**23),
+    ],
+)
+def test_thousandths(text: str, thousandths: int) -> None:
+    assert amount_of(text) == thousandths
+
+
+@pytest.mark.parametrize("text", ["1", "1000m", "0", "1e30", "123456789E"])
+def test_whole_numbers(text: str) -> None:
+    assert is_whole(text)
+
+
+@pytest.mark.parametrize("text", ["0.5", "1n", "12345678901234567890123"])
+def test_numbers_that_a_server_takes_for_fractions(text: str) -> None:
+    assert not is_whole(text)
+
+
+@pytest.mark.parametrize(("size", "text"), [("2Mi", "4Mi"), ("2Mi", "0"), ("9E", "32E"), ("8Ei", "16E")])
+def test_multiples_of_a_page(size: str, text: str) -> None:
+    assert fits_pages(size, text)
+
+
+@pytest.mark.parametrize(("size", "text"), [("2Mi", "3Mi"), ("3", "1m"), ("", "0"), ("x", "0"), ("0", "0"), ("1.5", "0"), ("16E", "0")])
+def test_no_multiples_and_no_pages(size: str, text: str) -> None:
+    assert not fits_pages(size, text)
