@@ -32,6 +32,13 @@ SERVICE_ACCOUNT: GroupKind = ("", "ServiceAccount")
 CONFIG_MAP: GroupKind = ("", "ConfigMap")
 SECRET: GroupKind = ("", "Secret")
 
+#: The kinds that run pods of a template of theirs for others than operators, and Services, which lead to pods.
+WORKLOADS: tuple[GroupKind, ...] = (
+    *(("batch", name) for name in ("CronJob", "Job")),
+    *(("apps", name) for name in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
+    *(("", name) for name in ("ReplicationController", "Service")),
+)
+
 #: The kinds of objects that operators' webhooks look up on behalf of others.
 LOOKED_UP = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
 #: The kinds of objects by which the server's own admission plugins decide on pods and claims.

@@ -94,10 +94,17 @@ def _pod_template(data: Any, found: list[Problem], shape: Shape, _: Any) -> list
     return stored_template_problems(data, found, shape)
 
 
+def _workload(data: Any, found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
+    from jobspec.validation.workloads.workload import workload_problems
+
+    return workload_problems(data, found, shape, old)
+
+
 #: The kinds whose Go code we follow.
 _GO_CODE: dict[GroupKind, GoCode] = {
     kinds.PERSISTENT_VOLUME_CLAIM: _claim,
     kinds.CUSTOM_RESOURCE_DEFINITION: _definition,
     kinds.POD: _pod,
     kinds.POD_TEMPLATE: _pod_template,
+    **dict.fromkeys(kinds.WORKLOADS, _workload),
 }

@@ -7,10 +7,10 @@ import yaml
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
-from jobspec.operators.api_defaults.image import tag_of
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.marks import set_by
 from jobspec.targets import choose
+from jobspec.validation.image import tag_of
 
 CLASSES = [
     {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7, "preemptionPolicy": "Never"},

@@ -21,7 +21,7 @@ from jobspec.cli import main
 from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.kinds import COMPONENTS, built_in
+from jobspec.kinds import COMPONENTS, built_in, find
 from jobspec.schemas.crd import crd
 from jobspec.schemas.json_schema import json_schema
 from jobspec.targets import OPERATORS, RELEASES, builtin_path, choose, schema_path
@@ -165,7 +165,7 @@ def _judged(documents: Iterable[Document]) -> tuple[list[str], set[str]]:
                     for each in errors
                     if not (_in_status(each) or _is_list_as_time(each))
                 ]
-            if refused and not errors and document.kind not in ("PersistentVolumeClaim", "Pod", "PodTemplate"):  # which Go code judges
+            if refused and not errors and not find(document.api_version, document.kind).is_builtin:  # Go code says more of those
                 looser |= refused
     return stricter, looser
 

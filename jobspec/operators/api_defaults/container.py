@@ -7,7 +7,7 @@ pkg/apis/core/v1, 1.36.
 from __future__ import annotations
 
 from jobspec.operators.api_defaults.filling import changed, each_item, with_missing
-from jobspec.operators.api_defaults.image import tag_of
+from jobspec.validation.image import tag_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

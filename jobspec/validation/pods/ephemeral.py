@@ -35,6 +35,11 @@ def ephemeral_problems(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         if field not in _ALLOWED and is_set:
             hint = "the claim is named after the pod and the volume" if field == "name" else ""
             yield Problem("unknown-field", (*path, "metadata", field), f"`{field}` of a claim cannot be set here", hint, at_key=True)
+    yield from claim_template_problems(template, path)
+
+
+def claim_template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the spec of the template of a claim, which keeps all sources of its volume."""
     for problem in _claim(template):
         yield Problem(problem.rule, (*path, *problem.path), problem.message, problem.hint, at_key=problem.at_key)
 

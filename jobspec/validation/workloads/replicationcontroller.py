@@ -1,0 +1,37 @@
+"""Check a ReplicationController as the API server's Go code does.
+
+Follows `ValidateReplicationController`, k8s.io/kubernetes pkg/apis/core/validation, with the defaults of pkg/apis/core/v1, 1.36: the
+selector is the labels of the template where none is written.
+"""
+
+from __future__ import annotations
+
+from jobspec.validation.complaints import missing_by_code
+from jobspec.validation.problem import Problem
+from jobspec.validation.workloads.limits import negative_numbers
+from jobspec.validation.workloads.pod_templates import lasting_pods
+from jobspec.validation.workloads.reading import is_given, mapping, string_map
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+
+def replication_controller_problems(data: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of a ReplicationController, but for those of any pod template."""
+    spec = mapping(data, "spec")
+    labels = string_map(mapping(spec, "template", "metadata"), "labels")
+    selector = string_map(spec, "selector") or labels
+    yield from negative_numbers(spec, ("replicas", "minReadySeconds"), ("spec",))
+    if not selector:
+        yield missing_by_code("selector", spec, ("spec",), "or give the pod template labels, which it is by default")
+    if not is_given(spec, "template"):
+        yield missing_by_code("template", spec, ("spec",))
+        return
+    missed = [f"`{key}: {value}`" for key, value in selector.items() if labels.get(key) != value]
+    if missed:
+        message = f"the selector wants {', '.join(missed)}, and the labels of the pod template are not so"
+        path = ("spec", "template", "metadata", "labels")
+        yield Problem("conflicting-values", path, message, "give the template the labels that are selected")
+    yield from lasting_pods(spec, ("spec",), "ReplicationController")

@@ -1,0 +1,84 @@
+"""Check a StatefulSet as the API server's Go code does.
+
+Follows `ValidateStatefulSet`, k8s.io/kubernetes pkg/apis/apps/validation, with the defaults of pkg/apis/apps/v1, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.validation.complaints import unsupported_choice
+from jobspec.validation.metadata import bad_label_name
+from jobspec.validation.pods.ephemeral import claim_template_problems
+from jobspec.validation.problem import Problem
+from jobspec.validation.workloads.limits import negative_numbers
+from jobspec.validation.workloads.pod_templates import lasting_pods
+from jobspec.validation.workloads.reading import mapping, structs, text
+from jobspec.validation.workloads.rolling_updates import stateful_set_strategy
+from jobspec.validation.workloads.selectors import workload_selector
+from jobspec.validation.workloads.updates import stateful_set_update
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+_SPEC: Path = ("spec",)
+_CLAIMS: Path = ("spec", "volumeClaimTemplates")
+_RETENTION = ("Retain", "Delete")
+
+
+def stateful_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of a StatefulSet, but for those of any pod template, as an update of *old* unless that is None.
+
+    An update does not look at what cannot change.
+    """
+    spec, is_new = mapping(data, "spec"), old is None
+    yield from stateful_set_update(data, old)
+    yield from _policies(spec)
+    yield from stateful_set_strategy(spec, _SPEC)
+    yield from negative_numbers(spec, ("replicas", "minReadySeconds"), _SPEC)
+    yield from negative_numbers(mapping(spec, "ordinals"), ("start",), (*_SPEC, "ordinals"))
+    service = text(spec, "serviceName")
+    if is_new and service and (why := bad_label_name(service)):
+        yield Problem("invalid-name", (*_SPEC, "serviceName"), f"`{service}` is no name for a Service: {why}")
+    yield from workload_selector(spec, _SPEC)
+    yield from lasting_pods(spec, _SPEC, "StatefulSet")
+    for index, claim in enumerate(structs(spec, "volumeClaimTemplates")):
+        yield from _name_of_claim(claim, (*_CLAIMS, index))
+        yield from claim_template_problems(claim, (*_CLAIMS, index)) if is_new else ()
+
+
+def _policies(spec: dict[str, Any]) -> Iterator[Problem]:
+    management = text(spec, "podManagementPolicy") or "OrderedReady"
+    if management not in ("OrderedReady", "Parallel"):
+        yield unsupported_choice(management, ("OrderedReady", "Parallel"), (*_SPEC, "podManagementPolicy"))
+    retention = mapping(spec, "persistentVolumeClaimRetentionPolicy")
+    for name in ("whenDeleted", "whenScaled"):
+        policy = text(retention, name) or "Retain"
+        if policy not in _RETENTION:
+            yield unsupported_choice(policy, _RETENTION, (*_SPEC, "persistentVolumeClaimRetentionPolicy", name))
+
+
+def _name_of_claim(claim: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problem of a claim's name, which is that of a volume of the pods."""
+    name = text(mapping(claim, "metadata"), "name")
+    if not name:
+        message = "a template of claims has a name, which its volume in the pods has too"
+        yield Problem("missing-name", (*path, "metadata"), message, at_key=True)
+    elif why := bad_label_name(name):
+        yield Problem("invalid-name", (*path, "metadata", "name"), f"`{name}` is no name for a volume: {why}")
+
+
+def pods_of(spec: dict[str, Any]) -> dict[str, Any]:
+    """The pod template of a StatefulSet's spec as it is checked: with the volumes that its claims become, and without host names."""
+    template, pod = mapping(spec, "template"), mapping(spec, "template", "spec")
+    named = {text(mapping(claim, "metadata"), "name") for claim in structs(spec, "volumeClaimTemplates")}
+    claims = {
+        name: {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in sorted(named) if name and not bad_label_name(name)
+    }
+    own = structs(pod, "volumes")
+    replaced = [claims.get(text(volume, "name"), volume) for volume in own]
+    added = [claim for name, claim in claims.items() if name not in [text(volume, "name") for volume in own]]
+    kept = {name: value for name, value in pod.items() if name not in ("hostname", "subdomain")}
+    return {**template, "spec": {**kept, **({"volumes": [*replaced, *added]} if own or added else {})}}

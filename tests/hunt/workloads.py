@@ -1,0 +1,153 @@
+"""Workloads and Services at random, whose fields hold any of their values: `validate` and a server say the same to them."""
+
+import copy
+import json
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import yaml
+
+from jobspec.cluster import Cluster
+from jobspec.diagnostics import Diagnostic
+from jobspec.targets import choose
+from tests.hunt.finds import Find
+from tests.support.checking import result
+from tests.support.reference import ROOT
+from tests.support.server import STRICT, Answer, Server
+
+KINDS: dict[str, dict[str, Any]] = {
+    name: each
+    for name, each in yaml.safe_load((ROOT / "tests" / "cases" / "mutants" / "workloads.yaml").read_text()).items()
+    if name[0].isupper()
+}
+_PLACES = {
+    "CronJob": ("batch/v1", "cronjobs"),
+    "DaemonSet": ("apps/v1", "daemonsets"),
+    "Deployment": ("apps/v1", "deployments"),
+    "Job": ("batch/v1", "jobs"),
+    "ReplicaSet": ("apps/v1", "replicasets"),
+    "ReplicationController": ("v1", "replicationcontrollers"),
+    "Service": ("v1", "services"),
+    "StatefulSet": ("apps/v1", "statefulsets"),
+}
+#: What a server says that only its cluster decides: addresses and ports that it has, or has given away.
+_ONLY_THE_CLUSTER_KNOWS = re.compile(
+    r"failed to allocate IP|not configured on this cluster|not configured for dual-stack|provided port is already allocated"
+)
+
+
+def place_of(kind: str, namespace: str = "default") -> str:
+    """The URL's path of the objects of a kind."""
+    version, plural = _PLACES[kind]
+    return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/{namespace}/{plural}"
+
+
+def finds(server: Server, random: Random, folder: Path, *, count: int = 800) -> Iterator[Find]:
+    """The objects at random on which a server and we disagree."""
+    yield from compared(server, [changed(random) for _ in range(count)], folder)
+
+
+def compared(server: Server, objects: list[dict[str, Any]], folder: Path) -> Iterator[Find]:
+    """Those of some objects on which a server and we disagree."""
+    with ThreadPoolExecutor(4) as pool:
+        answers = pool.map(lambda each: server.call("POST", place_of(each["kind"]) + STRICT, json.dumps(each)), objects)
+        for each, answer in zip(objects, answers, strict=True):
+            text = yaml.safe_dump(each, sort_keys=False, allow_unicode=True)
+            found = errors(text, folder / "workload.yaml")
+            if apart := difference(found, answer):
+                yield Find(text, str(found), f"{apart}: {answer}", "control-plane", answer.accepted)
+
+
+def errors(text: str, file: Path) -> list[Diagnostic]:
+    """What we have against an object."""
+    file.write_text(text)
+    return [each for each in result(file, Cluster(choose([]))).diagnostics if each.severity == "error"]
+
+
+def changed(random: Random, kinds: Iterable[str] = tuple(KINDS)) -> dict[str, Any]:
+    """A good object of some kind after some of its fields got any of their values."""
+    kind = random.choice(list(kinds))
+    made = {"apiVersion": _PLACES[kind][0], "kind": kind, "metadata": {"name": "a"}, **copy.deepcopy(random.choice(KINDS[kind]["good"]))}
+    for _ in range(random.choice((0, 1, 1, 1, 2, 2, 3, 4))):
+        path, values = random.choice(list(KINDS[kind]["fields"].items()))
+        put(made, path.split("."), copy.deepcopy(random.choice(values)))
+    return made
+
+
+def put(data: Any, steps: list[str], value: Any) -> None:
+    """Set the value at the end of some steps, which make the mappings on their way; None takes it out, or is null."""
+    first, *rest = steps
+    if isinstance(data, list):
+        index = int(first)
+        if index < len(data) and rest:
+            data[index] = {} if data[index] is None else data[index]
+            put(data[index], rest, value)
+        elif not rest and index <= len(data):
+            data[index : index + 1] = [value]
+    elif rest:
+        if data.get(first) is None:
+            data[first] = [] if rest[0].isdecimal() else {}
+        put(data[first], rest, value)
+    elif value is None:
+        data.pop(first, None)
+    else:
+        data[first] = value
+
+
+def difference(found: list[Diagnostic], answer: Answer) -> str:
+    """In what our answer differs from a server's; empty if it does not."""
+    if _ONLY_THE_CLUSTER_KNOWS.search(answer.message):
+        return ""
+    if answer.accepted != (not found):
+        return "verdict"
+    ours, theirs = {_plain(each.field) for each in found}, {_plain(each) for each in answer.fields}
+    named = {own: {own, *(follows for cause, follows in _FOLLOWING if re.search(cause, own))} for own in ours}
+    only_theirs = [each for each in theirs if not any(_same(each, own) for names in named.values() for own in names)]
+    only_ours = [own for own, names in named.items() if not any(_same(their, each) for their in theirs for each in names)]
+    if all(_ALLOCATED.search(each) for each in theirs):
+        only_ours = []
+    if any(_OF_SELECTOR.search(each) for each in theirs):
+        only_ours = [each for each in only_ours if not each.startswith("spec.template.")]
+    return f"fields {only_theirs}, only ours {only_ours}" if theirs and (only_theirs or only_ours) else ""
+
+
+#: What the server allocates before it validates the rest, of which it tells nothing then.
+_ALLOCATED = re.compile(r"^spec\.(clusterIP|ipFamil|healthCheck|ports\[\d\]\.nodePort)")
+#: With a broken selector, the server does not look at the pod template.
+_OF_SELECTOR = re.compile(r"^spec\.selector\.match")
+#: Fields as the server calls them -> as they are called in manifests.
+_CALLED = (
+    (r"\.template\.(labels|annotations)\b", r".template.metadata.\1"),
+    (r"LoadBalancerSourceRanges", "loadBalancerSourceRanges"),
+    (r"spec\.rollback\.version", "metadata.annotations"),
+    (r"ordinals\.start", "ordinals.start"),
+    (r"\.clusterIPs?\b(\[\d\])?", ".clusterIP"),
+    (r"\.resources\[storage\]", ".resources.requests[storage]"),
+)
+
+
+#: Fields of ours, and those that the server names besides because of them.
+_FOLLOWING = (
+    (r"^spec\.selector$", "spec.template.metadata.labels"),
+    (r"^spec\.template\.metadata\.labels", "metadata.labels"),
+    (r"^spec\.volumeClaimTemplates\[\d\]\.metadata", "spec.template.spec.volumes"),
+    (r"^metadata\.name$", "spec.template.metadata.labels"),
+    (r"^spec\.ports\[\d\]", "spec.ports"),
+    (r"^spec\.minReadySeconds$", "spec.progressDeadlineSeconds"),
+)
+
+
+def _plain(field: str) -> str:
+    """A field without what both sides spell in ways of their own."""
+    for theirs, ours in _CALLED:
+        field = re.sub(theirs, ours, field)
+    return field
+
+
+def _same(theirs: str, ours: str) -> bool:
+    """Whether one of two fields is the other or around it."""
+    return ours == theirs or ours.startswith((f"{theirs}.", f"{theirs}[")) or theirs.startswith((f"{ours}.", f"{ours}["))

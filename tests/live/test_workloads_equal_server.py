@@ -1,0 +1,39 @@
+"""`validate` says of workloads and Services what a real API server says, and names the same fields."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from jobspec.documents.reader import read
+from tests.hunt import workloads
+from tests.hunt.finds import report
+from tests.support.reference import ROOT
+from tests.support.seeds import seed
+from tests.support.server import Server, kubeconfig
+
+CASES = [
+    path
+    for path in sorted((ROOT / "tests" / "cases" / "validate").glob("*.yaml"))
+    if re.match(rf"({'|'.join(workloads.KINDS)})(-|$)".lower(), path.stem)
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    server = Server(kubeconfig())
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_server_says_the_same_to_each_case(path: Path, server: Server, tmp_path: Path) -> None:
+    made = [document.data for document in read(path.read_text(), file=path.name)[0]]
+    assert len(made) > 1
+    assert report(workloads.compared(server, made, tmp_path)) == ""
+
+
+def test_workloads_at_random(server: Server, tmp_path: Path) -> None:
+    assert report(workloads.finds(server, Random(seed()), tmp_path, count=400)) == ""
