@@ -20,7 +20,7 @@ from tests.support.checking import result
 from tests.support.mutants import mutant
 from tests.support.reference import folder
 from tests.support.ruled import MAKERS
-from tests.support.server import PLURALS, STRICT, Answer, Server
+from tests.support.server import PLURALS, STRICT, WORKLOADS, Answer, Server
 
 _TARGET = choose([])
 _KINDS = sorted(set(PLURALS) - {"ClusterTrainingRuntime"})
@@ -47,24 +47,42 @@ class OnServer:
     def __init__(self, server: Server, document: Document, namespace: str) -> None:
         self.document = document
         self._server = server
-        self._place = PLURALS[document.kind].format(namespace)
+        self._place = {**PLURALS, **WORKLOADS}[document.kind].format(namespace)
         self._path = f"{self._place}/{document.name}"
         self._namespace = namespace
         made = server.call("POST", self._place + "?fieldValidation=Strict", json_of(self._placed(document.data)))
         self.refusal = made.message
         if made.accepted and document.kind == "PersistentVolumeClaim":
             self._give_status(document.data.get("status") or _bound(document.data))
+        if made.accepted and document.kind == "Job" and document.data.get("status"):
+            self._give_status(document.data["status"])
         self._version = server.get(self._path)["metadata"]["resourceVersion"] if made.accepted else ""
 
     def update(self, data: dict[str, Any]) -> Answer:
         """The reply to a dry update; a custom resource's needs to say of which state."""
         path = f"{self._path}{STRICT}"
-        placed = self._placed(data)
+        placed = self._placed(self._with_generated(data) if self.document.kind == "Job" else data)
         if isinstance(placed.get("metadata"), dict):
             said = placed["metadata"].get("resourceVersion")
             placed["metadata"] = {**placed["metadata"], "resourceVersion": self._version if said in (None, "") else said}
         answer = self._server.call("PUT", path, json_of(placed))
         return Answer(200) if _ONLY_THE_CLUSTER_KNOWS in answer.message else answer
+
+    def _with_generated(self, data: dict[str, Any]) -> dict[str, Any]:
+        """A Job with what the server wrote into it at first, and neither state says, as an apply keeps it."""
+        stored, spec = self._server.get(self._path)["spec"], data.get("spec")
+        if not isinstance(spec, dict) or spec.get("manualSelector"):
+            return data
+        template = spec.get("template") if isinstance(spec.get("template"), dict) else {}
+        metadata = template.get("metadata") if isinstance(template.get("metadata"), dict) else {}
+        labels = {
+            name: each for name, each in stored["template"]["metadata"]["labels"].items() if name.endswith(("controller-uid", "job-name"))
+        }
+        kept = {"selector": stored["selector"]}
+        if "completions" in stored and "completions" not in self.document.data["spec"]:
+            kept["completions"] = stored["completions"]
+        labelled = {**template, "metadata": {**metadata, "labels": {**labels, **(metadata.get("labels") or {})}}}
+        return {**data, "spec": {**kept, **spec, "template": labelled}}
 
     def _give_status(self, status: dict[str, Any]) -> None:
         answer = self._server.call("PUT", f"{self._path}/status", json.dumps({**self._server.get(self._path), "status": status}))

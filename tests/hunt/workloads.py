@@ -17,33 +17,18 @@ from jobspec.targets import choose
 from tests.hunt.finds import Find
 from tests.support.checking import result
 from tests.support.reference import ROOT
-from tests.support.server import STRICT, Answer, Server
+from tests.support.server import STRICT, WORKLOADS, Answer, Server
 
 KINDS: dict[str, dict[str, Any]] = {
     name: each
     for name, each in yaml.safe_load((ROOT / "tests" / "cases" / "mutants" / "workloads.yaml").read_text()).items()
     if name[0].isupper()
 }
-_PLACES = {
-    "CronJob": ("batch/v1", "cronjobs"),
-    "DaemonSet": ("apps/v1", "daemonsets"),
-    "Deployment": ("apps/v1", "deployments"),
-    "Job": ("batch/v1", "jobs"),
-    "ReplicaSet": ("apps/v1", "replicasets"),
-    "ReplicationController": ("v1", "replicationcontrollers"),
-    "Service": ("v1", "services"),
-    "StatefulSet": ("apps/v1", "statefulsets"),
-}
+VERSIONS = {kind: re.sub(r"^/apis?/(.*)/namespaces.*", r"\1", path) for kind, path in WORKLOADS.items()}
 #: What a server says that only its cluster decides: addresses and ports that it has, or has given away.
 _ONLY_THE_CLUSTER_KNOWS = re.compile(
     r"failed to allocate IP|not configured on this cluster|not configured for dual-stack|provided port is already allocated"
 )
-
-
-def place_of(kind: str, namespace: str = "default") -> str:
-    """The URL's path of the objects of a kind."""
-    version, plural = _PLACES[kind]
-    return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/{namespace}/{plural}"
 
 
 def finds(server: Server, random: Random, folder: Path, *, count: int = 800) -> Iterator[Find]:
@@ -54,7 +39,7 @@ def finds(server: Server, random: Random, folder: Path, *, count: int = 800) -> 
 def compared(server: Server, objects: list[dict[str, Any]], folder: Path) -> Iterator[Find]:
     """Those of some objects on which a server and we disagree."""
     with ThreadPoolExecutor(4) as pool:
-        answers = pool.map(lambda each: server.call("POST", place_of(each["kind"]) + STRICT, json.dumps(each)), objects)
+        answers = pool.map(lambda each: server.call("POST", WORKLOADS[each["kind"]].format("default") + STRICT, json.dumps(each)), objects)
         for each, answer in zip(objects, answers, strict=True):
             text = yaml.safe_dump(each, sort_keys=False, allow_unicode=True)
             found = errors(text, folder / "workload.yaml")
@@ -71,7 +56,7 @@ def errors(text: str, file: Path) -> list[Diagnostic]:
 def changed(random: Random, kinds: Iterable[str] = tuple(KINDS)) -> dict[str, Any]:
     """A good object of some kind after some of its fields got any of their values."""
     kind = random.choice(list(kinds))
-    made = {"apiVersion": _PLACES[kind][0], "kind": kind, "metadata": {"name": "a"}, **copy.deepcopy(random.choice(KINDS[kind]["good"]))}
+    made = {"apiVersion": VERSIONS[kind], "kind": kind, "metadata": {"name": "a"}, **copy.deepcopy(random.choice(KINDS[kind]["good"]))}
     for _ in range(random.choice((0, 1, 1, 1, 2, 2, 3, 4))):
         path, values = random.choice(list(KINDS[kind]["fields"].items()))
         put(made, path.split("."), copy.deepcopy(random.choice(values)))

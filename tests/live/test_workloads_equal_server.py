@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from jobspec.documents.reader import read
-from tests.hunt import workloads
+from tests.hunt import updates, workloads
 from tests.hunt.finds import report
+from tests.hunt.updates import OnServer, documents, json_of
+from tests.support.cases import states
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
-from tests.support.server import Server, kubeconfig
+from tests.support.server import WORKLOADS, Server, kubeconfig
 
 CASES = [
     path
@@ -33,6 +36,27 @@ def test_a_server_says_the_same_to_each_case(path: Path, server: Server, tmp_pat
     made = [document.data for document in read(path.read_text(), file=path.name)[0]]
     assert len(made) > 1
     assert report(workloads.compared(server, made, tmp_path)) == ""
+
+
+@contextmanager
+def _freed(server: Server, namespace: str) -> Iterator[None]:
+    """Delete the namespace's Services in the end, since a server without controllers keeps them, and their node ports."""
+    place = WORKLOADS["Service"].format(namespace)
+    try:
+        yield
+    finally:
+        for each in server.get(place)["items"]:
+            server.call("DELETE", f"{place}/{each['metadata']['name']}")
+
+
+@pytest.mark.parametrize("name", ["job", "service", "workloads"])
+def test_a_server_says_the_same_to_each_update(name: str, server: Server, tmp_path: Path) -> None:
+    before, after = states((ROOT / "tests" / "cases" / "updates" / f"{name}.yaml").read_text())
+    with updates.namespace(server) as namespace, _freed(server, namespace):
+        stored = {(each.kind, each.name): OnServer(server, each, namespace) for each in documents(before, "old.yaml")}
+        assert [each.refusal for each in stored.values() if each.refusal] == []
+        pairs = [(json_of(each.data), stored[each.kind, each.name]) for each in documents(after, "new.yaml")]
+        assert report(updates.finds(pairs, tmp_path)) == ""
 
 
 def test_workloads_at_random(server: Server, tmp_path: Path) -> None:

@@ -23,6 +23,17 @@ PLURALS = {
     "ClusterTrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes",
     "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
 }
+#: Kinds that every server has, in which templates of pods are, and Services.
+WORKLOADS = {
+    "CronJob": "/apis/batch/v1/namespaces/{}/cronjobs",
+    "DaemonSet": "/apis/apps/v1/namespaces/{}/daemonsets",
+    "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
+    "Job": "/apis/batch/v1/namespaces/{}/jobs",
+    "ReplicaSet": "/apis/apps/v1/namespaces/{}/replicasets",
+    "ReplicationController": "/api/v1/namespaces/{}/replicationcontrollers",
+    "Service": "/api/v1/namespaces/{}/services",
+    "StatefulSet": "/apis/apps/v1/namespaces/{}/statefulsets",
+}
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 STRICT = "?dryRun=All&fieldValidation=Strict"
