@@ -1,0 +1,89 @@
+"""Of the case files of policies, a real API server with its controllers accepts, refuses and warns of what `validate` does."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jobspec.cluster import Cluster
+from tests.support.checking import result
+from tests.support.reference import ROOT
+from tests.support.server import OPERATORS, STRICT, Server, kubeconfig
+
+#: Kinds -> the path of their objects. The first are stored, since they decide on the others; none is stored as the default of a cluster.
+_STORED = {
+    "Namespace": "/api/v1/namespaces",
+    "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "RuntimeClass": "/apis/node.k8s.io/v1/runtimeclasses",
+    "LimitRange": "/api/v1/namespaces/{}/limitranges",
+    "ResourceQuota": "/api/v1/namespaces/{}/resourcequotas",
+    "ServiceAccount": "/api/v1/namespaces/{}/serviceaccounts",
+}
+_ASKED = {
+    "Pod": "/api/v1/namespaces/{}/pods",
+    "PersistentVolumeClaim": "/api/v1/namespaces/{}/persistentvolumeclaims",
+    "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
+    "CronJob": "/apis/batch/v1/namespaces/{}/cronjobs",
+}
+_CASES = sorted(path for path in (ROOT / "tests" / "cases" / "policies").glob("*.yaml") if path.stem != "closed-world")
+_SETTLED = 1.0  # seconds after which the server's plugins have seen what was created
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    found = Server(kubeconfig(OPERATORS))
+    yield found
+    found.close()
+
+
+def test_cases(server: Server, tmp_path: Path) -> None:
+    prefix = f"policies-{time.time_ns() % 10**9:09d}-"
+    texts = {path.stem: path.read_text().replace("policies-", f"{prefix}{number}-") for number, path in enumerate(_CASES)}
+    made: list[str] = []
+    try:
+        for text in texts.values():
+            made += _stored(server, list(yaml.safe_load_all(text)))
+        time.sleep(_SETTLED)
+        for name, text in texts.items():
+            (tmp_path / f"{name}.yaml").write_text(text)
+            assert _ours(tmp_path / f"{name}.yaml") == [_answer(server, each) for each in yaml.safe_load_all(text)], name
+    finally:
+        for path in made:
+            server.call("DELETE", path)
+
+
+def _ours(path: Path) -> list[tuple[bool, bool]]:
+    """Of each document, whether we accept it, and whether we warn of it."""
+    found = result(path, Cluster(webhooks=False))
+    warned = {each.document for each in found.diagnostics if each.severity == "warning"}
+    return [(row.status != "invalid", row.index in warned) for row in found.documents]
+
+
+def _answer(server: Server, data: dict[str, Any]) -> tuple[bool, bool]:
+    kind = data["kind"]
+    path = {**_STORED, **_ASKED}[kind].format(data["metadata"].get("namespace"))
+    is_there = kind in _STORED and bool(server.get(f"{path}/{data['metadata']['name']}").get("metadata", {}).get("uid"))
+    if is_there:
+        return True, False
+    answer = server.call("POST", path + STRICT, json.dumps(data))
+    return answer.accepted, any("PodSecurity" in each for each in answer.warnings)
+
+
+def _stored(server: Server, documents: list[dict[str, Any]]) -> Iterator[str]:
+    """Store what decides on others, in namespaces that are made for all, and give the paths by which it is deleted."""
+    named = {each["metadata"].get("namespace") for each in documents} - {None}
+    given = {each["metadata"]["name"]: each for each in documents if each["kind"] == "Namespace"}
+    for name in sorted(named | given.keys()):
+        labels = given.get(name, {}).get("metadata", {}).get("labels", {})
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+        if server.call("POST", _STORED["Namespace"], json.dumps(body)).accepted:
+            yield f"{_STORED['Namespace']}/{name}"
+    for each in documents:
+        if each["kind"] in _STORED and each["kind"] != "Namespace":
+            path = _STORED[each["kind"]].format(each["metadata"].get("namespace"))
+            assert server.call("POST", path, json.dumps(each)).accepted, each
+            yield f"{path}/{each['metadata']['name']}"
