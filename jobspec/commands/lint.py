@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from jobspec import pipeline
-from jobspec.commands.files import find, reader, source_of
+from jobspec.commands.files import find, reader
 from jobspec.commands.inputs import load, require_workload
-from jobspec.commands.output import deliver, one_by_one, with_progress
+from jobspec.commands.output import deliver
+from jobspec.commands.validate import check_files
 from jobspec.lint.linting import lint
 
 TYPE_CHECKING = False
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
-    from jobspec.pipeline import Checked
     from jobspec.results import FileResult
 
 
@@ -32,9 +31,4 @@ def run(inputs: Inputs) -> int:
 
 def linted(found: Sequence[Found], setting: Setting, *, skip_unknown: bool) -> list[FileResult]:
     """The results of files, with what lint finds in them."""
-
-    def check_one(each: Found) -> Checked:
-        return pipeline.checked(source_of(each, skip_unknown=skip_unknown), setting.overlays, setting.cluster)
-
-    files = pipeline.resolve(with_progress(found, check_one, one_by_one), setting.cluster)
-    return lint(files, setting.cluster.target)
+    return lint(check_files(found, setting, skip_unknown=skip_unknown, outcome=True, documents=True), setting.cluster.target)

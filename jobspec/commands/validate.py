@@ -77,13 +77,16 @@ def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found]) ->
     return result.with_diagnostics(mistakes_in(result.path, inputs, [each.path for each in found]))
 
 
-def check_files(found: Sequence[Found], setting: Setting, *, skip_unknown: bool, outcome: bool = False) -> list[Checked]:
-    """Check files in a cluster, in several processes where they are many."""
+def check_files(
+    found: Sequence[Found], setting: Setting, *, skip_unknown: bool, outcome: bool = False, documents: bool = False
+) -> list[Checked]:
+    """Check files in a cluster, in several processes where they are many; with their *documents*, where something follows."""
 
     def check_one(each: Found) -> Checked:
         source = source_of(each, skip_unknown=skip_unknown)
         checked = pipeline.checked(source, setting.overlays, setting.cluster)
-        return (pipeline.foresee(checked, setting.cluster) if outcome else checked).without_documents()
+        checked = pipeline.foresee(checked, setting.cluster) if outcome else checked
+        return checked if documents else checked.without_documents()
 
     if len(found) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
         checked = with_progress(found, check_one, one_by_one)

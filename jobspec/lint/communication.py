@@ -54,7 +54,7 @@ def host_network_without_dns(job: JobView) -> Iterator[Finding]:
     After: spec: {hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet}
     Evidence: kubeflow/pytorch-operator#352
     """
-    if sum(len(role.pods) for role in job.training) < 2:
+    if sum(role.count for role in job.training) < 2:
         return
     for role in job.training:
         network = role.pods[0].tree.get("spec", "hostNetwork")
@@ -79,7 +79,7 @@ def shared_host_port(job: JobView) -> Iterator[Finding]:
     on_host = [
         (role, network) for role in job.training if (network := role.pods[0].tree.get("spec", "hostNetwork")) and network.value is True
     ]
-    if sum(len(role.pods) for role, _ in on_host) < 2:
+    if sum(role.count for role, _ in on_host) < 2:
         return
     for role, network in on_host:
         spec = role.pods[0].tree
@@ -140,10 +140,10 @@ def rdma_without_network(job: JobView) -> Iterator[Finding]:
 def overriding_flags(job: JobView) -> Iterator[Finding]:
     """A flag of torchrun says something else than the operator does.
 
-    Why: a flag wins over the variables by which the operator tells torchrun the number of nodes, the rank and the address. With
-    `--nnodes=1`, every pod trains alone; with a fixed rank, all pods are the same node.
+    Why: a flag wins over the variables by which the operator tells torchrun the number of nodes and the rank. With another number the
+    pods wait for more than there are, or begin without the others; with a fixed rank, all pods are the same node.
     Instead: leave the flag out; the operator sets `PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR` and the others.
-    Before: command: [torchrun, --nnodes=1, train.py]
+    Before: command: [torchrun, --nnodes=4, train.py]
     After: command: [torchrun, train.py]
     Evidence: https://docs.pytorch.org/docs/stable/elastic/run.html
     """
@@ -153,27 +153,10 @@ def overriding_flags(job: JobView) -> Iterator[Finding]:
             said = variable(container, f"PET_{name[2:].upper().replace('-', '_')}") if container else None
             if name == "--nnodes":
                 wanted = text(said, "value") if said else ""
-                if value.isdigit() and wanted.isdigit() and value != wanted:
+                if value.isdigit() and wanted.isdigit() and value not in ("1", wanted):
                     yield Finding(place, f"torchrun takes {value} for the number of nodes, and the job has {wanted}", "leave the flag out")
-            elif name == "--node-rank" and value.isdigit() and len(role.pods) > 1:
-                yield Finding(place, f"all {len(role.pods)} pods are node {value}", "leave the flag out: the operator sets the rank")
-            elif name == "--standalone" and sum(len(each.pods) for each in job.training) > 1:
-                yield Finding(place, "with `--standalone`, each pod trains alone", "leave the flag out")
-
-
-def elastic_with_master(job: JobView) -> Iterator[Finding]:
-    """An elastic job has a Master, which is not counted among its nodes.
-
-    Why: training-operator tells torchrun the range of the Workers' number alone, and the Master joins as well: with all Workers there,
-    one pod too many waits outside.
-    Instead: let the Workers be all; any of them can be the first.
-    Before: pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 2}}
-    After: pytorchReplicaSpecs: {Worker: {replicas: 3}}
-    Evidence: kubeflow/trainer#2277
-    """
-    master = job.tree.get("spec", "pytorchReplicaSpecs", "Master") if job.is_pytorchjob else None
-    if master and job.tree.get("spec", "elasticPolicy"):
-        yield Finding(master, "the Master joins an elastic job and is not counted among its nodes", "let the Workers be all")
+            elif name == "--node-rank" and value.isdigit() and role.count > 1:
+                yield Finding(place, f"all {role.count} pods are node {value}", "leave the flag out: the operator sets the rank")
 
 
 def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:
@@ -243,6 +226,5 @@ RULES = (
     Rule(pinned_interface, "warning"),
     Rule(rdma_without_network, "info"),
     Rule(overriding_flags, "warning"),
-    Rule(elastic_with_master, "warning"),
     Rule(unknown_rendezvous_backend, "warning"),
 )

@@ -93,14 +93,14 @@ def useless_rank(job: JobView) -> Iterator[Finding]:
     After: command: [torchrun, train.py]
     Evidence: kubeflow/trainer#2800; kubeflow/trainer docs/operator-guides/migration.md
     """
-    if job.is_pytorchjob or sum(len(role.pods) for role in job.training) < 2:
+    if job.is_pytorchjob or sum(role.count for role in job.training) < 2:
         return
     for role in job.training:
         container = role.training_container()
         for name, each in variables(container) if container else ():
             if name in _RANKS and each.mark.line and each.get("value"):
                 yield Finding(
-                    each, f"all {len(role.pods)} pods have `{name}={text(each, 'value')}`", "start the program by torchrun, which sets it"
+                    each, f"all {role.count} pods have `{name}={text(each, 'value')}`", "start the program by torchrun, which sets it"
                 )
 
 

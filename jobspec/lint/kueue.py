@@ -109,7 +109,7 @@ def over_queue_quota(job: JobView) -> Iterator[Finding]:
     if said is None or queue is None:
         return
     for resource, quota in _quotas(queue).items():
-        wanted = sum(requested(pod.tree, resource) for role in job.roles for pod in role.pods)
+        wanted = sum(requested(role.pods[0].tree, resource) * role.count for role in job.roles)
         if wanted > quota:
             message = f"the pods ask for {wanted / _ONE:g} {resource}, and the queue `{queue.name}` can have {quota / _ONE:g} at most"
             yield Finding(said, message, "ask for less, or raise the quota")

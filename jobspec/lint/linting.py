@@ -35,8 +35,9 @@ def lint(files: Sequence[Checked], target: Target, rules: Sequence[Rule] = DEFAU
 
 
 def seen(file: Checked) -> list[Document]:
-    """The documents of a file that can be looked at: those without an error, and those of kinds that are unknown to the check."""
-    wrong = {each.document for each in file.result.diagnostics if each.severity == "error" and each.rule != "unknown-kind"}
+    """The documents of a file that can be looked at: those that a server accepts, and those of kinds that are unknown to the check."""
+    refused = [each for each in file.result.diagnostics if each.severity == "error" and each.stage != "outcome"]
+    wrong = {each.document for each in refused if each.rule != "unknown-kind"}
     return [] if None in wrong else [each for each in file.documents if each.index not in wrong]
 
 

@@ -70,7 +70,7 @@ def partial_restart(job: JobView) -> Iterator[Finding]:
     After: Worker: {replicas: 4, restartPolicy: Never}
     Evidence: kubeflow/trainer#2269, kubeflow/trainer#2000, kubeflow/trainer#1504
     """
-    if not job.is_pytorchjob or job.tree.get("spec", "elasticPolicy") or sum(len(role.pods) for role in job.roles) < 2:
+    if not job.is_pytorchjob or job.tree.get("spec", "elasticPolicy") or sum(role.count for role in job.roles) < 2:
         return
     for role, spec in _replica_specs(job):
         if _restart_policy(role) in ("OnFailure", "Always"):
@@ -146,6 +146,20 @@ def no_deadline(job: JobView) -> Iterator[Finding]:
         yield Finding(("metadata", "name"), message, f"set `{'.'.join((*policy[1:], 'activeDeadlineSeconds'))}`")
 
 
+def deadline_at_once(job: JobView) -> Iterator[Finding]:
+    """The deadline of a PyTorchJob is over when the job starts.
+
+    Why: the server takes 0 and negative numbers. The operator then fails the job at its first look, and deletes its pods.
+    Instead: a number of seconds, or no deadline.
+    Before: runPolicy: {activeDeadlineSeconds: 0}
+    After: runPolicy: {activeDeadlineSeconds: 86400}
+    Evidence: `PastActiveDeadline` of training-operator pkg/controller.v1/common
+    """
+    said = job.tree.get("spec", "runPolicy", "activeDeadlineSeconds") if job.is_pytorchjob else None
+    if said and isinstance(said.value, int) and said.value <= 0:
+        yield Finding(said, "the job fails as soon as it has started", "write a number of seconds, or leave it out")
+
+
 def ttl_in_git(job: JobView) -> Iterator[Finding]:
     """The finished job is deleted after a while; where Argo CD or Flux sync it from Git, they make it anew, and it trains again.
 
@@ -165,7 +179,7 @@ def ttl_in_git(job: JobView) -> Iterator[Finding]:
 
 
 def _gpus_of(job: JobView) -> int:
-    return sum(gpus(container) * len(role.pods) for role in job.roles for container, _ in role.pods[0].containers())
+    return sum(gpus(container) * role.count for role in job.roles for container, _ in role.pods[0].containers())
 
 
 def _can_have_deadline(job: JobView) -> bool:
@@ -197,5 +211,6 @@ RULES = (
     Rule(unknown_clean_pod_policy, "warning", sees="job"),
     Rule(lost_logs, "info", sees="job"),
     Rule(no_deadline, "warning", sees="job"),
+    Rule(deadline_at_once, "error", sees="job"),
     Rule(ttl_in_git, "info"),
 )

@@ -148,7 +148,7 @@ def host_path(job: JobView) -> Iterator[Finding]:
             path = volume.get("hostPath", "path")
             if path and text(path).rstrip("/") != _SHM:
                 yield Finding(
-                    path, f"each node has other files at `{text(path)}`", "use a claim", severity=None if len(role.pods) > 1 else "info"
+                    path, f"each node has other files at `{text(path)}`", "use a claim", severity=None if role.count > 1 else "info"
                 )
 
 
@@ -167,7 +167,7 @@ def _shared_claims(job: JobView) -> Iterator[tuple[Document, MarkedTree, int, bo
         for volume in items(role.pods[0].tree.get("spec", "volumes")):
             name = text(volume, "persistentVolumeClaim", "claimName")
             if name:
-                found.setdefault(name, []).append((volume, len(role.pods), _only_reads(role, volume)))
+                found.setdefault(name, []).append((volume, role.count, _only_reads(role, volume)))
     for name, uses in found.items():
         claim = job.documents.named(job.given, "PersistentVolumeClaim", name)
         for volume, _, read_only in uses if claim else ():

@@ -30,9 +30,9 @@ def topology_too_narrow(job: JobView) -> Iterator[Finding]:
     """
     for role in job.roles:
         level = role.pods[0].tree.get("metadata", "annotations", _REQUIRED)
-        number = len(role.pods) * sum(gpus(each) for each, is_init in role.pods[0].containers() if not is_init)
-        if level and text(level) == _HOST and len(role.pods) > 1 and number > _USUAL:
-            message = f"{len(role.pods)} pods with {number} GPUs have to fit on one host"
+        number = role.count * sum(gpus(each) for each, is_init in role.pods[0].containers() if not is_init)
+        if level and text(level) == _HOST and role.count > 1 and number > _USUAL:
+            message = f"{role.count} pods with {number} GPUs have to fit on one host"
             yield Finding(level, message, "require a wider level, or prefer this one", severity="warning" if number > _MOST else "info")
 
 

@@ -85,10 +85,10 @@ def view_of(given: Document, documents: Documents, beside: Sequence[Document]) -
         return None
     runtime = runtime_of(job, beside, target) if job.group_kind == kinds.TRAINJOB else None
     try:
-        objects = expand(job, beside, target).objects
+        expansion = expand(job, beside, target, ends=True)
     except JobspecError:  # too many pods to look at
         return None
-    return JobView(given, documents, ExpandedJob(job, objects, target), runtime)
+    return JobView(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime)
 
 
 def _released(job: Document) -> Document:
