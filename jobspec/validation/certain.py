@@ -48,14 +48,13 @@ def retyped(value: Any, shape: Shape, path: Path) -> Change | None:
         return quote(path)
     if shape.format == "quantity" and isinstance(value, float):
         return quote(path)
-    if isinstance(value, str) and shape.type == "integer" and _is_written_integer(value):
+    if isinstance(value, str) and shape.type == "integer" and _is_integer(value):
         return set_to(path, int(value))
     if isinstance(value, str) and shape.type == "boolean" and value.lower() in ("true", "false"):
         return set_to(path, value.lower() == "true")
     return None
 
 
-def _is_written_integer(text: str) -> bool:
-    """Whether a text is how a number of at most 19 digits, as the longest integers of Kubernetes, is written."""
-    digits = text.removeprefix("-")
-    return len(digits) <= 19 and digits.isdecimal() and str(int(text)) == text
+def _is_integer(text: str) -> bool:
+    """Whether a text is an integer of 64 bits as everybody writes it."""
+    return len(text) <= 20 and text.lstrip("-").isdecimal() and text.isascii() and text.count("-") <= 1 and str(int(text)) == text
