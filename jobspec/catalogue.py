@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from jobspec.admission import jobset, policies, pytorchjob, runtime, torchtune, trainjob
-from jobspec.diagnostics import RULES
+from jobspec.diagnostics import RULES, STAGES
 from jobspec.lint.page import summary
 from jobspec.lint.rules import RULES as LINT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics import Severity, Stage
 
 #: The lists of rules of the operators' webhooks.
 ADMISSION = (
@@ -26,6 +26,8 @@ ADMISSION = (
 WARNINGS = frozenset(
     {
         "deprecated-processes",
+        "stale-baseline",
+        "unused-ignore",
         "deprecated-runtime",
         "fixed-name",
         "later-release",
@@ -51,3 +53,8 @@ def severity_of(name: str) -> Severity:
     """How much the findings of a rule mostly weigh."""
     advice = {rule.name: rule.severity for rule in LINT}
     return advice.get(name, "warning" if name in WARNINGS else "error")
+
+
+def stage_of(name: str) -> Stage:
+    """The stage of a rule."""
+    return "lint" if any(rule.name == name for rule in LINT) else STAGES.get(name, "admission")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
+    from jobspec.choice.settings import Settings
     from jobspec.commands.inputs import Inputs
 
 _EXIT_CODES = """\
@@ -101,14 +102,35 @@ def _validate(options: Options) -> int:
     from jobspec.commands import validate
 
     return validate.run(
-        _inputs(options), stored=options.stored, ref=options.ref, outcome=options.outcome, fix=options.fix, diff=options.diff
+        _inputs(options),
+        stored=options.stored,
+        ref=options.ref,
+        outcome=options.outcome,
+        fix=options.fix,
+        diff=options.diff,
+        settings=_settings(options),
+        write_baseline=options.write_baseline,
     )
 
 
 def _lint(options: Options) -> int:
     from jobspec.commands import lint
 
-    return lint.run(_inputs(options))
+    return lint.run(
+        _inputs(options), fix=options.fix, diff=options.diff, settings=_settings(options), write_baseline=options.write_baseline
+    )
+
+
+def _settings(options: Options) -> Settings | None:
+    """What the caller chose to be told; None where neither an option nor a file of the working folder says anything of it."""
+    from jobspec.commands.files import mentions
+
+    given = (options.select, options.ignore, options.fail_on, options.baseline)
+    if not any(given) and not mentions("jobspec.yaml", b"checks:") and not mentions("pyproject.toml", b"tool.jobspec"):
+        return None
+    from jobspec.commands.choosing import settings_of
+
+    return settings_of(*given)
 
 
 def _render(options: Options) -> int:
@@ -349,6 +371,20 @@ def _validate_options() -> list[Option]:
         Option("--from-ref", dest="ref", metavar="REF", what="judge updates of the objects in the same files at a Git ref"),
         Option("--no-outcome", dest="outcome", what="stop at the server's own answer, and do not tell what becomes of accepted jobs"),
         *_fix_options(),
+        *_choice_options(),
+    ]
+
+
+def _choice_options() -> list[Option]:
+    def add(name: str, metavar: str, what: str, *, repeatable: bool = False) -> Option:
+        return Option(name, metavar=metavar, what=what, repeatable=repeatable)
+
+    return [
+        add("--select", "RULE,...", "tell of these rules or stages alone, besides what cannot be read; repeatable", repeatable=True),
+        add("--ignore", "RULE,...", "do not tell of these rules or stages; repeatable", repeatable=True),
+        add("--fail-on", "SEVERITY", "exit with 1 on an error (the default), on a warning, too, or on an info, too"),
+        add("--baseline", "FILE", "do not tell what this baseline has, and tell which of its entries are stale"),
+        add("--write-baseline", "FILE", "write all that is found as a baseline, and succeed"),
     ]
 
 
@@ -360,7 +396,7 @@ def _fix_options() -> list[Option]:
 
 
 def _lint_options() -> list[Option]:
-    return [*_input_options(), *_kind_options()]
+    return [*_input_options(), *_kind_options(), *_fix_options(), *_choice_options()]
 
 
 def _render_options() -> list[Option]:

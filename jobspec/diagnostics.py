@@ -72,7 +72,7 @@ class Diagnostic:
         """Index of the document in its file, from 0; None where the file as a whole is meant."""
         self.severity = severity
         self.hint = hint
-        self.stage: Stage = stage or _STAGES.get(rule, "admission")
+        self.stage: Stage = stage or STAGES.get(rule, "admission")
         """Who refuses, or would."""
         self.changes = changes
         """What mends it in its document, all together; empty where there is more than one way, or none that is safe."""
@@ -241,11 +241,18 @@ _MIGRATION = {
     "migration-change": "The migrated job does another thing than before where the two kinds differ, though nothing that it said is lost.",
     "migration-note": "A value is another one, and nothing that the job runs takes notice.",
 }
-RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_MIGRATION}
-_STAGES: dict[str, Stage] = {
+_CHOICE = {
+    "unused-ignore": "A comment `# jobspec: ignore[rule]` ignores nothing: the rule is not broken there, or there is no such rule.",
+    "stale-baseline": "The baseline has an entry for what is not wrong any more. Write it again, or it hides the next one.",
+}
+RULES = {**_DECODING, **_SCHEMA, **_RENDER, **_ADMISSION, **_OUTCOME, **_MIGRATION, **_CHOICE}
+#: The rules about text that nobody can read, which cannot be ignored.
+DECODING = frozenset(_DECODING)
+STAGES: dict[str, Stage] = {
     **dict.fromkeys(_DECODING, "decoding"),
     **dict.fromkeys(_SCHEMA, "schema"),
     **dict.fromkeys(_RENDER, "render"),
     **dict.fromkeys(_OUTCOME, "outcome"),
     **dict.fromkeys(_MIGRATION, "migration"),
+    **dict.fromkeys(_CHOICE, "lint"),
 }

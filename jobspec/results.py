@@ -67,10 +67,12 @@ def result_of(document: Document | DocumentResult, status: Status, *, diff: str 
 class FileResult:
     """One file: the results of its documents, and every diagnostic, sorted by place."""
 
-    __slots__ = ("diagnostics", "documents", "path")
+    __slots__ = ("diagnostics", "documents", "ignored", "path")
 
-    def __init__(self, path: str, documents: Iterable[DocumentResult], diagnostics: Iterable[Diagnostic]) -> None:
+    def __init__(self, path: str, documents: Iterable[DocumentResult], diagnostics: Iterable[Diagnostic], *, ignored: int = 0) -> None:
         self.path = path
+        self.ignored = ignored
+        """The number of diagnostics that somebody chose not to be told."""
         self.documents = tuple(documents)
         self.diagnostics = tuple(in_order(diagnostics))
 
@@ -81,7 +83,12 @@ class FileResult:
 
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
         """The same result with further diagnostics."""
-        return FileResult(self.path, self.documents, [*self.diagnostics, *diagnostics])
+        return FileResult(self.path, self.documents, [*self.diagnostics, *diagnostics], ignored=self.ignored)
+
+    def with_only(self, diagnostics: Sequence[Diagnostic], *, ignored: int | None = None) -> FileResult:
+        """The same result with other diagnostics in place of its own; as many more are *ignored* as are missing, or as is said."""
+        missing = len(self.diagnostics) - len(diagnostics) if ignored is None else ignored
+        return FileResult(self.path, self.documents, diagnostics, ignored=self.ignored + missing)
 
 
 def count(files: Sequence[FileResult]) -> dict[str, int]:
@@ -89,7 +96,9 @@ def count(files: Sequence[FileResult]) -> dict[str, int]:
     documents = [document for each in files for document in each.documents]
     statuses = [document.status for document in documents]
     counts = {"documents": len(statuses)} | {str(status): statuses.count(status) for status in _STATUSES}
-    return counts | {"willNotRun": sum(each.will_not_run for each in documents)}
+    counts["willNotRun"] = sum(each.will_not_run for each in documents)
+    ignored = sum(each.ignored for each in files)
+    return {**counts, "ignored": ignored} if ignored else counts
 
 
 def coverage(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
@@ -102,5 +111,6 @@ def coverage(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
     for severity in ("error", "warning"):
         number = sum(diagnostic.severity == severity for each in files for diagnostic in each.diagnostics)
         parts += [f"{number} {severity}{'s' if number > 1 else ''}"] if number else []
+    parts += [f"{counts['ignored']} ignored"] if "ignored" in counts else []
     documents = f"{counts['documents']} document{'' if counts['documents'] == 1 else 's'}"
     return f"{documents}: {', '.join(parts) or 'nothing found'} ({', '.join(' '.join(each) for each in releases.items())})"

@@ -90,6 +90,14 @@ def source_of(found: Found, *, skip_unknown: bool) -> Source:
     return Source(found.path, content_of(found), skip_unknown=skip_unknown or not found.named)
 
 
+def mentions(path: str, words: bytes) -> bool:
+    """Whether there is a file that has these words."""
+    try:
+        return words in _read(path)
+    except OSError:
+        return False
+
+
 def _read(path: str) -> bytes:
     """The first bytes of a file, by fewer calls of the system than a file object needs."""
     file = os.open(path, os.O_RDONLY)

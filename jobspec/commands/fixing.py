@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TextIO
 
+    from jobspec.commands.inputs import Inputs
     from jobspec.diagnostics import Diagnostic
     from jobspec.fixes.rounds import Mended
 
@@ -32,6 +33,16 @@ class FixedFile:
         self.found = found
         self.before = before
         self.mended = mended
+
+
+def fix_files(inputs: Inputs, found: Sequence[Found], judge: Judge, *, diff: bool) -> bool:
+    """Write the fixes of files, or show them (*diff*); whether any are shown, which are all that is printed then."""
+    if inputs.overlays:
+        raise JobspecError("--fix and --diff are for files as they stand; leave --overlay out")
+    if diff:
+        return show_fixes(found, judge)
+    write_fixes(found, judge)
+    return False
 
 
 def write_fixes(found: Sequence[Found], judge: Judge) -> list[FixedFile]:

@@ -9,13 +9,13 @@ from jobspec import pipeline
 from jobspec.commands.files import find, reader, source_of
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, one_by_one, with_progress
-from jobspec.diagnostics import JobspecError
 from jobspec.kinds import PROJECT, group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jobspec.choice.settings import Settings
     from jobspec.cluster import StoredObjects
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
@@ -27,9 +27,17 @@ _WORTH_SPREADING = 48  # files; starting processes costs about as much as checki
 
 
 def run(
-    inputs: Inputs, *, stored: str | None = None, ref: str | None = None, outcome: bool = True, fix: bool = False, diff: bool = False
+    inputs: Inputs,
+    *,
+    stored: str | None = None,
+    ref: str | None = None,
+    outcome: bool = True,
+    fix: bool = False,
+    diff: bool = False,
+    settings: Settings | None = None,
+    write_baseline: str | None = None,
 ) -> int:
-    """Check files, folders and standard input, and report; 1 where an error was found.
+    """Check files, folders and standard input, and report; 1 where an error was found, or what *settings* say.
 
     Manifests are judged as updates of the objects in *stored*, a file or folder, or in the same files at *ref*. *outcome*: what becomes
     of accepted jobs is told, too. *fix* mends first what has a certain remedy, *diff* shows that and writes nothing.
@@ -38,30 +46,27 @@ def run(
     found = find(inputs.paths)
     if (fix or diff) and _fix(inputs, setting, found, diff=diff):
         return 1
-    checked = [] if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome)
+    checked, marked = ([], []) if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome)
     results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
     results = [_with_project(each, inputs, found) if any(map(_is_project, each.documents)) else each for each in results]
+    fails = not all(each.valid for each in results)
+    if settings or marked or write_baseline is not None:
+        from jobspec.commands.choosing import verdict_of
+
+        results, fails = verdict_of(results, settings, found, marked=marked, write_baseline=write_baseline, outcome=outcome)
     deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
-    return 0 if all(each.valid for each in results) else 1
+    return 1 if fails else 0
 
 
 def _fix(inputs: Inputs, setting: Setting, found: Sequence[Found], *, diff: bool) -> bool:
     """Write the fixes of files, or show them; whether any are shown, which are all that is printed then."""
-    from jobspec.commands.fixing import show_fixes, write_fixes
-
-    if inputs.overlays:
-        raise JobspecError("--fix and --diff are for files as they stand; leave --overlay out")
+    from jobspec.commands.fixing import fix_files
 
     def judge(each: Found, text: str) -> Sequence[Diagnostic]:
         source = pipeline.Source(each.path, text, skip_unknown=inputs.skip_unknown or not each.named)
         return pipeline.checked(source, (), setting.cluster).result.diagnostics
 
-    if setting.wrong:
-        return False
-    if diff:
-        return show_fixes(found, judge)
-    write_fixes(found, judge)
-    return False
+    return not setting.wrong and fix_files(inputs, found, judge, diff=diff)
 
 
 def _is_project(document: DocumentResult) -> bool:
@@ -79,23 +84,27 @@ def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found]) ->
 
 def check_files(
     found: Sequence[Found], setting: Setting, *, skip_unknown: bool, outcome: bool = False, documents: bool = False
-) -> list[Checked]:
-    """Check files in a cluster, in several processes where they are many; with their *documents*, where something follows."""
+) -> tuple[list[Checked], list[str]]:
+    """Check files in a cluster, in several processes where they are many; and the files that have comments for jobspec.
 
-    def check_one(each: Found) -> Checked:
+    The *documents* are there too, where something follows.
+    """
+
+    def check_one(each: Found) -> tuple[Checked, bool]:
         source = source_of(each, skip_unknown=skip_unknown)
         checked = pipeline.checked(source, setting.overlays, setting.cluster)
         checked = pipeline.foresee(checked, setting.cluster) if outcome else checked
-        return checked if documents else checked.without_documents()
+        return checked if documents else checked.without_documents(), b"jobspec: ignore" in source.content
 
     if len(found) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
-        checked = with_progress(found, check_one, one_by_one)
+        answers = with_progress(found, check_one, one_by_one)
     else:
         from jobspec.commands.spread import spread
 
-        checked = with_progress(found, check_one, spread)
-    resolved = pipeline.resolve(checked, setting.cluster)
-    return pipeline.foresee_rest(resolved, setting.cluster) if outcome else resolved
+        answers = with_progress(found, check_one, spread)
+    resolved = pipeline.resolve([each for each, _ in answers], setting.cluster)
+    marked = [each.result.path for each, is_marked in answers if is_marked]
+    return (pipeline.foresee_rest(resolved, setting.cluster) if outcome else resolved), marked
 
 
 def _stored(inputs: Inputs, stored: str | None, ref: str | None) -> StoredObjects | None:

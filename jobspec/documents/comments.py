@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
+
 from jobspec.documents.libyaml import CParser, YAMLError
 from jobspec.documents.pieces import cut
 
@@ -10,10 +13,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+#: The tokens before the first value of a document.
+_BEFORE_VALUES = ("<stream start>", "<document start>", "<directive>", "<block mapping start>", "<block sequence start>", "?")
+
+
+class Comment:
+    """A comment of a file: its text from the `#` to the end of its line, and where it stands."""
+
+    __slots__ = ("column", "first_of_document", "line", "text")
+
+    def __init__(self, text: str, line: int, column: int, *, first_of_document: bool) -> None:
+        self.text = text
+        self.line = line
+        self.column = column
+        """Both count from 1."""
+        self.first_of_document = first_of_document
+        """Whether no value stands before it in its document."""
+
 
 def comments_of(text: str) -> list[str]:
     """The comments of a text in their order, each from its `#` to the end of its line."""
-    return [comment for piece, _ in cut(text) for comment in _comments(piece)]
+    return [comment.text for comment in placed_comments(text)]
+
+
+def placed_comments(text: str) -> Iterator[Comment]:
+    """The comments of a text in their order, with their places."""
+    for piece, first_line in cut(text.removeprefix("\ufeff")):
+        starts = list(accumulate((len(line) + 1 for line in piece.split("\n")), initial=0))
+        for at, comment, is_first in _comments(piece):
+            line = bisect_right(starts, at)
+            yield Comment(comment, first_line + line, at - starts[line - 1] + 1, first_of_document=is_first)
 
 
 def lost(before: str, *after: str) -> list[str]:
@@ -37,19 +66,27 @@ def has_alias(text: str) -> bool:
         return True
 
 
-def _comments(piece: str) -> Iterator[str]:
-    end = 0
+#: A comment: where it begins in a piece, its text, and whether no value stands before it.
+_Found = tuple[int, str, bool]
+
+
+def _comments(piece: str) -> Iterator[_Found]:
+    end, is_first = 0, True
     try:
         for token in _tokens(piece):
             start, stop = token.start_mark.index, token.end_mark.index
-            yield from _in_gap(piece[end:start])
+            yield from _in_gap(piece, end, start, is_first=is_first)
+            is_first = is_first and token.id in _BEFORE_VALUES
             header = piece[start:stop].partition("\n")[0] if piece[start : start + 1] in ("|", ">") else ""
-            yield from _in_gap(header)
+            yield from _in_gap(piece, start, start + len(header), is_first=is_first)
             end = stop
     except YAMLError:  # what go-yaml takes and libyaml does not; a comment alone in its line is one nevertheless
-        yield from (line.strip() for line in piece[end:].split("\n") if line.lstrip().startswith("#"))
+        for line in piece[end:].split("\n"):
+            if line.lstrip().startswith("#"):
+                yield end + len(line) - len(line.lstrip()), line.strip(), is_first
+            end += len(line) + 1
     else:
-        yield from _in_gap(piece[end:])
+        yield from _in_gap(piece, end, len(piece), is_first=is_first)
 
 
 def _tokens(piece: str) -> Iterator[Any]:
@@ -58,9 +95,10 @@ def _tokens(piece: str) -> Iterator[Any]:
         yield parser.get_token()
 
 
-def _in_gap(gap: str) -> Iterator[str]:
+def _in_gap(piece: str, start: int, end: int, *, is_first: bool) -> Iterator[_Found]:
     """The comments between two tokens, where each `#` begins one."""
-    for line in gap.split("\n"):
-        _, mark, comment = line.partition("#")
+    for line in piece[start:end].split("\n"):
+        before, mark, comment = line.partition("#")
         if mark:
-            yield f"#{comment}".rstrip()
+            yield start + len(before), f"#{comment}".rstrip(), is_first
+        start += len(line) + 1

@@ -42,6 +42,17 @@ class Variant(Defaults):
     matrix: dict[str, list[Any]] | None = Field(None, description="values by name, each as it is spelt: `0.10` stays `0.10`")
 
 
+class Checks(Model):
+    """What `validate` and `lint` are told of the repository, in place of options."""
+
+    select: list[Text] | None = Field(None, description="rules or stages to be told of, and no others; all by default")
+    ignore: list[Text] | None = Field(None, description="rules or stages not to be told of")
+    fail_on: Literal["error", "warning", "info"] | None = Field(
+        None, description="what is enough to fail: `error`, the default, `warning` or `info`"
+    )
+    baseline: Text | None = Field(None, description="path of a baseline, which `--write-baseline` writes: what it has is not told again")
+
+
 class ProjectSpec(Model):
     """What is rendered, where to, and for which releases."""
 
@@ -51,6 +62,7 @@ class ProjectSpec(Model):
     output: Text | None = Field(None, description="folder of the rendered tree, from the project file's folder; `rendered` by default")
     defaults: Defaults | None = Field(None, description="what all variants have, unless they say otherwise")
     variants: Annotated[list[Variant], MinLen(1)] = Field(description="the variants; their order does not matter")
+    checks: Checks | None = Field(None, description="what `validate` and `lint` are told of the repository")
     engines: Engines | None = Field(None, description="what syncs the rendered tree: its objects are written beside it")
 
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
+from jobspec.documents.comments import comments_of
 from jobspec.documents.pieces import cut
 from jobspec.documents.reader import read
 from jobspec.fixes.mending import mended
 from jobspec.fixes.rounds import Mended, mend
-from jobspec.gitops.importing.comments import comments_of
 from jobspec.remedies import Change, Unfit, applied, quote, remove, rename, set_to
 from tests.support.reference import ROOT, folder
 from tests.support.rewriting import restyled

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from jobspec.cli import main
+from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
-from jobspec.gitops.importing.comments import comments_of, lost
 from jobspec.gitops.importing.equality import difference
 from tests.support.manifests import CONFIG, JOB, RUNTIME, placed, write
 from tests.support.processes import program, run_here

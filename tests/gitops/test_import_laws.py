@@ -10,11 +10,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write as written
 from jobspec.fixes.cuts import without
 from jobspec.fixes.places import Uncuttable
-from jobspec.gitops.importing.comments import comments_of, lost
 from tests.gitops.test_import import _imported, _objects, _place, _render_equals
 from tests.support.manifests import CONFIG, JOB, RUNTIME
 from tests.support.processes import run_here

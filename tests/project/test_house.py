@@ -55,6 +55,7 @@ ORDER = [
     "jobspec.gitops",
     "jobspec.local",
     "jobspec.migration",
+    "jobspec.choice",
     "jobspec.reports",
     "jobspec.server",
     "jobspec.commands",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobspec import pipeline, rendering
+from jobspec.documents.comments import comments_of, has_alias
 from jobspec.documents.pieces import cut
-from jobspec.gitops.importing.comments import comments_of, has_alias
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import Reference, is_meant
 from jobspec.workloads import is_workload

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from jobspec import pipeline
 from jobspec.diagnostics import Diagnostic, JobspecError, spell
+from jobspec.documents.comments import lost
 from jobspec.documents.reader import read as read_documents
 from jobspec.fixes.cuts import without
 from jobspec.fixes.places import Uncuttable
-from jobspec.gitops.importing.comments import lost
 from jobspec.gitops.importing.entries import Entry, extended, new_project
 from jobspec.gitops.importing.equality import difference
 from jobspec.gitops.importing.imports import import_of

@@ -1,0 +1,130 @@
+"""What the caller chose to be told: options, the settings of the working folder, comments in files, and a baseline."""
+
+from __future__ import annotations
+
+import os
+
+from jobspec.catalogue import rules, stage_of
+from jobspec.choice.comments import MARKER, ignores, without_ignored
+from jobspec.choice.settings import Settings, declared, require_known
+from jobspec.commands.files import reader
+from jobspec.commands.output import write_whole
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.reader import read
+from jobspec.results import FileResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from typing import Any
+
+    from jobspec.commands.files import Found
+
+PROJECT = "jobspec.yaml"
+PYPROJECT = "pyproject.toml"
+
+
+def settings_of(select: Sequence[str], ignore: Sequence[str], fail_on: str | None, baseline: str | None) -> Settings:
+    """The settings of options over those of the working folder. Raises JobspecError for names that there are not."""
+    given = Settings(select=_names(select), ignore=_names(ignore), fail_on=fail_on or "", baseline=baseline or "")
+    require_known(given, rules(), "the options")
+    data, where = _in_folder()
+    settings = given.over(data)
+    require_known(settings, rules(), where or "the options")
+    return settings
+
+
+def _names(given: Sequence[str]) -> list[str]:
+    return [name.strip() for each in given for name in each.split(",") if name.strip()]
+
+
+def _in_folder() -> tuple[Any, str]:
+    """The settings that the working folder declares, and the file that does."""
+    for path, find in ((PROJECT, _of_project), (PYPROJECT, _of_python)):
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                data = find(file.read())
+            if data is not None:
+                return declared(data, path), path
+    return {}, ""
+
+
+def _of_project(content: bytes) -> Any:
+    documents, _ = read(content.decode(errors="replace"), file=PROJECT)
+    data = documents[0].data if documents else None
+    spec = data.get("spec") if isinstance(data, dict) and str(data.get("apiVersion")).startswith("jobspec.dev/") else None
+    return spec.get("checks") if isinstance(spec, dict) else None
+
+
+def _of_python(content: bytes) -> Any:
+    """The table `tool.jobspec`, whose names may have dashes."""
+    import tomllib
+
+    try:
+        table = tomllib.loads(content.decode()).get("tool", {}).get("jobspec")
+    except ValueError as error:
+        raise JobspecError(f"{PYPROJECT}: {error}") from None
+    return {_camel(key): value for key, value in table.items()} if isinstance(table, dict) else table
+
+
+def _camel(name: str) -> str:
+    first, *others = name.replace("_", "-").split("-")
+    return first + "".join(each.capitalize() for each in others)
+
+
+def verdict_of(
+    results: Sequence[FileResult],
+    settings: Settings | None,
+    found: Sequence[Found],
+    *,
+    marked: Collection[str],
+    write_baseline: str | None,
+    outcome: bool = True,
+    lint: bool = False,
+) -> tuple[list[FileResult], bool]:
+    """The results that are told, and whether they fail. *marked*: the files with comments; *outcome*, *lint*: whether these were asked."""
+    settings = settings or Settings()
+    asked = frozenset(name for name in rules() if _is_asked(name, settings, outcome=outcome, lint=lint))
+    text = reader(found)
+    told = [_uncommented(each, text(each.path), asked) if each.path in marked else each for each in results]
+    told = [each.with_only(settings.selected(each.diagnostics)) for each in told]
+    if write_baseline is not None:
+        from jobspec.choice.baseline import written
+
+        write_whole(write_baseline, written(told, _placed(write_baseline)))
+        return told, False
+    if settings.baseline:
+        told = _beyond_baseline(told, settings.baseline)
+    return told, settings.fails(told)
+
+
+def _is_asked(rule: str, settings: Settings, *, outcome: bool, lint: bool) -> bool:
+    stage = stage_of(rule)
+    return settings.tells(rule, stage) and (outcome or stage != "outcome") and (lint or stage != "lint")
+
+
+def _uncommented(result: FileResult, text: str, asked: frozenset[str]) -> FileResult:
+    if MARKER not in text:
+        return result
+    kept, number = without_ignored(result.diagnostics, ignores(text, result.path), rules(), asked)
+    return result.with_only(kept, ignored=number)
+
+
+def _placed(baseline: str) -> Callable[[str], str]:
+    """A file's path as a baseline names it: from the baseline's folder, with `/`."""
+    folder = os.path.dirname(os.path.abspath(baseline))
+    return lambda path: os.path.relpath(os.path.abspath(path), folder).replace(os.sep, "/")
+
+
+def _beyond_baseline(results: Sequence[FileResult], path: str) -> list[FileResult]:
+    from jobspec.choice.baseline import read as known_in
+    from jobspec.choice.baseline import stale_entries, without_known
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError as error:
+        raise JobspecError(f"{path}: {error.strerror}; --write-baseline {path} writes one") from None
+    left, stale = without_known(results, known_in(text, path), _placed(path))
+    told = list(stale_entries(stale, path, text))
+    return [*left, FileResult(path, [], told)] if told else left

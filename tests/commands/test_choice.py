@@ -1,0 +1,136 @@
+"""What one chooses not to be told: options, settings in files, comments and baselines, of `validate` and `lint`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.manifests import JOB, write
+from tests.support.processes import RELEASES, run_here
+
+_LATEST = JOB.replace("train:v1", "train:latest")
+_BAD = JOB.replace("replicas: 1", "replicaz: 1")
+_TWO = f"{_BAD}---\n{_BAD.replace('name: train', 'name: other')}"
+
+
+def _told(*arguments: str, cwd: Path) -> tuple[int, list[tuple[int, str]], dict[str, int]]:
+    """The exit code, the line and rule of each diagnostic, and the summary."""
+    done = run_here(*arguments, "-o", "json", cwd=cwd)
+    assert done.returncode in (0, 1), done.stderr
+    report = json.loads(done.stdout)
+    return done.returncode, [(each["line"], each["rule"]) for file in report["files"] for each in file["diagnostics"]], report["summary"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "ignored"),
+    [
+        (_BAD.replace("replicaz: 1", "replicaz: 1  # jobspec: ignore[unknown-field] ours"), [], 1),
+        (_BAD.replace("      replicaz", "      # jobspec: ignore[wrong-type, unknown-field] ours\n\n      # more\n      replicaz"), [], 1),
+        (f"# jobspec: ignore[unknown-field] all of it\n{_BAD}", [], 1),
+        (f"# jobspec: ignore[unknown-field]\n{_TWO}", [(23, "unknown-field")], 1),
+        (_TWO.replace("---\n", "---\n# first\n# jobspec: ignore[unknown-field] the second one\n"), [(8, "unknown-field")], 1),
+        (_BAD.replace("replicaz: 1", 'replicaz: "# jobspec: ignore[unknown-field]"'), [(8, "unknown-field")], 0),
+        (_BAD.replace("metadata:", "metadata:  # jobspec: ignore[unknown-field]"), [(8, "unknown-field")], 0),
+        (f"{JOB}# jobspec: ignore[unknown-field] long gone\n", [(14, "unused-ignore")], 0),
+        (f"# jobspec: ignore[unknown-fild]\n{JOB}", [(1, "unused-ignore")], 0),
+        (f"# jobspec: ignore\n{JOB}", [(1, "unused-ignore")], 0),
+        (f"# jobspec: ignore[yaml-syntax]\n{JOB}", [(1, "unused-ignore")], 0),
+        (f"# jobspec: ignore[duplicate-key]\n{JOB}kind: A\n", [(1, "unused-ignore"), (15, "duplicate-key")], 0),
+        (f"# jobspec: ignore[unpinned-image] which `lint` looks at alone\n{JOB}", [], 0),
+    ],
+)
+def test_a_comment_ignores_a_rule_on_its_line_above_it_or_in_its_document(
+    tmp_path: Path, text: str, told: list[tuple[int, str]], ignored: int
+) -> None:
+    write(tmp_path, {"a.yaml": text})
+    code, found, summary = _told("validate", "a.yaml", cwd=tmp_path)
+    assert (found, summary.get("ignored", 0)) == (told, ignored)
+    assert code == any(rule != "unused-ignore" for _, rule in told)
+
+
+def test_lint_ignores_in_the_same_way_and_knows_its_own_rules(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _LATEST, "b.yaml": _LATEST.replace("latest", "latest  # jobspec: ignore[unpinned-image] nightly")})
+    assert (13, "unpinned-image") in _told("lint", "a.yaml", cwd=tmp_path)[1]
+    assert (13, "unpinned-image") not in _told("lint", "b.yaml", cwd=tmp_path)[1]
+    write(tmp_path, {"c.yaml": JOB.replace("train:v1", "train:v1  # jobspec: ignore[unpinned-image] was")})
+    assert (13, "unused-ignore") in _told("lint", "c.yaml", cwd=tmp_path)[1]
+
+
+def test_what_is_ignored_is_counted(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _BAD})
+    done = run_here("validate", "a.yaml", "--ignore", "unknown-field", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"1 document: 1 invalid, 1 ignored {RELEASES}\n")
+
+
+def test_rules_and_stages_are_selected_and_ignored(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": f"{_BAD}  bad: 1\n".replace("name: train", "name: Train"), "broken.yaml": "a: ["})
+    rules = {rule for _, rule in _told("validate", "a.yaml", cwd=tmp_path)[1]}
+    assert rules == {"unknown-field", "invalid-name"}
+    for options, left in (
+        (["--select", "invalid-name"], {"invalid-name"}),
+        (["--select", "schema"], rules),
+        (["--select", "admission,outcome"], set()),
+        (["--ignore", "invalid-name"], {"unknown-field"}),
+        (["--ignore", "invalid-name", "--ignore=unknown-field"], set()),
+        (["--select", "schema", "--ignore", "unknown-field"], {"invalid-name"}),
+    ):
+        code, found, _ = _told("validate", "a.yaml", *options, cwd=tmp_path)
+        assert ({rule for _, rule in found}, code) == (left, bool(left))
+    assert _told("validate", "broken.yaml", "--select", "invalid-name", cwd=tmp_path)[0] == 1
+
+
+def test_a_warning_fails_where_that_is_wished(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": f"{JOB}# jobspec: ignore[unknown-field] gone\n"})
+    assert [_told("validate", "a.yaml", f"--fail-on={each}", cwd=tmp_path)[0] for each in ("error", "warning", "info")] == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--ignore", "unknown-fild"], "the options: there is no rule `unknown-fild`; did you mean `unknown-field`?"),
+        (["--fail-on", "fatal"], "the options: what fails is one of error, warning, info, not fatal"),
+        (["--baseline", "none.json"], "none.json: No such file or directory; --write-baseline none.json writes one"),
+        (["--baseline", "a.yaml"], "a.yaml: this is no baseline; --write-baseline writes one"),
+    ],
+)
+def test_a_mistake_in_an_option_is_told(tmp_path: Path, options: list[str], error: str) -> None:
+    write(tmp_path, {"a.yaml": JOB})
+    done = run_here("validate", "a.yaml", *options, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, f"jobspec: {error}\n")
+
+
+def test_settings_stand_in_the_project_or_in_pyproject(tmp_path: Path) -> None:
+    project = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants: [{name: a, base: a.yaml}]\n"
+    write(tmp_path, {"a.yaml": _BAD, "pyproject.toml": '[tool.jobspec]\nignore = ["unknown-field"]\nfail-on = "warning"\n'})
+    assert _told("validate", "a.yaml", cwd=tmp_path)[:2] == (0, [])
+    write(tmp_path, {"jobspec.yaml": f"{project}  checks: {{ignore: [invalid-name]}}\n"})
+    assert _told("validate", "a.yaml", cwd=tmp_path)[0] == 1, "the project comes first"
+    assert _told("validate", "a.yaml", "--ignore", "schema", cwd=tmp_path)[0] == 0, "an option is added"
+    write(tmp_path, {"jobspec.yaml": f"{project}  checks: {{ignor: [invalid-name], failOn: fatal}}\n"})
+    done = run_here("validate", "a.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("jobspec.yaml: ")) == (2, 2)
+    assert "has no field `ignor`" in done.stderr or "there is no field `ignor`" in done.stderr
+    write(tmp_path, {"jobspec.yaml": project, "pyproject.toml": "[tool.jobspec]\nselect = ['no-rule']\n"})
+    done = run_here("validate", "a.yaml", cwd=tmp_path)
+    assert done.stderr.startswith("jobspec: pyproject.toml: there is no rule `no-rule`")
+    write(tmp_path, {"pyproject.toml": "[tool.jobspec\n"})
+    assert run_here("validate", "a.yaml", cwd=tmp_path).stderr.startswith("jobspec: pyproject.toml: ")
+
+
+def test_a_baseline_hides_what_was_there_and_tells_what_is_stale(tmp_path: Path) -> None:
+    write(tmp_path, {"jobs/a.yaml": _TWO, "jobs/b.yaml": _BAD})
+    done = run_here("validate", "jobs", "--write-baseline", "old/base.json", cwd=tmp_path)
+    assert done.returncode == 2
+    (tmp_path / "old").mkdir()
+    assert _told("validate", "jobs", "--write-baseline", "old/base.json", cwd=tmp_path)[0] == 0
+    assert len(json.loads((tmp_path / "old" / "base.json").read_text())["known"]) == 3
+    code, found, summary = _told("validate", "jobs", "--baseline", "old/base.json", cwd=tmp_path)
+    assert (code, found, summary["ignored"]) == (0, [], 3)
+    # lines move, one mistake goes, and another one comes
+    write(tmp_path, {"jobs/a.yaml": f"# new\n{JOB}---\n{_TWO.partition('---')[2].replace('image:', 'picture:')}"})
+    code, found, _ = _told("validate", "jobs", "--baseline", "old/base.json", cwd=tmp_path)
+    assert code == 1
+    assert [rule for _, rule in found] == ["unknown-field", "stale-baseline"]
+    assert run_here("validate", "a.yaml", "--baseline", "../old/base.json", cwd=tmp_path / "jobs").stdout.count("stale-baseline") == 1
+    only_b = _told("validate", "jobs/b.yaml", "--baseline", "old/base.json", cwd=tmp_path)
+    assert only_b[:2] == (0, []), "entries of files that are not looked at are not stale"
