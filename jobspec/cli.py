@@ -178,6 +178,21 @@ def _import(options: Options) -> int:
     return import_manifests.run(inputs, to=options.to, preview=options.preview)
 
 
+def _migrate(options: Options) -> int:
+    from jobspec.commands import migrate
+    from jobspec.commands.inputs import Inputs
+
+    writing = migrate.Writing(diff=options.diff, folder=options.to_dir, in_place=options.in_place)
+    inputs = Inputs(
+        options.paths,
+        targets=options.target,
+        output=options.output,
+        output_file=options.output_file,
+        skip_unknown=options.skip_unknown,
+    )
+    return migrate.run(inputs, to=options.to, writing=writing, strict=options.strict, gang_scheduler=options.gang_scheduler or "")
+
+
 def _dry_run(options: Options) -> int:
     try:
         from jobspec.commands import dry_run
@@ -505,6 +520,27 @@ def _import_arguments(parser: ArgumentParser) -> ArgumentParser:
     return parser
 
 
+def _migrate_arguments(parser: ArgumentParser) -> ArgumentParser:
+    from jobspec.reports.formats import MIGRATION_FORMATS
+
+    add = _with_paths(parser).add_argument
+    what = "TrainJob, for PyTorchJobs; or trainer=RELEASE, for TrainJobs and runtimes of another release"
+    add("--to", metavar="KIND|RELEASE", required=True, help=what)
+    add("--in-place", action="store_true", help="write the files again, each whole or not at all")
+    add("--to-dir", metavar="DIR", help="write the files that change into a folder, under the same names")
+    add("--diff", action="store_true", help="print what would change, and write nothing")
+    add("--strict", action="store_true", help="write nothing and exit with 1 where anything is lost")
+    add("--skip-unknown", action="store_true", help="skip documents that are no manifest or of an unknown kind")
+    add("--gang-scheduler", metavar="NAME", help="the `--gang-scheduler-name` that training-operator was started with")
+    options = [
+        _target("with --to TrainJob the releases to come from and to go to; else the trainer to come from; repeatable"),
+        Option("--output", "-o", choices=MIGRATION_FORMATS, what="the format of the report"),
+        Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
+    ]
+    declare(parser, options)
+    return parser
+
+
 def _explain_arguments(parser: ArgumentParser) -> ArgumentParser:
     add = parser.add_argument
     add(
@@ -549,6 +585,7 @@ _COMMANDS = {
     "blame": ("tell where each value of a rendered file comes from", _blame_arguments, _blame),
     "expand": ("print the pods and other objects that operators will make of jobs", _expand_arguments, _expand),
     "run": ("run a job on this machine, one process for each pod", _run_arguments, _run_job),
+    "migrate": ("make PyTorchJobs TrainJobs, or those of another release, and tell what is lost", _migrate_arguments, _migrate),
     "dry-run": ("ask a real API server for its verdict on manifests", _dry_run_arguments, _dry_run),
     "explain": ("explain a rule, or a field of a kind", _explain_arguments, _explain),
     "schema": ("print CRDs, write schemas for editors and kustomize, check them", _schema_arguments, _schema),

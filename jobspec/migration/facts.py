@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Key = tuple[str, ...]
 
 #: The lists of a pod in which an item is known by a field; the items of all others count as one value together.
-_NAMED = {
+NAMED = {
     "containers": "name",
     "initContainers": "name",
     "env": "name",
@@ -71,7 +71,7 @@ def flat(tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
 
 def flat_field(name: str, tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
     """The same of a field, which is a list perhaps."""
-    named = _NAMED.get(name)
+    named = NAMED.get(name)
     if named is None or not all(each.get(named) for each in items(tree)):
         yield from flat(tree, (*key, name))
         return

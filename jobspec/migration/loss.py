@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.migration.hosts import NAME
 from jobspec.migration.launcher import LAUNCHER
 
 TYPE_CHECKING = False
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
     from jobspec.migration.facts import Difference
 
 LOST, CHANGED, NOTE = "migration-loss", "migration-change", "migration-note"
-COST = {LOST: 10_000, CHANGED: 1, NOTE: 0}
+COST = {LOST: 1_000_000, CHANGED: 1_000, NOTE: 1}
 
 _LAUNCHER_WORDS = ("torchrun", "torch.distributed")
 
@@ -17,20 +18,22 @@ _LAUNCHER_WORDS = ("torchrun", "torch.distributed")
 def meaning(difference: Difference, how: str, words: str) -> str:
     """The rule that a difference comes under. *how* and *words*: the program of its node, before."""
     area, about = difference.key[-2], difference.key[-1]
-    before = difference.before
+    before, after = difference.before, difference.after
     if "env" in difference.key[1:-1]:
         return _variable(about, difference, how, words)
     if area == "launcher":
         return _setting(difference)
     if area == "life":
         return _life(about, difference)
-    if before is None:
-        return CHANGED
+    if before is None or (after is not None and before.mark.line and str(before.mark) == str(after.mark)):
+        return CHANGED  # of the runtime, which another release ships otherwise
     return LOST
 
 
 def _variable(name: str, difference: Difference, how: str, words: str) -> str:
     """What steers torchrun is nothing to a program that is no launcher, and may be something to one that nobody sees."""
+    if name == NAME:
+        return NOTE
     if not name.startswith("PET_"):
         return CHANGED if difference.before is None else LOST
     if difference.before is None or how == "at once":

@@ -70,7 +70,7 @@ def _trainer(source: Source, *, torch: bool) -> MarkedTree:
     added = [translated(each, RANK_OF_POD, renamed) for each in needed(container, operators_own(made))]
     if torch:
         added = [each for each in added if text(each, "name") not in TRAINERS]
-    env = environment(container.get("env"), added, renamed)
+    env = environment(container, added, renamed)
     given = container.get("env")
     resources = _resources(source, container)
     last = list(source.replicas.values())[-1].get("replicas")

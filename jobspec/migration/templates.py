@@ -65,7 +65,7 @@ def _container(
     made = node.pod.container(text(each, "name"))
     if "env" not in without and made:
         added = [translated(one, rank, renamed) for one in operators_own(made)]
-        env = environment(each.get("env"), added, renamed)
+        env = environment(each, added, renamed)
         fields["env"] = each.value["env"].with_value(env) if "env" in each.value else by_migration(env)
     return each.with_value(fields)
 

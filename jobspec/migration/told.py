@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.diagnostics import Diagnostic, Severity
+    from jobspec.diagnostics import Diagnostic, Mark, Severity
     from jobspec.documents.document import Document
     from jobspec.migration.facts import Difference, Fact, Key
     from jobspec.migration.migrated import Migrated
@@ -37,7 +37,8 @@ _HINTS = {
     "succeeds": "have every process end once the training is over",
     "ttlSecondsAfterFinished": "the trainer would run the job again; delete finished TrainJobs by other means",
     "restarts": "a TrainJob with a runtime of its own can say `backoffLimit`",
-    "PET_NPROC_PER_NODE": "say `nprocPerNode` in the PyTorchJob, if torchrun starts the program",
+    "PET_NPROC_PER_NODE": "say the number of processes of a node in the job, if torchrun starts the program",
+    "nproc_per_node": "say the number of processes of a node in the job",
 }
 
 
@@ -95,9 +96,14 @@ def _value(fact: Fact | None) -> str:
 
 def _path(fact: Fact | None, job: Document) -> tuple[str | int, ...]:
     """The path of the job's value that stands where a fact comes from; that of its kind where none does."""
-    if fact is None or not fact.mark.line or fact.mark.file != job.file:
+    return ("kind",) if fact is None else path_at(fact.mark, job)
+
+
+def path_at(mark: Mark, job: Document) -> tuple[str | int, ...]:
+    """The path of the value of a document at a place; that of its kind where there is none."""
+    if not mark.line or mark.file != job.file:
         return ("kind",)
-    wanted = (fact.mark.line, fact.mark.column)
+    wanted = (mark.line, mark.column)
     found = [path for path, place in _places(job) if place == wanted]
     return found[-1] if found else ("kind",)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.migration.hosts import NAME, NAME_FIELD
 from jobspec.migration.launcher import LAUNCHER, command_line
 from jobspec.migration.made import by_migration
 from jobspec.operators.pods import text
@@ -21,6 +22,7 @@ RANK_OF_POD = COMPLETION_INDEX
 _RANKS = ("RANK", "PET_NODE_RANK")
 _PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
 _PORT = "29500"
+_NAME = by_migration({"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": NAME_FIELD}}})
 #: The variables that the trainer sets itself where the runtime has the policy `torch`, and refuses in a TrainJob.
 TRAINERS = frozenset(("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"))
 #: Those that only a program reads which nobody has launched.
@@ -43,11 +45,14 @@ def translated(added: MarkedTree, rank: str, renamed: Callable[[str], str]) -> M
     return by_migration({"name": name, "value": value}, added)
 
 
-def environment(given: MarkedTree | None, added: list[MarkedTree], renamed: Callable[[str], str]) -> list[MarkedTree]:
-    """A container's own variables, without those that the operator's override, and then the operator's."""
+def environment(container: MarkedTree, added: list[MarkedTree], renamed: Callable[[str], str]) -> list[MarkedTree]:
+    """A container's own variables but those that the operator's override, then the operator's; the job's name first, if it is used."""
     names = {text(each, "name") for each in added}
-    own = [_renamed(each, renamed) for each in items(given) if text(each, "name") not in names]
-    return [*own, *added]
+    own = [_renamed(each, renamed) for each in items(container.get("env")) if text(each, "name") not in names]
+    found = [*own, *added]
+    words = [renamed(text_of(each)) for field in ("command", "args") for each in items(container.get(field))]
+    is_used = any(f"$({NAME})" in each for each in [*words, *(text(each, "value") for each in found)])
+    return [_NAME, *found] if is_used else found
 
 
 def _renamed(variable: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:

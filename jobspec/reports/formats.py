@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 #: For people, programs, CI servers, code scanning, and annotations of a pull request on GitHub.
 FORMATS = ("text", "json", "junit", "sarif", "github")
 
+#: Those of `jobspec migrate`, with one for a pull request's text.
+MIGRATION_FORMATS = (*FORMATS, "markdown")
+
 #: Those of `jobspec diff`: for people, for the comment of a pull request, for programs.
 DIFF_FORMATS = ("text", "markdown", "json")
 

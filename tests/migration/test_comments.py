@@ -91,12 +91,16 @@ spec:
     - --lr  # rate
     - "0.1"
     env:
+    - name: TRAINJOB_NAME
+      valueFrom:
+        fieldRef:
+          fieldPath: "metadata.labels['jobset.sigs.k8s.io/jobset-name']"
     - name: PYTHONUNBUFFERED
       value: "1"
     - name: MASTER_PORT
       value: "29500"
     - name: MASTER_ADDR
-      value: mnist-node-0-0.mnist
+      value: $(TRAINJOB_NAME)-node-0-0.$(TRAINJOB_NAME)
     - name: WORLD_SIZE
       value: "4"
     - name: RANK

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from jobspec.migration.choice import migrate_pytorchjob
+from jobspec.migration.hosts import NAME
 from jobspec.migration.loss import LOST
 from jobspec.migration.migrated import Migrated
 from jobspec.migration.told import shared_key, told
@@ -30,7 +31,9 @@ def _after(found: Migrated) -> dict[tuple[str, ...], Any]:
 
 def _rules(found: Migrated) -> dict[str, str]:
     pairs = zip(found.rules(), found.differences, strict=True)
-    return {" ".join(shared_key(each.key)): rule.removeprefix("migration-") for rule, each in pairs}
+    rules = {" ".join(shared_key(each.key)): rule.removeprefix("migration-") for rule, each in pairs}
+    assert all(rule == "note" for name, rule in rules.items() if name.endswith(f" env {NAME}"))
+    return {name: rule for name, rule in rules.items() if not name.endswith(f" env {NAME}")}
 
 
 ENDS = {"job life succeeds": "change"}
@@ -58,9 +61,10 @@ def test_a_program_that_reads_its_rank_has_it_from_the_pod() -> None:
     assert _rules(found) == {**ENDS, **RETRIES}
     env = found.documents[0].data["spec"]["trainer"]["env"]
     assert {each["name"]: each.get("value", "") for each in env} == {
+        "TRAINJOB_NAME": "",
         "PYTHONUNBUFFERED": "1",
         "MASTER_PORT": "29500",
-        "MASTER_ADDR": "train-node-0-0.train",
+        "MASTER_ADDR": "$(TRAINJOB_NAME)-node-0-0.$(TRAINJOB_NAME)",
         "WORLD_SIZE": "2",
         "RANK": "",
     }
@@ -70,8 +74,8 @@ def test_a_program_that_reads_its_rank_has_it_from_the_pod() -> None:
 def test_names_of_hosts_in_the_program_are_those_of_the_new_pods() -> None:
     found = _migrated(pytorchjob({"args": ["--init=tcp://train-master-0:1"], "env": [{"name": "PEER", "value": "train-worker-0.ml.svc"}]}))
     trainer = found.documents[-1].data["spec"]["trainer"]
-    assert trainer["args"] == ["--init=tcp://train-node-0-0.train:1"]
-    assert trainer["env"][0]["value"] == "train-node-0-1.train.ml.svc"
+    assert trainer["args"] == ["--init=tcp://$(TRAINJOB_NAME)-node-0-0.$(TRAINJOB_NAME):1"]
+    assert trainer["env"][1]["value"] == "$(TRAINJOB_NAME)-node-0-1.$(TRAINJOB_NAME).ml.svc"
     assert "loss" not in _rules(found).values()
 
 

@@ -1,0 +1,149 @@
+"""`jobspec migrate`: jobs of another kind or release whose pods are the same, and a report of what is not."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from jobspec import additions, pipeline, targets
+from jobspec.cluster import Cluster
+from jobspec.commands.files import STDIN, content_of, find, reader, source_of
+from jobspec.commands.inputs import load
+from jobspec.commands.output import deliver, write_whole
+from jobspec.diagnostics import JobspecError
+from jobspec.documents.text import decode
+from jobspec.gitops.tree import differences
+from jobspec.migration.releases import KINDS
+from jobspec.migration.whole import File, to_release, to_trainjobs
+from jobspec.results import FileResult
+from jobspec.workloads import is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobspec.commands.files import Found
+    from jobspec.commands.inputs import Inputs
+    from jobspec.migration.whole import MigratedFile
+    from jobspec.pipeline import Checked
+    from jobspec.reports.excerpt import ReadText
+
+TRAINJOB = "TrainJob"
+_TRAINER = "trainer"
+
+
+class Writing:
+    """Where the result goes: to standard output, as a diff, into a folder, or into the files themselves."""
+
+    __slots__ = ("diff", "folder", "in_place")
+
+    def __init__(self, *, diff: bool = False, folder: str | None = None, in_place: bool = False) -> None:
+        if sum((diff, folder is not None, in_place)) > 1:
+            raise JobspecError("--diff, --to-dir and --in-place exclude each other")
+        self.diff = diff
+        self.folder = folder
+        self.in_place = in_place
+
+
+def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_scheduler: str = "") -> int:
+    """Migrate the jobs in files; 1 where one cannot be migrated, or with *strict* where anything is lost."""
+    release = _release(to)
+    setting = load(inputs)
+    found = find(inputs.paths)
+    before = _source(inputs, found, setting.cluster) if release else setting.cluster
+    checked = _checked(found, inputs, before)
+    results = [each.result for each in checked]
+    if not all(each.valid for each in results):
+        deliver(results, before.releases, inputs, sys.stderr, read=reader(found))
+        return 1
+    files = [_file(one, each) for one, each in zip(found, checked, strict=True)]
+    _require_something(files, to)
+    if release:
+        after = Cluster({_TRAINER: release})
+        migrated = to_release(files, before, after)
+    else:
+        after = before
+        migrated = to_trainjobs(files, before, gang_scheduler=gang_scheduler)
+    told = [FileResult(result.path, result.documents, each.diagnostics) for result, each in zip(results, migrated, strict=True)]
+    is_stopped = strict and any(each.has_losses for each in migrated)
+    if not is_stopped:
+        _write(migrated, found, writing)
+    to_stdout = writing.in_place or writing.folder is not None
+    deliver(told, after.releases, inputs, sys.stdout if to_stdout else sys.stderr, read=_as_it_was(found, files))
+    return 1 if is_stopped or not all(each.valid for each in told) else 0
+
+
+def _release(to: str) -> str:
+    """The release of the trainer to go to; empty for `TrainJob`. Raises JobspecError for anything else."""
+    if to == TRAINJOB:
+        return ""
+    operator, _, release = to.partition("=")
+    if operator != _TRAINER or not release:
+        raise JobspecError(f"--to {to}: write TrainJob, or the release of the trainer to go to, such as trainer=2.3")
+    return targets.choose([f"{_TRAINER}={release}"])[_TRAINER]
+
+
+def _source(inputs: Inputs, found: Sequence[Found], cluster: Cluster) -> Cluster:
+    """The cluster that TrainJobs were written for: of --target, else of the newest release that takes the files."""
+    if any(each.partition("=")[0] == _TRAINER for each in inputs.targets):
+        return cluster
+    for release in reversed(targets.RELEASES[_TRAINER]):
+        candidate = Cluster({_TRAINER: release})
+        if all(each.result.valid for each in _checked(found, inputs, candidate)):
+            return candidate
+    return cluster
+
+
+def _checked(found: Sequence[Found], inputs: Inputs, cluster: Cluster) -> list[Checked]:
+    return pipeline.resolve([pipeline.checked(source_of(each, skip_unknown=inputs.skip_unknown), (), cluster) for each in found], cluster)
+
+
+def _file(found: Found, checked: Checked) -> File:
+    text = decode(content_of(found), found.path)
+    assert isinstance(text, str)  # the file has been read before
+    return File(found.path, text.removeprefix("\ufeff").replace("\r\n", "\n"), checked.documents)
+
+
+def _require_something(files: Sequence[File], to: str) -> None:
+    documents = [each for file in files for each in file.documents]
+    if to == TRAINJOB and not any(is_workload(each) and each.kind == "PyTorchJob" for each in documents):
+        raise JobspecError("nothing to migrate: the files hold no PyTorchJob")
+    if to != TRAINJOB and not any(each.group_kind in KINDS for each in documents):
+        raise JobspecError("nothing to migrate: the files hold no TrainJob and no runtime")
+
+
+def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], writing: Writing) -> None:
+    changed = [each for each in migrated if each.is_changed]
+    if writing.diff:
+        before = {each.file.name: each.file.text.encode() for each in changed}
+        sys.stdout.writelines(differences(before, {each.file.name: each.text.encode() for each in changed}))
+    elif writing.folder is not None:
+        new = {_inside(each.file.name): each.text.encode() for each in changed}
+        if len(new) < len(changed):
+            raise JobspecError(f"--to-dir {writing.folder}: two files have one name; go to the folder around all of them")
+        additions.add(writing.folder, lambda: new)
+    elif writing.in_place:
+        if any(each.path == STDIN for each in found):
+            raise JobspecError("--in-place: standard input is no file")
+        for each in changed:
+            write_whole(each.file.name, each.text)
+    else:
+        sys.stdout.write("---\n".join(_ended(each.text) for each in migrated))
+
+
+def _inside(path: str) -> str:
+    """The path of a file in the folder of the result: as from here, or its name alone where it lies elsewhere."""
+    relative = os.path.normpath(os.path.relpath(path)) if path != STDIN else "stdin.yaml"
+    return os.path.basename(path) if relative.startswith(os.pardir) else relative.replace(os.sep, "/")
+
+
+def _ended(text: str) -> str:
+    body = text.removeprefix("---\n")
+    return body if body.endswith("\n") else f"{body}\n"
+
+
+def _as_it_was(found: Sequence[Found], files: Sequence[File]) -> ReadText:
+    """What gives the text of a file as it was before it was written."""
+    texts = {each.name: each.text for each in files}
+    others = reader(found)
+    return lambda name: texts.get(name) or others(name)

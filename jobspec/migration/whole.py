@@ -1,0 +1,132 @@
+"""Whole files migrated: each job and runtime in them, what is told of it, and the new text of the file."""
+
+from __future__ import annotations
+
+from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.migration.choice import cannot, migrate_pytorchjob
+from jobspec.migration.loss import LOST
+from jobspec.migration.migrated import Migrated, as_document
+from jobspec.migration.releases import RUNTIMES, migrate_runtime, migrate_trainjob
+from jobspec.migration.texts import replaced
+from jobspec.migration.told import told
+from jobspec.runtimes.runtime import Reference, runtime_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jobspec.cluster import Cluster
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.overlays.marked_tree import MarkedTree
+
+    #: What becomes of a document: the trees that take its place, if any do, and what is told of it.
+    Outcome = tuple[Sequence[MarkedTree], Sequence[Diagnostic]]
+
+
+class File:
+    """A file to migrate: its documents, as they were checked."""
+
+    __slots__ = ("documents", "name", "text")
+
+    def __init__(self, name: str, text: str, documents: Sequence[Document]) -> None:
+        self.name = name
+        self.text = text
+        self.documents = documents
+
+
+class MigratedFile:
+    """A file after the migration."""
+
+    __slots__ = ("diagnostics", "file", "text")
+
+    def __init__(self, file: File, text: str, diagnostics: Sequence[Diagnostic]) -> None:
+        self.file = file
+        self.text = text
+        self.diagnostics = diagnostics
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether its text is another one."""
+        return self.text != self.file.text
+
+    @property
+    def has_losses(self) -> bool:
+        """Whether anything of its jobs is lost, or one cannot be migrated."""
+        return any(each.rule in (LOST, "not-migrated") for each in self.diagnostics)
+
+
+def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str = "") -> list[MigratedFile]:
+    """Files in which each PyTorchJob is a TrainJob of the cluster's trainer."""
+
+    def outcome(job: Document, file: File) -> Outcome:
+        if job.group_kind != PYTORCHJOB:
+            return (), ()
+        found = migrate_pytorchjob(job, _beside(file, files), cluster, gang_scheduler=gang_scheduler)
+        return (found.trees, told(found)) if isinstance(found, Migrated) else ((), [found])
+
+    return [_migrated(each, outcome) for each in files]
+
+
+def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list[MigratedFile]:
+    """Files in which TrainJobs and runtimes are in the words of the cluster's trainer, and were in those of another."""
+    runtimes = {id(each): migrate_runtime(each, cluster.target) for file in files for each in file.documents if each.group_kind in RUNTIMES}
+
+    def new(document: Document) -> Document:
+        return as_document(runtimes[id(document)][0], document) if id(document) in runtimes else document
+
+    def outcome(document: Document, file: File) -> Outcome:
+        if id(document) in runtimes:
+            tree, diagnostics = runtimes[id(document)]
+            return _if_other(tree, document), diagnostics
+        if document.group_kind != TRAINJOB:
+            return (), ()
+        beside = _beside(file, files)
+        if runtime_of(document, beside, before.target) is None:
+            ref = Reference(document.data)
+            return (), [cannot(document, f"its {ref.kind} `{ref.name}` is not at hand; give the file of it, too")]
+        found, dropped = migrate_trainjob(document, beside, [new(each) for each in beside if each is not document], before.target, cluster)
+        if found.refusals:
+            return (), [cannot(document, "; ".join(dict.fromkeys(found.refusals)))]
+        return _if_other(found.trees[0], document), _each_place_once([*dropped, *told(found)])
+
+    return [_migrated(each, outcome) for each in files]
+
+
+def _beside(file: File, files: Sequence[File]) -> list[Document]:
+    return [*file.documents, *(each for other in files if other is not file for each in other.documents)]
+
+
+def _if_other(tree: MarkedTree, document: Document) -> Sequence[MarkedTree]:
+    return [tree] if tree.data() != document.data else ()
+
+
+def _each_place_once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Without what is told twice of one place: that a field is gone, and what this does to the pods."""
+    seen: dict[tuple[str, str], Diagnostic] = {}
+    for each in diagnostics:
+        seen.setdefault((each.rule, f"{each.mark} {each.field}"), each)
+    return list(seen.values())
+
+
+def _migrated(file: File, outcome: Callable[[Document, File], Outcome]) -> MigratedFile:
+    new: dict[int, Sequence[MarkedTree]] = {}
+    diagnostics: list[Diagnostic] = []
+    for document in file.documents:
+        trees, said = outcome(document, file)
+        why = _why_not_in_text(file, document) if trees else ""
+        if why:
+            trees, said = (), [cannot(document, why)]
+        if trees:
+            new[document.index] = trees
+        diagnostics += said
+    return MigratedFile(file, replaced(file.text, file.documents, new) if new else file.text, diagnostics)
+
+
+def _why_not_in_text(file: File, document: Document) -> str:
+    """Why a document has no text of its own that could be replaced; empty where it has one."""
+    if document.is_item:
+        return "it is an item of a List; write it as a document of its own"
+    if file.text.lstrip().startswith(("{", "[")):
+        return "its file is JSON; write it as YAML"
+    return ""
