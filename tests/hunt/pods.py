@@ -10,12 +10,11 @@ from typing import Any
 
 import yaml
 
-from jobspec import shapes
+from jobspec import pipeline, shapes
+from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.documents.reader import read
 from jobspec.targets import choose
 from jobspec.validation.builtin import builtin_problems
-from jobspec.validation.verdict import verdict
 from tests.agreement import corpus
 from tests.hunt import pod_fields
 from tests.hunt.finds import Find
@@ -83,10 +82,8 @@ def disagreement(text: str, answer: Answer) -> str:
 
 def errors(text: str) -> list[Diagnostic]:
     """What we have against a pod or a PodTemplate."""
-    documents, found = read(text, file="pod.yaml")
-    if found or not documents:
-        return found
-    return [each for each in verdict(documents[0], _TARGET).diagnostics if each.severity == "error"]
+    found = pipeline.checked(pipeline.Source("pod.yaml", text), (), Cluster(_TARGET)).result.diagnostics
+    return [each for each in found if each.severity == "error"]
 
 
 def _made(random: Random) -> str:

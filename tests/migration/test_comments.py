@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobspec.gitops.importing.comments import lost
+from jobspec.documents.comments import lost
 from jobspec.migration.choice import migrate_pytorchjob
 from jobspec.migration.migrated import Migrated
 from jobspec.migration.texts import replaced

@@ -26,11 +26,12 @@ def test_each_outcome_is_told_where_it_is_expected_and_nowhere_else(path: Path) 
     assert_reported(expectations(path.read_text()), list(result.diagnostics))
     severities = {each.severity for each in result.diagnostics}
     (runs,) = {each.runs for each in result.documents if each.kind in ("PyTorchJob", "TrainJob")}
-    assert runs is (False if "error" in severities else None if "warning" in severities else True)
+    held = "warning" in severities or "nothing-made" in {each.rule for each in result.diagnostics}
+    assert runs is (False if "error" in severities else None if held else True)
     assert {each.stage for each in result.diagnostics} <= {"outcome"}
 
 
 def test_every_outcome_has_a_case_that_trips_it() -> None:
     tripped = {each.rule for path in CASES for each in expectations(path.read_text())}
     ours = {name for name in RULES if Diagnostic(name, "", None).stage == "outcome"}  # type: ignore[arg-type]
-    assert ours - tripped == set()
+    assert ours - tripped == {"pod-waits"}  # told of pods in a closed world, by the server's admission plugins
