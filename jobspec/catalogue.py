@@ -5,7 +5,10 @@ from __future__ import annotations
 from jobspec.admission import jobset, policies, pytorchjob, runtime, torchtune, trainjob
 from jobspec.diagnostics import RULES, STAGES
 from jobspec.lint.page import summary
+from jobspec.diagnostics import RULES
+from jobspec.lint.page import as_markdown, summary
 from jobspec.lint.rules import RULES as LINT
+from jobspec.lint.rules import TOPICS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,3 +61,15 @@ def severity_of(name: str) -> Severity:
 def stage_of(name: str) -> Stage:
     """The stage of a rule."""
     return "lint" if any(rule.name == name for rule in LINT) else STAGES.get(name, "admission")
+def page() -> str:
+    """All rules as one page of Markdown, which is `docs/rules.md`."""
+    advice = {rule.name for rule in LINT}
+    told = "".join(f"- **{name}**: {text}\n" for name, text in rules().items() if name not in advice)
+    topics = "".join(f"\n## {topic}\n\n" + "\n".join(map(as_markdown, found)) for topic, found in TOPICS.items())
+    return f"{_HEAD}\n# Rules of `jobspec lint`\n{_LINT}{topics}\n# Rules of `jobspec validate`, `render` and the others\n\n{told}"
+
+
+_HEAD = "<!-- Made by `jobspec explain --markdown`; changes made here are lost. -->\n"
+_LINT = """
+Each of these finds what a server accepts, what will run, and what bites. `jobspec explain NAME` prints one of them.
+"""

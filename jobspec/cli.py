@@ -227,7 +227,9 @@ def _diff(options: Options) -> int:
 def _explain(options: Options) -> int:
     from jobspec.commands import explain
 
-    return explain.run(options.name, targets=options.target, recursive=options.recursive)
+    if options.name and options.markdown:
+        raise JobspecError("--markdown is for all rules: leave the name out")
+    return explain.run(options.name, targets=options.target, recursive=options.recursive, markdown=options.markdown)
 
 
 def _schema(options: Options) -> int:
@@ -545,11 +547,14 @@ def _explain_arguments(parser: ArgumentParser) -> ArgumentParser:
     add = parser.add_argument
     add(
         "name",
+        nargs="?",
         metavar="RULE|KIND.PATH",
-        help="a rule, the name in brackets behind a message; or a field, such as TrainJob.spec.trainer, as messages spell it, too",
+        help="a rule, the name in brackets behind a message; or a field, such as TrainJob.spec.trainer, as messages spell it, too; "
+        "without it, all rules are listed",
     )
     declare(parser, [_target("explain the field as of this release, not of the newest; repeatable")])
     add("--recursive", action="store_true", help="print the names and types of all fields below, nothing else")
+    add("--markdown", action="store_true", help="print the pages of all rules as Markdown, which is docs/rules.md")
     return parser
 
 

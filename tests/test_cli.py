@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from jobspec.catalogue import rules
 from jobspec.diagnostics import RULES
 from jobspec.reports.formats import report
 from jobspec.results import FileResult
@@ -46,7 +47,7 @@ def test_the_version_is_the_project_files() -> None:
     assert program(installed, "--version").stdout == f"jobspec {version}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["validate"], ["schema"], ["explain"], ["frobnicate"]])
+@pytest.mark.parametrize("arguments", [[], ["validate"], ["schema"], ["frobnicate"]])
 def test_a_command_that_is_not_whole_gets_the_usage(arguments: list[str]) -> None:
     done = run_here(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
@@ -215,6 +216,12 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_every_rule_is_explained(rule: str) -> None:
     done = run_here("explain", rule)
     assert (done.returncode, done.stdout) == (0, f"{rule}: {RULES[rule]}\n")
+
+
+def test_without_a_name_all_rules_are_listed() -> None:
+    done = run_here("explain")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(rules())
+    assert run_here("explain", "--markdown", "no-deadline").returncode == 2
 
 
 def test_an_unknown_rule_is_answered_with_the_nearest() -> None:

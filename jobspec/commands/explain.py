@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from jobspec.catalogue import rules
+from jobspec.catalogue import page, rules
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.lint.page import as_text
 from jobspec.lint.rules import RULES as LINT
@@ -19,12 +19,21 @@ if TYPE_CHECKING:
 _NARROW = 40  # columns: with less left for descriptions, types stand above them
 
 
-def run(name: str, *, targets: Iterable[str], recursive: bool) -> int:
-    """Print the explanation of a rule by its name, or of a field by `KIND.PATH`."""
+def run(name: str | None, *, targets: Iterable[str], recursive: bool, markdown: bool = False) -> int:
+    """Print the explanation of a rule by its name, or of a field by `KIND.PATH`; without a name, one line for each rule.
+
+    *markdown*: all rules as one page.
+    """
     explained = rules()
-    page = next((rule for rule in LINT if rule.name == name), None)
-    if page:
-        sys.stdout.write(as_text(page))
+    if name is None:
+        sys.stdout.writelines(f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in explained.items() if not markdown)
+        sys.stdout.write(page() if markdown else "")
+        return 0
+    advice = next((rule for rule in LINT if rule.name == name), None)
+    if advice:
+        import shutil
+
+        sys.stdout.write(as_text(advice, shutil.get_terminal_size().columns))
     elif name in explained:
         sys.stdout.write(f"{name}: {explained[name]}\n")
     else:

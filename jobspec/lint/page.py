@@ -16,26 +16,22 @@ _CODE = ("Before", "After")
 
 def sections(check: Callable[[Any], Any]) -> dict[str, str]:
     """The parts of a rule's docstring: the first paragraph under an empty name, each section under its own."""
-    found = {"": ""}
+    found: dict[str, list[str]] = {"": []}
     name = ""
-    for line in (check.__doc__ or "").expandtabs().splitlines():
+    for line in (check.__doc__ or "").splitlines():
         words = line.strip()
         begun = next((each for each in SECTIONS if words.startswith(f"{each}:")), None)
-        if begun:
-            name = begun
-            found[name] = words[len(begun) + 1 :].strip()
-        else:
-            found[name] = f"{found[name]}\n{line.rstrip()}" if found[name] else line.strip()
-    return {each: _joined(each, said) for each, said in found.items()}
+        name = name if begun is None else begun
+        found.setdefault(name, []).append(line if begun is None else words[len(begun) + 1 :].strip())
+    return {name: _joined(name, lines) for name, lines in found.items()}
 
 
-def _joined(name: str, said: str) -> str:
+def _joined(name: str, lines: list[str]) -> str:
     if name not in _CODE:
-        return " ".join(said.split())
+        return " ".join(" ".join(lines).split())
     from textwrap import dedent
 
-    first, _, rest = said.partition("\n")
-    return (first or dedent(rest)).strip("\n").rstrip()
+    return dedent("\n".join(lines)).strip("\n").rstrip()
 
 
 def summary(rule: Rule) -> str:
@@ -43,15 +39,19 @@ def summary(rule: Rule) -> str:
     return sections(rule.check)[""]
 
 
-def as_text(rule: Rule) -> str:
-    """The page for a terminal."""
+def as_text(rule: Rule, width: int) -> str:
+    """The page for a terminal, its sentences in lines of at most *width* columns."""
+    from textwrap import fill
+
     parts = sections(rule.check)
-    lines = [f"{rule.name} ({rule.severity}{'' if rule.by_default else ', where it is selected'}): {parts['']}"]
+    chosen = "" if rule.by_default else ", where it is selected"
+    lines = [fill(f"{rule.name} ({rule.severity}{chosen}): {parts['']}", width)]
     for name in SECTIONS:
         said = parts.get(name, "")
-        if said:
-            inner = "\n".join(f"  {line}".rstrip() for line in said.split("\n"))
-            lines.append(f"\n{name}:\n{inner}")
+        if said and name in _CODE:
+            lines += [f"\n{name}:", *(f"    {line}".rstrip() for line in said.split("\n"))]
+        elif said:
+            lines += ["", fill(f"{name}: {said}", width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)]
     return "\n".join(lines) + "\n"
 
 

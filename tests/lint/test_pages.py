@@ -1,0 +1,35 @@
+"""The pages of rules: each says what, why, what instead, before and after, and the evidence; `docs/rules.md` has them all."""
+
+import pytest
+import yaml
+
+from jobspec.catalogue import page
+from jobspec.lint.page import SECTIONS, sections
+from jobspec.lint.rule import Rule
+from jobspec.lint.rules import RULES
+from tests.support.processes import run_here
+from tests.support.reference import ROOT
+
+
+def test_the_page_of_all_rules_is_fresh() -> None:
+    committed = (ROOT / "docs" / "rules.md").read_text()
+    assert page() == committed, "write it again: jobspec explain --markdown > docs/rules.md"
+    assert run_here("explain", "--markdown").stdout == committed
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_each_page_is_whole(rule: Rule) -> None:
+    parts = sections(rule.check)
+    assert list(parts) == ["", *SECTIONS]
+    assert all(parts.values())
+    assert all(parts[name].endswith(".") for name in ("", "Why", "Instead"))
+    before, after = (yaml.safe_load(parts[name]) for name in ("Before", "After"))
+    assert before != after
+
+
+def test_a_page_is_printed_by_its_name() -> None:
+    done = run_here("explain", "unpinned-image")
+    assert done.returncode == 0
+    assert done.stdout.startswith("unpinned-image (warning): An image has no tag, or `latest`")
+    assert [name for name in SECTIONS if f"\n{name}:" not in done.stdout] == []
+    assert max(map(len, done.stdout.splitlines())) <= 100
