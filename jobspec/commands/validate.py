@@ -54,6 +54,7 @@ def run(
         from jobspec.commands.choosing import verdict_of
 
         results, fails = verdict_of(results, settings, found, marked=marked, write_baseline=write_baseline, outcome=outcome)
+    results = [_with_project(each, inputs, found) if any(map(is_project, each.documents)) else each for each in results]
     deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
     return 1 if fails else 0
 
@@ -69,7 +70,8 @@ def _fix(inputs: Inputs, setting: Setting, found: Sequence[Found], *, diff: bool
     return not setting.wrong and fix_files(inputs, found, judge, diff=diff)
 
 
-def _is_project(document: DocumentResult) -> bool:
+def is_project(document: DocumentResult) -> bool:
+    """Whether a document is a project that is valid by itself."""
     return document.status == "valid" and group_kind(document.api_version, document.kind) == PROJECT
 
 

@@ -143,7 +143,8 @@ def no_deadline(job: JobView) -> Iterator[Finding]:
     number = _gpus_of(job)
     if number:
         message = f"the job holds {number} GPU{'' if number == 1 else 's'} for as long as it hangs: it has no deadline"
-        yield Finding(("metadata", "name"), message, f"set `{'.'.join((*policy[1:], 'activeDeadlineSeconds'))}`")
+        place = ("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name")
+        yield Finding(place, message, f"set `{'.'.join((*policy[1:], 'activeDeadlineSeconds'))}`")
 
 
 def deadline_at_once(job: JobView) -> Iterator[Finding]:

@@ -303,15 +303,20 @@ def main() -> None:
         def against_peer(path: Path, code: int = 0) -> Commands:
             return ({"kubeconform": ([*peer, str(path)], code)} if peer else {}) | {"jobspec": ([*jobspec, str(path)], code)}
 
+        def with_lint(path: Path) -> Commands:
+            return {"jobspec validate": ([*jobspec, str(path)], 0), "jobspec lint": ([jobspec[0], "lint", str(path)], 0)}
+
         for kind in PLACES:
             texts = sorted((job.text for job in jobs if job.document.kind == kind), key=len)
             path = folder / f"{kind}.yaml"
             path.write_text(texts[len(texts) // 2])
             compare(f"one {kind}, cold", against_peer(path) | bare, options.runs)
+            compare(f"one {kind}, cold, with lint", with_lint(path), options.runs)
         few = max(options.runs // 4, 3)
         many = write_many(folder / "many", jobs)
         broken = write_many(folder / "broken", [job.with_mistake() for job in jobs])
         compare(f"{NUMBER:,} files", against_peer(many), few)
+        compare(f"{NUMBER:,} files, with lint", with_lint(many), few)
         sound: Commands = {"jobspec, no error": ([*jobspec, str(many)], 0)}
         compare(f"{NUMBER:,} files with one error in each", against_peer(broken, 1) | sound, few)
         job = GUIDES / "simple.yaml"

@@ -71,6 +71,12 @@ def test_what_becomes_of_the_job(tmp_path: Path) -> None:
     assert run_here("expand", "job.yaml", "-o", "table", cwd=tmp_path).stdout == shown
 
 
+def test_what_bites(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(_before())
+    command, _, shown = _block("console", "jobspec lint").partition("\n")
+    assert run_here(*command.split()[2:], cwd=tmp_path).stdout == shown
+
+
 def test_the_example_of_an_overlay_does_what_its_comments_say(tmp_path: Path) -> None:
     (tmp_path / "big.yaml").write_text(_block("yaml", "kind: Overlay"))
     (tmp_path / "job.yaml").write_text(_before().replace('- "15"', '- "15"\n            - --model=small\n            - --debug'))

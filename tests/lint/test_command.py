@@ -1,0 +1,133 @@
+"""`jobspec lint`, from the outside: what it is given, what it prints, and how it ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jobspec.reports.formats import FORMATS
+from tests.support.manifests import write
+from tests.support.processes import run, run_here
+
+JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      restartPolicy: Never
+      template: {spec: {containers: [{name: pytorch, image: train}]}}
+"""
+AT_ONCE = JOB.replace("spec:\n  pytorch", "spec:\n  runPolicy: {activeDeadlineSeconds: -1}\n  pytorch")
+CLAIM = """\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOncePod], resources: {requests: {storage: 1Gi}}}
+"""
+WORKERS = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: workers}
+spec:
+  elasticPolicy: {}
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 2
+      restartPolicy: OnFailure
+      template:
+        spec:
+          containers: [{name: pytorch, image: "train:1.4"}]
+          volumes:
+            - name: data
+              persistentVolumeClaim: {claimName: data}
+"""
+OVERLAY = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Overlay
+metadata: {name: newest}
+spec:
+  description: the newest image
+  pods:
+    - template:
+        spec:
+          containers:
+            - name: ${training}
+              image: train:latest
+"""
+PROJECT = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Project
+spec:
+  variants:
+    - {name: one, base: base.yaml}
+    - {name: two, base: base.yaml, overlays: [./newest.yaml], namespace: two}
+    - {name: three, base: base.yaml, overlays: [./newest.yaml], namespace: three}
+"""
+
+
+def _told(*arguments: str, cwd: Path, text: str = "") -> list[tuple[str, str, int]]:
+    done = run_here("lint", "-o", "json", *arguments, cwd=cwd, stdin=text)
+    assert done.returncode in (0, 1), done.stderr
+    return [(each["file"], each["rule"], each["line"]) for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
+
+
+def test_a_warning_is_told_and_ends_well_and_an_error_does_not(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "at-once.yaml": AT_ONCE})
+    done = run("lint", "job.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("job.yaml:9:61: warning: `train` is another image whenever somebody pushes one [unpinned-image]\n")
+    assert run_here("lint", "at-once.yaml", cwd=tmp_path).returncode == 1
+    assert run_here("validate", "at-once.yaml", cwd=tmp_path).returncode == 0
+
+
+def test_what_a_server_refuses_is_told_as_by_validate_and_not_linted(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB.replace("replicas: 1", "replicaz: 1")})
+    done, validated = (run_here(command, "job.yaml", cwd=tmp_path) for command in ("lint", "validate"))
+    assert (done.returncode, done.stdout) == (1, validated.stdout)
+
+
+def test_what_becomes_of_a_job_is_told_beside_what_bites(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB.replace("image: train}", "image: train, volumeMounts: [{name: dat, mountPath: /data}]}")})
+    assert [rule for _, rule, _ in _told("job.yaml", cwd=tmp_path)] == ["unpinned-image", "pods-refused"]
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    assert _told("-", cwd=tmp_path, text=JOB) == [("<stdin>", "unpinned-image", 9)]
+
+
+@pytest.mark.parametrize("names", [("claim", "workers"), ("workers", "claim")])
+def test_all_files_are_seen_whatever_their_order(names: tuple[str, str], tmp_path: Path) -> None:
+    write(tmp_path, {"claim.yaml": CLAIM, "workers.yaml": WORKERS})
+    assert _told(*(f"{name}.yaml" for name in names), cwd=tmp_path) == [("workers.yaml", "claim-of-one-pod", 14)]
+    assert _told("workers.yaml", cwd=tmp_path) == []
+
+
+def test_a_place_in_an_overlay_is_told_there(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB, "newest.yaml": OVERLAY})
+    assert _told("job.yaml", "--overlay", "./newest.yaml", cwd=tmp_path) == [("./newest.yaml", "unpinned-image", 11)]
+
+
+def test_a_project_is_linted_as_it_renders_each_mistake_once(tmp_path: Path) -> None:
+    write(tmp_path, {"jobspec.yaml": PROJECT, "base.yaml": JOB, "newest.yaml": OVERLAY})
+    told = _told("jobspec.yaml", cwd=tmp_path)
+    assert sorted((file.removeprefix("./"), rule, line) for file, rule, line in told) == [
+        ("base.yaml", "unpinned-image", 9),
+        ("newest.yaml", "unpinned-image", 11),
+    ]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_of_reports_holds_advice(form: str, tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB})
+    done = run_here("lint", "job.yaml", "-o", form, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "unpinned-image" in done.stdout
+
+
+def test_many_files_are_told_as_one_by_one(tmp_path: Path) -> None:
+    write(tmp_path, {f"{number}.yaml": JOB.replace("name: train", f"name: train-{number}") for number in range(60)})
+    told = run_here("lint", "-o", "json", ".", cwd=tmp_path)
+    assert [len(each["diagnostics"]) for each in json.loads(told.stdout)["files"]] == [1] * 60

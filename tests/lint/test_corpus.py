@@ -1,0 +1,62 @@
+"""Lint on public manifests: no error where upstream ships a job as working, and few words, since people switch off what talks too much."""
+
+from collections.abc import Iterator
+from functools import cache
+from statistics import median
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.diagnostics import Diagnostic
+from jobspec.lint.linting import lint
+from jobspec.lint.views import RUNTIMES
+from jobspec.pipeline import Checked, Source
+from jobspec.results import FileResult
+from jobspec.workloads import is_workload
+from tests.support.reference import folder
+
+_KINDS = ("PyTorchJob", "TrainJob", *(kind for _, kind in RUNTIMES))
+_MOST = 2  # warnings of the manifest in the middle
+
+
+@cache
+def _checked() -> list[Checked]:
+    """The public manifests, each judged on its own, and files of queues and other companions."""
+    paths = [path for name in ("manifests", "companions") for path in sorted(folder("corpus", name).rglob("*.y*ml*"))]
+    sources = [Source(str(path), path.read_bytes(), skip_unknown=True) for path in paths]
+    return [pipeline.checked(each, (), Cluster()) for each in sources]
+
+
+@cache
+def _told() -> list[FileResult]:
+    """What is told of each file alone."""
+    return [result for each in _checked() for result in lint([each], Cluster().target)]
+
+
+def _advice(results: list[FileResult]) -> Iterator[Diagnostic]:
+    return (each for result in results for each in result.diagnostics if each.stage == "lint")
+
+
+def test_no_error_is_told_of_what_upstream_ships() -> None:
+    assert [each for each in _advice(_told()) if each.severity == "error"] == []
+
+
+def test_the_manifest_in_the_middle_gets_few_warnings() -> None:
+    jobs = [each for each in _told() if any(row.kind in _KINDS and row.status == "valid" for row in each.documents)]
+    assert len(jobs) > 100
+    numbers = [sum(said.severity == "warning" for said in _advice([each])) for each in jobs]
+    assert 0 < median(numbers) <= _MOST
+
+
+def test_everything_that_is_told_stands_in_the_file_that_wrote_it() -> None:
+    assert [each for each in _advice(_told()) if not each.mark.line or not each.mark.file] == []
+    assert [result.path for result in _told() for each in _advice([result]) if each.mark.file != result.path] == []
+
+
+def test_in_whatever_order_files_come_the_same_is_told() -> None:
+    files = [each for each in _checked() if any(is_workload(document) for document in each.documents)][::5]
+    forwards, backwards = (lint(some, Cluster().target) for some in (files, files[::-1]))
+    texts = [
+        sorted(f"{each!r} {each.severity}" for each in _advice(results) if each.rule != "repeated-object")
+        for results in (forwards, backwards)
+    ]
+    assert texts[0] == texts[1] != []
