@@ -91,6 +91,10 @@ class Diagnostic:
             changes=self.changes,
         )
 
+    def with_message(self, message: str) -> Diagnostic:
+        """The same in other words."""
+        return Diagnostic(self.rule, message, self.mark, field=self.field, document=self.document, severity=self.severity, hint=self.hint)
+
     def as_dict(self) -> dict[str, Any]:
         """The diagnostic as the JSON report has it."""
         mark = self.mark

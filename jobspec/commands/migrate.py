@@ -10,12 +10,15 @@ from jobspec.cluster import Cluster
 from jobspec.commands.files import STDIN, content_of, find, reader, source_of
 from jobspec.commands.inputs import load
 from jobspec.commands.output import deliver, write_whole
+from jobspec.commands.project import read_project
+from jobspec.commands.project_files import ProjectFiles, project_among
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.text import decode
 from jobspec.gitops.tree import differences
+from jobspec.migration.loss import LOST
 from jobspec.migration.releases import KINDS
 from jobspec.migration.whole import File, to_release, to_trainjobs
-from jobspec.results import FileResult
+from jobspec.results import FileResult, result_of
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
@@ -48,6 +51,9 @@ class Writing:
 def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_scheduler: str = "") -> int:
     """Migrate the jobs in files; 1 where one cannot be migrated, or with *strict* where anything is lost."""
     release = _release(to)
+    project = project_among(inputs.paths)
+    if project:
+        return _of_project(project, inputs, release, writing=writing, strict=strict)
     setting = load(inputs)
     found = find(inputs.paths)
     before = _source(inputs, found, setting.cluster) if release else setting.cluster
@@ -71,6 +77,42 @@ def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_schedul
     to_stdout = writing.in_place or writing.folder is not None
     deliver(told, after.releases, inputs, sys.stdout if to_stdout else sys.stderr, read=_as_it_was(found, files))
     return 1 if is_stopped or not all(each.valid for each in told) else 0
+
+
+def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, strict: bool) -> int:
+    """Migrate the bases of a project."""
+    from jobspec.migration.project import migrate_project
+
+    if inputs.targets:
+        raise JobspecError(f"--target is for files: {path} says itself which releases it is for")
+    files = ProjectFiles(path)
+    read = read_project(files.project)
+    if isinstance(read, FileResult):
+        deliver([read], Cluster().releases, inputs, sys.stderr, read=reader([files.project]))
+        return 1
+    found = migrate_project(source_of(files.project, skip_unknown=False), files.read, release=release)
+    changed = [each for each in found.files if each.is_changed]
+    if not found.wrong and not changed:
+        raise JobspecError(f"nothing to migrate: no base of {path} is to be another one")
+    is_stopped = bool(found.wrong) or (strict and any(each.rule == LOST for each in found.told))
+    if not is_stopped:
+        _write(changed, [], writing)
+    told = [*found.wrong, *found.told]
+    names = dict.fromkeys([*(each.file.name for each in changed), *(each.mark.file for each in told)])
+    documents = {each.file.name: each.file.documents for each in found.files}
+    results = [
+        FileResult(
+            name,
+            [result_of(each, "valid") for each in documents.get(name, ())],
+            [each for each in told if each.mark.file == name],
+        )
+        for name in names
+    ]
+    releases = Cluster({**read.wishes, **({_TRAINER: release} if release else {})}).releases
+    to_stdout = writing.in_place or writing.folder is not None
+    reading = _as_it_was(files.found, [each.file for each in changed])
+    deliver(results, releases, inputs, sys.stdout if to_stdout else sys.stderr, read=reading)
+    return 1 if is_stopped else 0
 
 
 def _release(to: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.migration.loss import COST
+from jobspec.migration.loss import COST, LOST
 from jobspec.migration.migrated import Migrated
 from jobspec.migration.pytorchjob import ways
 from jobspec.migration.source import Source
@@ -27,9 +27,9 @@ def migrate_pytorchjob(job: Document, beside: Sequence[Document], cluster: Clust
     for trees in ways(Source(job, before.objects, cluster.target, gang_scheduler=gang_scheduler)):
         candidate = Migrated(job, trees, before, cluster)
         found.append(candidate)
-        if candidate.cost() < COST["migration-loss"]:
+        if candidate.cost() < COST[LOST]:
             break
-    best = min(found, key=Migrated.cost)
+    best = min(found, key=lambda each: each.cost() // COST[LOST])
     return cannot(job, "; ".join(dict.fromkeys(best.refusals))) if best.refusals else best
 
 

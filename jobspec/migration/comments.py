@@ -1,4 +1,7 @@
-"""Where the comments of a YAML text are, and the text of migrated manifests with each of them at the value that it was written for."""
+"""Where the comments of a YAML text are, and the text of migrated manifests with each of them at the value that it was written for.
+
+A comment behind a value that is gone stays with its whole line, before the next value that is kept.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,9 @@ def with_comments(trees: Sequence[MarkedTree], comments: Sequence[Comment], sour
             continue
         at = _line_for(comment, lines, source)
         if comment.alone or behind.get(at) or lines[at][1] != comment.line or lines[at][0].endswith(("|", "|-", "|+", ">")):
-            above.setdefault(at, []).append(comment.text)
+            line = source[comment.line - 1].strip()
+            is_gone = not comment.alone and lines[at][1] != comment.line
+            above.setdefault(at, []).append(f"# {line.removeprefix('- ')}" if is_gone else comment.text)
         else:
             behind[at] = comment.text
     written = []

@@ -68,7 +68,7 @@ def _of_pytorchjob(job: MarkedTree, nodes: Sequence[Node]) -> Iterator[tuple[Key
         yield _fact("succeeds", "once all nodes have", mark)
     ttl = policy.get("ttlSecondsAfterFinished")
     if ttl is not None and ttl.value is not None:
-        yield _fact("after the time to live", "the job goes, too", ttl)
+        yield _fact("ttlSecondsAfterFinished", f"{ttl.value} seconds after the end, and so is the job", ttl)
     yield _fact("finished pods", "stay" if kind in ("None", "Running") else "are deleted", mark)
 
 
@@ -88,7 +88,7 @@ def _restarts_of_replica(node: Node, spec: MarkedTree, policy: MarkedTree) -> It
 
 
 def _said(policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
-    for name in ("activeDeadlineSeconds", "ttlSecondsAfterFinished", "suspend", "managedBy"):
+    for name in ("activeDeadlineSeconds", "suspend", "managedBy"):
         each = policy.get(name)
         if each is not None and each.value not in (None, False, *_OWN_MANAGERS):
             yield _fact(name, each.value, each)
@@ -142,8 +142,7 @@ def _of_jobset(jobset: MarkedTree, jobs: Sequence[MarkedTree], nodes: Sequence[N
     spec = jobset.value["spec"]
     ttl = spec.get("ttlSecondsAfterFinished")
     if ttl:
-        yield _fact("ttlSecondsAfterFinished", ttl.value, ttl)
-        yield _fact("after the time to live", "the job stays", ttl)
+        yield _fact("ttlSecondsAfterFinished", f"{ttl.value} seconds after the end, and the job stays", ttl)
     restarts = spec.get("failurePolicy", "maxRestarts")
     if restarts and restarts.value:
         yield _fact("restarts of all pods", restarts.value, restarts)

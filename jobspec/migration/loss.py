@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from jobspec.migration.hosts import NAME
-from jobspec.migration.launcher import LAUNCHER
+from jobspec.migration.launcher import LAUNCHER, SETTINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.migration.facts import Difference
+    from collections.abc import Mapping
+
+    from jobspec.migration.facts import Difference, Fact, Key
 
 LOST, CHANGED, NOTE = "migration-loss", "migration-change", "migration-note"
 COST = {LOST: 1_000_000, CHANGED: 1_000, NOTE: 1}
 
+_MEETING = ("master_addr", "master_port", "node_rank")
 _LAUNCHER_WORDS = ("torchrun", "torch.distributed")
 
 
-def meaning(difference: Difference, how: str, words: str) -> str:
-    """The rule that a difference comes under. *how* and *words*: the program of its node, before."""
+def meaning_in(before: Mapping[Key, Fact], difference: Difference) -> str:
+    """The rule that a difference to the facts *before* comes under."""
+    key = (*difference.key[:2], "program")
+    how, words = before.get((*key, "how")), before.get((*key, "words"))
+    return _meaning(difference, str(how.value) if how else "", " ".join(words.value) if words else "")
+
+
+def _meaning(difference: Difference, how: str, words: str) -> str:
+    """*how* and *words*: the program of the difference's node, before."""
     area, about = difference.key[-2], difference.key[-1]
     before, after = difference.before, difference.after
     if "env" in difference.key[1:-1]:
@@ -25,8 +35,8 @@ def meaning(difference: Difference, how: str, words: str) -> str:
         return _setting(difference)
     if area == "life":
         return _life(about, difference)
-    if before is None or (after is not None and before.mark.line and str(before.mark) == str(after.mark)):
-        return CHANGED  # of the runtime, which another release ships otherwise
+    if before is None or not before.mark.line or (after is not None and before.mark.line and str(before.mark) == str(after.mark)):
+        return CHANGED  # what nobody wrote, or what is in the runtime, which another release ships otherwise
     return LOST
 
 
@@ -43,6 +53,10 @@ def _variable(name: str, difference: Difference, how: str, words: str) -> str:
 
 
 def _setting(difference: Difference) -> str:
+    """Nodes that did not know where to meet are none that lose anything."""
+    name = difference.key[-1]
+    if name in _MEETING and difference.before and difference.before.value == SETTINGS[name]:
+        return CHANGED
     return CHANGED if difference.before and difference.before.value in ("the node's own", "") else LOST
 
 
@@ -50,8 +64,8 @@ def _life(about: str, difference: Difference) -> str:
     before, after = difference.before, difference.after
     if about == "restarts":
         return CHANGED if before is None or before.value == "any number" else LOST
-    if about == "after the time to live" and after:
-        return CHANGED
+    if about == "ttlSecondsAfterFinished" and before and after:
+        return CHANGED if str(before.value).split()[0] == str(after.value).split()[0] else LOST
     if about == "succeeds":
         return CHANGED if before and "run on" in str(before.value) else LOST
     return CHANGED if before is None and after else LOST

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec import pipeline
 from jobspec.documents.document import Document
-from jobspec.migration.loss import COST, meaning
+from jobspec.migration.loss import COST, meaning_in
 from jobspec.migration.view import compared, view
 
 TYPE_CHECKING = False
@@ -46,16 +46,11 @@ class Migrated:
 
     def rules(self) -> list[str]:
         """The rule of each difference."""
-        return [meaning(each, *self._program(each)) for each in self.differences]
+        return [meaning_in(self.before.facts, each) for each in self.differences]
 
     def cost(self) -> int:
         """How much is lost."""
         return _REFUSED if self.refusals else sum(COST[rule] for rule in self.rules())
-
-    def _program(self, difference: Difference) -> tuple[str, str]:
-        key = (*difference.key[:2], "program")
-        how, words = (self.before.facts.get((*key, name)) for name in ("how", "words"))
-        return (how.value if how else "", " ".join(words.value) if words else "")
 
 
 def as_document(tree: MarkedTree, source: Document) -> Document:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from jobspec.local.pods import expand
 from jobspec.migration.facts import Fact
+from jobspec.migration.hosts import NAME
 from jobspec.migration.launcher import LAUNCHER, PROGRAM, SETTINGS, command_line
 from jobspec.operators.pods import value_of
 from jobspec.overlays.marked_tree import items
@@ -43,8 +44,8 @@ class Side:
 
 def program_facts(node: Node, container: MarkedTree, side: Side, key: Key) -> Iterator[tuple[Key, Fact]]:
     """The facts of a container's program, by the beginning *key*."""
-    variables = _variables(node, container, side)
-    known = {name: fact.value for name, fact in variables.items()}
+    variables, values = _variables(node, container, side)
+    known = {**values, **{name: fact.value for name, fact in variables.items() if name in _PORTS}}
     command, arguments = (_words(container, field, known, side) for field in ("command", "args"))
     line = command_line(command, arguments)
     mark = _place(container)
@@ -63,8 +64,8 @@ def _steers(name: str) -> bool:
     return name.startswith("PET_") and name[4:].lower() in SETTINGS
 
 
-def _variables(node: Node, container: MarkedTree, side: Side) -> dict[str, Fact]:
-    """The variables with their values as the kubelet has them; the last of a name counts."""
+def _variables(node: Node, container: MarkedTree, side: Side) -> tuple[dict[str, Fact], dict[str, str]]:
+    """The variables as facts, and with their values as the kubelet has them; the last of a name counts."""
     found: dict[str, Fact] = {}
     known: dict[str, str] = {}
     for variable in items(container.get("env")):
@@ -74,11 +75,13 @@ def _variables(node: Node, container: MarkedTree, side: Side) -> dict[str, Fact]
         known[name] = value
         found.pop(name, None)
         found[name] = Fact(_seen(name, value, side, given), given.place())
-    return found
+    return found, known
 
 
 def _seen(name: str, value: str, side: Side, tree: MarkedTree) -> str:
     """A value with nodes in place of host names; the port at which the operator has processes meet is no one's choice."""
+    if name == NAME:
+        return "<the job's name>"
     if name in _PORTS and (str(tree.mark).startswith(side.operator) or value == known_port(side.operator)):
         return _PORT
     return side.hosts.in_text(value)
@@ -115,6 +118,8 @@ def _as_torchrun_reads(name: str, value: str, line: CommandLine, known: dict[str
         return least if least == (most or least) else value
     if name in ("master_addr", "master_port") and (is_alone or line.setting("rdzv_backend", known) != "static"):
         return "the node's own"
+    if name == "master_port" and value == SETTINGS[name]:
+        return _PORT
     if name == "master_addr" and side.size == 1 and value == "127.0.0.1":
         return "<node 0>"
     return value

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Diagnostic
 from jobspec.migration.loss import CHANGED, LOST, NOTE
 from jobspec.migration.placement import TRAINING
 from jobspec.overlays.marked_tree import with_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from jobspec.diagnostics import Diagnostic, Mark, Severity
+    from jobspec.diagnostics import Mark, Severity
     from jobspec.documents.document import Document
     from jobspec.migration.facts import Difference, Fact, Key
     from jobspec.migration.migrated import Migrated
@@ -25,8 +26,7 @@ _LIFE = {
     "succeeds": "the job succeeds {after}; it was {before}",
     "finished pods": "pods that have ended {after}; they {before} so far",
     "activeDeadlineSeconds": "the job ends after {after} seconds; it was {before}",
-    "ttlSecondsAfterFinished": "the pods are deleted {after} seconds after the end; it was {before}",
-    "after the time to live": "after the time to live {after}; it was: {before}",
+    "ttlSecondsAfterFinished": "the pods are deleted {after}; it was: {before}",
     "suspend": "the job is suspended: {after}; it was: {before}",
     "managedBy": "the job is managed by {after}; it was {before}",
     "restarts of all pods": "all pods are started again {after} times; it was {before}",
@@ -44,10 +44,15 @@ _HINTS = {
 
 def told(migrated: Migrated) -> list[Diagnostic]:
     """All that is different, in the order of the comparison."""
+    return told_of(migrated.rules(), migrated.differences, migrated.job)
+
+
+def told_of(rules: Sequence[str], differences: Sequence[Difference], job: Document) -> list[Diagnostic]:
+    """The same of differences that come under some rules."""
     groups: dict[tuple[str, Key], list[Difference]] = {}
-    for rule, difference in zip(migrated.rules(), migrated.differences, strict=True):
+    for rule, difference in zip(rules, differences, strict=True):
         groups.setdefault((rule, shared_key(difference.key)), []).append(difference)
-    return [_diagnostic(rule, key, group, migrated.job) for (rule, key), group in groups.items()]
+    return [_diagnostic(rule, key, group, job) for (rule, key), group in groups.items()]
 
 
 def shared_key(key: Key) -> Key:
@@ -61,13 +66,18 @@ def _diagnostic(rule: str, key: Key, group: list[Difference], job: Document) -> 
     where = f" in {first.key[0]}" if len(nodes) == 1 and key[0] == "node" and first.key[0] != "node 0" else ""
     message = f"{_sentence(key, first)}{where}"
     hint = next((_HINTS[name] for name in key if name in _HINTS and rule != NOTE), "")
-    path = _path(first.before, job)
-    return job.problem(rule, message, path, hint=hint, severity=_SEVERITIES[rule])
+    mark = first.before.mark if first.before else None
+    if mark and mark.line and mark.file != job.file:  # an overlay, or a runtime in another file
+        return Diagnostic(rule, message, mark, severity=_SEVERITIES[rule], hint=hint)
+    return job.problem(rule, message, _path(first.before, job), hint=hint, severity=_SEVERITIES[rule])
 
 
 def _sentence(key: Key, difference: Difference) -> str:
     before, after = (_value(each) for each in (difference.before, difference.after))
+    if key[-2] == "life" and difference.after is None:
+        return f"`{key[-1]}` has no counterpart; it was: {difference.before.value if difference.before else 'not said'}"
     if key[-2] == "life":
+        before, after = (str(each.value) if each else "not said" for each in (difference.before, difference.after))
         return _LIFE.get(key[-1], f"{key[-1]} is {{after}}; it was {{before}}").format(before=before, after=after)
     what = _what(key)
     if difference.after is None:

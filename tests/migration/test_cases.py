@@ -1,0 +1,28 @@
+"""Each folder of `tests/cases/migrate` holds a file with its command in the first line, what becomes of it, and what is told of it.
+
+With JOBSPEC_WRITE_CASES set, the expectations are written anew.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import command, environment, program
+from tests.support.reference import ROOT
+
+CASES = sorted((ROOT / "tests" / "cases" / "migrate").iterdir())
+
+
+def _expect(path: Path, actual: str) -> None:
+    if os.environ.get("JOBSPEC_WRITE_CASES"):
+        path.write_text(actual)
+    assert actual == path.read_text()
+
+
+@pytest.mark.parametrize("case", CASES, ids=[each.name for each in CASES])
+def test_case(case: Path) -> None:
+    options = (case / "job.yaml").read_text().partition("\n")[0].removeprefix("# jobspec migrate ").split()
+    done = program(*command("migrate", "job.yaml", *options), cwd=case, env=environment(), timeout=60)
+    _expect(case / "migrated.yaml", done.stdout)
+    _expect(case / "report.txt", f"{done.stderr}exit {done.returncode}\n")
