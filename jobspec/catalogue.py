@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from jobspec.admission import jobset, policies, pytorchjob, runtime, torchtune, trainjob
 from jobspec.diagnostics import RULES, STAGES
-from jobspec.lint.page import summary
-from jobspec.diagnostics import RULES
 from jobspec.lint.page import as_markdown, summary
 from jobspec.lint.rules import RULES as LINT
 from jobspec.lint.rules import TOPICS
@@ -61,6 +59,8 @@ def severity_of(name: str) -> Severity:
 def stage_of(name: str) -> Stage:
     """The stage of a rule."""
     return "lint" if any(rule.name == name for rule in LINT) else STAGES.get(name, "admission")
+
+
 def page() -> str:
     """All rules as one page of Markdown, which is `docs/rules.md`."""
     advice = {rule.name for rule in LINT}

@@ -10,11 +10,9 @@ from jobspec.commands.files import find, reader
 from jobspec.commands.fixing import fix_files
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver
-from jobspec.commands.validate import check_files
+from jobspec.commands.validate import check_files, is_project
 from jobspec.lint.linting import DEFAULT, lint
 from jobspec.lint.rules import RULES
-from jobspec.commands.validate import check_files, is_project
-from jobspec.lint.linting import lint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +39,10 @@ def run(
     if (fix or diff) and not setting.wrong and fix_files(inputs, found, _judge(found, inputs, setting, settings), diff=diff):
         return 1
     results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=inputs.skip_unknown)
-    results = require_workload(setting.overlays, results)
+    results = [_with_project(each, inputs, found) for each in require_workload(setting.overlays, results)]
     fails = not all(each.valid for each in results)
     if settings or marked or write_baseline is not None:
         results, fails = verdict_of(results, settings, found, marked=marked, write_baseline=write_baseline, lint=True)
-    results = [_with_project(each, inputs, found) for each in results]
     deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
     return 1 if fails else 0
 
@@ -79,6 +76,8 @@ def _judge(found: Sequence[Found], inputs: Inputs, setting: Setting, settings: S
         return settings.selected(diagnostics) if settings else diagnostics
 
     return judge
+
+
 def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found]) -> FileResult:
     """The result of a project that the user names, with what is wrong in its variants, and what bites."""
     named = {each.path for each in found if each.named}
@@ -87,8 +86,3 @@ def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found]) ->
     from jobspec.commands.lint_project import advice_on
 
     return result.with_diagnostics(advice_on(result.path, inputs, [each.path for each in found]))
-
-
-def linted(found: Sequence[Found], setting: Setting, *, skip_unknown: bool) -> list[FileResult]:
-    """The results of files, with what lint finds in them."""
-    return lint(check_files(found, setting, skip_unknown=skip_unknown, outcome=True, documents=True), setting.cluster.target)

@@ -48,7 +48,7 @@ def run(
         return 1
     checked, marked = ([], []) if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome)
     results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
-    results = [_with_project(each, inputs, found) if any(map(_is_project, each.documents)) else each for each in results]
+    results = [_with_project(each, inputs, found) if any(map(is_project, each.documents)) else each for each in results]
     fails = not all(each.valid for each in results)
     if settings or marked or write_baseline is not None:
         from jobspec.commands.choosing import verdict_of

@@ -2,8 +2,7 @@
 
 import pytest
 
-from jobspec.documents.comments import lost
-from jobspec.gitops.importing.comments import comments_of
+from jobspec.documents.comments import comments_of
 from jobspec.migration.choice import migrate_pytorchjob
 from jobspec.migration.migrated import Migrated
 from jobspec.migration.texts import replaced
