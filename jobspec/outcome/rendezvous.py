@@ -23,8 +23,8 @@ _NUMBER_WORDS = ("auto", "cpu", "gpu", "xpu")
 def no_rendezvous(job: ExpandedJob) -> Iterator[Outcome]:
     """Nobody tells torchrun where the pods meet: each waits at its own address for the others, for ever."""
     for role, program in _started(job):
-        alone = _pods(job) == 1
-        if alone or not program.is_torchrun or program.knows_where_others_are or program.option("standalone", "nnodes"):
+        several = text(program.variables.get("PET_NNODES"), "value") not in ("", "1", "1:1")
+        if not several or not program.is_torchrun or program.knows_where_others_are or program.option("standalone", "nnodes"):
             continue
         message = f"torchrun in {role.name} waits for the others at its own address, for ever: nothing tells the pods where they meet"
         hint = "add a `Master`, or an `elasticPolicy`" if job.job.group_kind == PYTORCHJOB else "label the replicated job as the trainer's"
@@ -38,7 +38,13 @@ def trains_alone(job: ExpandedJob) -> Iterator[Outcome]:
         if pods == 1:
             continue
         told = program.option("standalone") or _single_node(program)
-        if program.is_torchrun and told:
+        if program.is_torchrun and role.count > 1 and not program.option("nnodes") and "PET_NNODES" not in program.variables:
+            message = (
+                f"each of the {role.count} pods of {role.name} trains alone: torchrun is told of no other, neither here nor by the operator"
+            )
+            hint = "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
+            yield Outcome("trains-alone", message, place_of(program.words[0]), hint, severity="warning")
+        elif program.is_torchrun and told:
             message = f"`{told.value}` has each of the {pods} pods train alone: {job.operator} tells torchrun of all of them by variables"
             yield Outcome("trains-alone", message, place_of(told), f"leave `{told.value}` out", severity="warning")
         elif (
