@@ -21,6 +21,7 @@ from tests.hunt import (
     pods,
     rules,
     updates,
+    workloads,
 )
 from tests.hunt.finds import Find
 from tests.support.reference import folder
@@ -109,6 +110,7 @@ HUNTS = (
         lambda ground, random: pod_surroundings.finds(ground.server, random),
         lambda ground: pods.prepare(ground.server),
     ),
+    Hunt("workloads", lambda ground, random: workloads.finds(ground.server, random, ground.folder), lambda ground: ground.server),
     Hunt("rules", lambda ground, random: rules.finds(ground.server, random, ground.folder, ground.tally), lambda ground: ground.server),
     Hunt("updates", _updates, lambda ground: (ground.server, folder("corpus"))),
     Hunt("objects", _objects, lambda ground: ground.server),

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from jobspec.validation.complaints import missing_by_code, unsupported_choice
 from jobspec.validation.metadata import bad_label_name, bad_qualified_name
+from jobspec.validation.pods.ports import bad_port_name, number_problems
 from jobspec.validation.problem import Problem
-from jobspec.validation.workloads.ports import port_name, port_number
 from jobspec.validation.workloads.reading import is_given, number, structs, text
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def service_ports(spec: dict[str, Any], kind: str, *, is_new: bool) -> Iterator[
         path = (*_AT, index)
         yield from _name(port, path, names, required=len(ports) > 1)
         names.add(text(port, "name"))
-        yield from port_number(number(port, "port") or 0, (*path, "port"))
+        yield from number_problems(number(port, "port") or 0, (*path, "port"))
         if (protocol := _protocol(port)) not in _PROTOCOLS:
             yield unsupported_choice(protocol, _PROTOCOLS, (*path, "protocol"))
         yield from _target(port, (*path, "targetPort"))
@@ -59,9 +59,11 @@ def _name(port: Port, path: Path, names: set[str], *, required: bool) -> Iterato
 def _target(port: Port, path: Path) -> Iterator[Problem]:
     target = port.get("targetPort")
     if isinstance(target, str) and target:
-        yield from port_name(target, path)
+        if why := bad_port_name(target):
+            hint = f"leave the quotes out: `{target}`" if target.isascii() and target.isdecimal() else ""
+            yield Problem("invalid-name", path, f"`{target}` is no name for a port: {why}", hint)
     elif isinstance(target, int) and target:
-        yield from port_number(target, path)
+        yield from number_problems(target, path)
 
 
 def _duplicates(ports: list[Port]) -> Iterator[Problem]:
@@ -100,7 +102,7 @@ def _allocated(ports: list[Port]) -> Iterator[Problem]:
         if asked and asked in taken:
             yield Problem("duplicate-item", (*_AT, index, "nodePort"), f"another port has the node port {asked}, too")
         if wanted:
-            yield from port_number(wanted, (*_AT, index, "nodePort"))
+            yield from number_problems(wanted, (*_AT, index, "nodePort"))
         taken.add(asked)
         if first:
             shared.setdefault(own, first)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from jobspec.diagnostics import Key
 from jobspec.validation.complaints import out_of_range, unsupported_choice
 from jobspec.validation.metadata import bad_qualified_name
+from jobspec.validation.pods.ports import number_problems
 from jobspec.validation.problem import Problem
 from jobspec.validation.workloads.addresses import address, bad_external, bad_range
-from jobspec.validation.workloads.ports import port_number
 from jobspec.validation.workloads.reading import is_given, mapping, number, string_map, structs, text, texts
 
 TYPE_CHECKING = False
@@ -115,6 +115,6 @@ def _health_check(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
         message = "`healthCheckNodePort` is only for type `LoadBalancer` with `externalTrafficPolicy: Local`"
         yield Problem("conflicting-values", path, message, "remove it", at_key=True)
     elif port:
-        yield from port_number(port, path)
+        yield from number_problems(port, path)
         if port in [number(each, "nodePort") for each in structs(spec, "ports")]:
             yield Problem("duplicate-item", path, f"one of the Service's ports has the node port {port}, too")

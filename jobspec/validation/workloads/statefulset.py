@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _SPEC: Path = ("spec",)
 _CLAIMS: Path = ("spec", "volumeClaimTemplates")
+_VOLUMES: Path = ("spec", "template", "spec", "volumes")
 _RETENTION = ("Retain", "Delete")
 
 
@@ -70,15 +71,25 @@ def _name_of_claim(claim: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("invalid-name", (*path, "metadata", "name"), f"`{name}` is no name for a volume: {why}")
 
 
-def pods_of(spec: dict[str, Any]) -> dict[str, Any]:
-    """The pod template of a StatefulSet's spec as it is checked: with the volumes that its claims become, and without host names."""
+def pods_of(spec: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
+    """The pod template of a StatefulSet's spec as it is checked, and where the first of its volumes stand in the written one.
+
+    It has no names of hosts, which the pods get from the StatefulSet, and volumes for the claims, in the place of others of their names.
+    """
     template, pod = mapping(spec, "template"), mapping(spec, "template", "spec")
-    named = {text(mapping(claim, "metadata"), "name") for claim in structs(spec, "volumeClaimTemplates")}
-    claims = {
-        name: {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in sorted(named) if name and not bad_label_name(name)
-    }
-    own = structs(pod, "volumes")
-    replaced = [claims.get(text(volume, "name"), volume) for volume in own]
-    added = [claim for name, claim in claims.items() if name not in [text(volume, "name") for volume in own]]
-    kept = {name: value for name, value in pod.items() if name not in ("hostname", "subdomain")}
-    return {**template, "spec": {**kept, **({"volumes": [*replaced, *added]} if own or added else {})}}
+    names = {text(mapping(claim, "metadata"), "name") for claim in structs(spec, "volumeClaimTemplates")}
+    own = [(index, volume) for index, volume in enumerate(structs(pod, "volumes")) if text(volume, "name") not in names]
+    right = sorted(name for name in names if name and not bad_label_name(name))
+    claims = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in right]
+    kept = {name: value for name, value in pod.items() if name not in ("hostname", "subdomain", "volumes")}
+    volumes = [*(volume for _, volume in own), *claims]
+    return {**template, "spec": {**kept, **({"volumes": volumes} if volumes else {})}}, [index for index, _ in own]
+
+
+def as_written(problem: Problem, places: list[int]) -> Problem:
+    """A problem of the checked template, at the volume that it has in the written one."""
+    path = problem.path
+    if path[:4] != _VOLUMES or len(path) < 5 or not isinstance(path[4], int) or path[4] >= len(places):
+        return problem
+    moved = (*path[:4], places[path[4]], *path[5:])
+    return Problem(problem.rule, moved, problem.message, problem.hint, at_key=problem.at_key, meant=problem.meant, belongs=problem.belongs)

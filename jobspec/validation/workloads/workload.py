@@ -75,20 +75,21 @@ def _daemon_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
 
 
 def _stateful_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
-    from jobspec.validation.workloads.statefulset import pods_of, stateful_set_problems
+    from jobspec.validation.workloads.statefulset import as_written, pods_of, stateful_set_problems
 
     own = stateful_set_problems(data, old)
     if old is not None and _is_wrong_by_now(old):
         yield from own
-    else:
-        yield from _with_pods(own, pods_of(mapping(data, "spec")), _TEMPLATE)
+        return
+    template, places = pods_of(mapping(data, "spec"))
+    yield from (as_written(problem, places) for problem in _with_pods(own, template, _TEMPLATE))
 
 
 def _is_wrong_by_now(old: Typed) -> bool:
     """Whether a stored StatefulSet is wrong by rules that came later, so that its pods are not looked at any more."""
     from jobspec.validation.workloads.statefulset import pods_of, stateful_set_problems
 
-    return any(stateful_set_problems(old, old)) or any(template_problems(pods_of(mapping(old, "spec")), _TEMPLATE))
+    return any(stateful_set_problems(old, old)) or any(template_problems(pods_of(mapping(old, "spec"))[0], _TEMPLATE))
 
 
 def _replication_controller(data: Typed, _: Typed | None) -> Iterator[Problem]:
