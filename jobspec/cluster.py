@@ -85,6 +85,13 @@ class Cluster:
         kinds, objects = self.custom_kinds, self.objects
         return Cluster(self._wished, custom_kinds=kinds, objects=objects, stored=stored, webhooks=self.webhooks, closed=self.closed)
 
+    def with_objects(self, objects: Sequence[Document]) -> Cluster:
+        """The same cluster with further objects in it."""
+        kinds, all_objects = self.custom_kinds, [*self.objects, *objects]
+        return Cluster(
+            self._wished, custom_kinds=kinds, objects=all_objects, stored=self.stored, webhooks=self.webhooks, closed=self.closed
+        )
+
     @property
     def _wished(self) -> Target:
         return {**self.target, **self.later} if self.later else self.target

@@ -227,6 +227,7 @@ _OUTCOME = {
     "autoscaler-refused": "The server refuses the autoscaler that the operator makes first, so no pod follows. Mend the elastic policy.",
     "jobset-refused": "The server refuses the JobSet that the trainer makes of an accepted TrainJob, so nothing runs; only an event tells.",
     "nothing-made": "The operator makes nothing of the job as it stands, because the job says so: it is suspended, or others manage it.",
+    "never-fits": "The pods of the job together ask for more than a ResourceQuota of the namespace ever allows: some are never made.",
     "pods-refused": "The server refuses pods that the operator makes of an accepted job: none comes, and at most an event tells.",
     "service-refused": "The server refuses a Service by which the pods of an accepted job find each other, so that they never meet.",
     "job-refused": "The server refuses the batch Job that JobSet makes of an accepted job, so that no pod comes; only an event tells.",

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
+_ON_PODS = frozenset((*kinds.DECIDING, *kinds.AWAITED))
+
+
 class Source:
     """A file's content under its name."""
 
@@ -83,6 +86,13 @@ class Checked:
         self.pending = pending
         self.unforeseen = unforeseen
         """The accepted jobs of which nobody can say what becomes of them before their runtimes are found in other files."""
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether jobs are among the accepted documents."""
+        from jobspec.workloads import is_workload
+
+        return any(each.status == "valid" and is_workload(each) for each in self.result.documents)
 
     def without_documents(self) -> Checked:
         """The same without the documents, which other processes do not need."""
@@ -247,6 +257,14 @@ def foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
     return [_foreseen(file, file.unforeseen, objects, cluster) if file.unforeseen else file for file in files]
 
 
+def with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None:
+    """The cluster with the objects of all files that decide on pods; None where no job meets such objects of another file."""
+    holders = [file for file in files if any(each.group_kind in _ON_PODS for each in file.objects)]
+    if not any(file is not holder for file in files if file.has_jobs for holder in holders):
+        return None
+    return cluster.with_objects([each for file in holders for each in file.objects if each.group_kind in _ON_PODS])
+
+
 def _foreseen(file: Checked, jobs: Sequence[Document], beside: Sequence[Document], cluster: Cluster) -> Checked:
     from jobspec.outcome.foresight import foresee as foresee_job
 
@@ -256,7 +274,7 @@ def _foreseen(file: Checked, jobs: Sequence[Document], beside: Sequence[Document
         if rows[at].status != "valid":
             rows[at] = result_of(rows[at], rows[at].status, runs=False)
             continue
-        foresight = foresee_job(job, beside, cluster.target)
+        foresight = foresee_job(job, beside, cluster.target, objects=[*cluster.objects, *file.objects], closed=cluster.closed)
         if foresight is None:
             unforeseen.append(job)
         else:

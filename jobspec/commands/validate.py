@@ -13,10 +13,10 @@ from jobspec.kinds import PROJECT, group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from jobspec.choice.settings import Settings
-    from jobspec.cluster import StoredObjects
+    from jobspec.cluster import Cluster, StoredObjects
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
     from jobspec.diagnostics import Diagnostic
@@ -89,24 +89,38 @@ def check_files(
 ) -> tuple[list[Checked], list[str]]:
     """Check files in a cluster, in several processes where they are many; and the files that have comments for jobspec.
 
-    The *documents* are there too, where something follows.
+    The *documents* are there too, where something follows. Where objects of other files decide on the pods of jobs, files with jobs are
+    checked once more, with these objects.
     """
 
-    def check_one(each: Found) -> tuple[Checked, bool]:
-        source = source_of(each, skip_unknown=skip_unknown)
-        checked = pipeline.checked(source, setting.overlays, setting.cluster)
-        checked = pipeline.foresee(checked, setting.cluster) if outcome else checked
-        return checked if documents else checked.without_documents(), b"jobspec: ignore" in source.content
+    def all_in(cluster: Cluster, files: Sequence[Found]) -> list[tuple[Checked, bool]]:
+        def check_one(each: Found) -> tuple[Checked, bool]:
+            source = source_of(each, skip_unknown=skip_unknown)
+            checked = pipeline.checked(source, setting.overlays, cluster)
+            checked = pipeline.foresee(checked, cluster) if outcome else checked
+            return checked if documents else checked.without_documents(), b"jobspec: ignore" in source.content
 
-    if len(found) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
-        answers = with_progress(found, check_one, one_by_one)
-    else:
-        from jobspec.commands.spread import spread
+        return with_progress(files, check_one, _how_to_run(files))
 
-        answers = with_progress(found, check_one, spread)
-    resolved = pipeline.resolve([each for each, _ in answers], setting.cluster)
+    cluster = setting.cluster
+    answers = all_in(cluster, found)
+    checked = [each for each, _ in answers]
+    policies = pipeline.with_policies(checked, cluster) if outcome and len(found) > 1 else None
+    if policies:
+        again = [number for number, each in enumerate(checked) if each.has_jobs]
+        for number, (each, _) in zip(again, all_in(policies, [found[number] for number in again]), strict=True):
+            checked[number] = each
+    resolved = pipeline.resolve(checked, cluster)
     marked = [each.result.path for each, is_marked in answers if is_marked]
-    return (pipeline.foresee_rest(resolved, setting.cluster) if outcome else resolved), marked
+    return (pipeline.foresee_rest(resolved, policies or cluster) if outcome else resolved), marked
+
+
+def _how_to_run(files: Sequence[Found]) -> Callable[..., list[tuple[Checked, bool]]]:
+    if len(files) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
+        return one_by_one
+    from jobspec.commands.spread import spread
+
+    return spread
 
 
 def _stored(inputs: Inputs, stored: str | None, ref: str | None) -> StoredObjects | None:

@@ -7,6 +7,7 @@ from jobspec.kinds import TRAINJOB
 from jobspec.operators.expanded_job import ExpandedJob
 from jobspec.operators.expansion import expand
 from jobspec.outcome.endings import complete_without_training, restarts_for_ever
+from jobspec.outcome.policies import policy_outcomes
 from jobspec.outcome.refusals import refused_objects
 from jobspec.outcome.rendezvous import no_rendezvous, ranks_missing, trains_alone, unknown_address, wrong_process_count
 from jobspec.runtimes.runtime import runtime_of
@@ -43,14 +44,19 @@ class Foresight:
         """Whether the job will run and train; None where that is not known."""
 
 
-def foresee(job: Document, beside: Sequence[Document], target: Target) -> Foresight | None:
-    """What becomes of an accepted job; None where its runtime is not at hand. *beside*: the documents that it may refer to."""
+def foresee(
+    job: Document, beside: Sequence[Document], target: Target, *, objects: Sequence[Document] = (), closed: bool = False
+) -> Foresight | None:
+    """What becomes of an accepted job; None where its runtime is not at hand.
+
+    *beside*: the documents that it may refer to; *objects*: accepted ones that decide on its pods; *closed*: the cluster has no others.
+    """
     if job.group_kind == TRAINJOB and runtime_of(job, beside, target) is None:
         return None
     try:
-        found = _found(job.without_marks(), [each.without_marks() for each in beside], target)
+        found = _found(job.without_marks(), [each.without_marks() for each in beside], target, objects, closed=closed)
         if found:  # then the lines that cause it are worth a second look
-            found = _found(job, beside, target)
+            found = _found(job, beside, target, objects, closed=closed)
     except JobspecError:  # more pods than anybody could look at
         return Foresight((), runs=None)
     worst = {each.severity for each in found}
@@ -58,11 +64,12 @@ def foresee(job: Document, beside: Sequence[Document], target: Target) -> Foresi
     return Foresight(found, runs=False if "error" in worst else None if unknown else True)
 
 
-def _found(job: Document, beside: Sequence[Document], target: Target) -> list[Diagnostic]:
+def _found(job: Document, beside: Sequence[Document], target: Target, objects: Sequence[Document], *, closed: bool) -> list[Diagnostic]:
     expansion = expand(job, beside, target, ends=True)
     found = list(expansion.diagnostics)
     if not any(each.severity == "error" for each in found):
-        found += _each_place_once(_outcomes(ExpandedJob(job, expansion.objects, target, expansion.counts)), job)
+        expanded = ExpandedJob(job, expansion.objects, target, expansion.counts)
+        found += _each_place_once((*_outcomes(expanded), *policy_outcomes(expanded, objects, closed=closed)), job)
     return found
 
 

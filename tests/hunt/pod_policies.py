@@ -19,6 +19,7 @@ from jobspec.admission.plugins.pod_security.levels import levels_of
 from jobspec.admission.plugins.review import PodReview, review_pod
 from jobspec.diagnostics import spell
 from jobspec.targets import choose
+from jobspec.validation.builtin import builtin_problems
 from tests.hunt.finds import Find
 from tests.support import policy_growth
 from tests.support.server import STRICT, Answer, Server
@@ -80,7 +81,9 @@ def finds(server: Server, random: Random, tally: Counter[str], *, worlds: int = 
 
 
 def _find(world: World, pod: Data, answer: Answer, tally: Counter[str]) -> Iterator[Find]:
-    review = review_pod(_without_accounts(pod, world), world.namespace, world.policies(), choose([]))
+    known, target = _without_accounts(pod, world), choose([])
+    review = review_pod(known, world.namespace, world.policies(), target)
+    review = PodReview(review.pod, [*builtin_problems(known, "v1", "Pod", target), *review.refusals], review.warnings)
     difference = _difference(world, review, answer, tally)
     if difference:
         ours = "; ".join(f"{spell(each.path)}: {each.message}" for each in (*review.refusals, *review.warnings))

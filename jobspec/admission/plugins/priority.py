@@ -21,35 +21,38 @@ _POLICY = "PreemptLowerPriority"
 
 
 def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
-    """A pod with the priority of its class, and why the server refuses it.
+    """A pod with the priority of its class, or of the default class, and why the server refuses it.
 
-    Without a class it has that of the default class, or 0: a cluster that is not closed may have a default that nobody knows, and then
-    takes a priority that happens to be the same.
+    What stands against a pod without any class, or of the system's own classes, is the same on every cluster and `validation` says it.
     """
     spec = mapping(pod, "spec")
-    named = spec.get("priorityClassName") or ""
-    if named:
-        chosen = objects.priority_class(named)
-        if chosen is None:
-            return pod, [_unknown(named, objects)] if objects.closed else []
-    else:
-        named, chosen = objects.default_priority_class() or ("", {"value": 0})
-    priority, policy = chosen.get("value") or 0, chosen.get("preemptionPolicy") or _POLICY
-    filled = {"priority": priority, "preemptionPolicy": policy, **({"priorityClassName": named} if named else {})}
-    wrong = [
-        _differs(field, spec[field], filled[field], named) for field in ("priority", "preemptionPolicy") if _is_other(spec, field, filled)
-    ]
+    own = spec.get("priorityClassName") or ""
+    found = objects.default_priority_class() if not own else (own, objects.find(PRIORITY_CLASS, "", own))
+    name, chosen = found or ("", None)
+    filled = _filled(name, chosen or objects.priority_class(name))
+    if filled is None:
+        return pod, [_unknown(name, objects)] if objects.closed else []
+    fields = ("priority", "preemptionPolicy") if chosen else ()
+    wrong = [_differs(field, spec[field], filled[field], name) for field in fields if _is_other(spec, field, filled)]
     return {**pod, "spec": {**spec, **filled}}, wrong
+
+
+def _filled(name: str, chosen: Data | None) -> Data | None:
+    """What the server fills in for a class of that name, None where the class is not at hand; no name is no class."""
+    if not name:
+        return {"priority": 0, "preemptionPolicy": _POLICY}
+    if chosen is None:
+        return None
+    return {"priorityClassName": name, "priority": chosen.get("value") or 0, "preemptionPolicy": chosen.get("preemptionPolicy") or _POLICY}
 
 
 def _is_other(spec: Data, field: str, filled: Data) -> bool:
     return spec.get(field) is not None and spec[field] != filled[field]
 
 
-def _differs(field: str, own: Any, computed: Any, named: str) -> Problem:
-    source = f"the priority class `{named}`" if named else "the pod's priority class, of which it names none,"
-    message = f"the server takes `{field}` from {source} and computes {computed}, so it cannot be {own}"
-    return Problem("refused-by-class", ("spec", field), message, "leave it out, and name a class in `priorityClassName`")
+def _differs(field: str, own: Any, computed: Any, name: str) -> Problem:
+    message = f"the server takes `{field}` from the priority class `{name}`, which has {computed}, so it cannot be {own}"
+    return Problem("refused-by-class", ("spec", field), message, "leave it out")
 
 
 def _unknown(name: str, objects: PolicyObjects) -> Problem:

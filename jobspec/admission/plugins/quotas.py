@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Data = dict[str, Any]
 
 _RULE = "over-quota"
+_WHOLE: Path = ("spec",)
 _NONE = Quantity(0, "decimal")
 #: What every container has to say where a quota counts it.
 _DEMANDED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
@@ -49,7 +50,7 @@ def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterato
     asked = pod_usage(pod)
     for quota in _quotas_of_pods(pod, namespace, objects):
         yield from _missing(quota, mapping(pod, "spec"))
-        yield from _exceeded(quota, asked, quota.used, "the pod asks for", ("spec",))
+        yield from _exceeded(quota, asked, quota.used, "the pod asks for", _WHOLE)
 
 
 def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
@@ -69,6 +70,11 @@ def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects
         counted = [(pod, count) for pod, count in pods if _counts(quota, pod)]
         asked = sum_of({name: each.times(count) for name, each in pod_usage(pod).items()} for pod, count in counted)
         yield from _exceeded(quota, asked, {}, "the job's pods ask for", ())
+
+
+def exceeds(problem: Problem) -> bool:
+    """Whether a problem of a pod is that a quota has no room for it, and not what the pod is like."""
+    return problem.rule == _RULE and problem.path == _WHOLE
 
 
 def _quotas(namespace: str, objects: PolicyObjects) -> list[Quota]:

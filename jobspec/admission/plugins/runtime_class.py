@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 
 
 def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
-    """A pod with the overhead and the nodes of its runtime class, and why the server refuses it."""
+    """A pod with the overhead and the nodes of its runtime class, and why the server refuses it.
+
+    An overhead without any class is refused on every cluster, and `validation` says so.
+    """
     spec = mapping(pod, "spec")
     name = spec.get("runtimeClassName")
     if name is None:
-        return pod, list(_overhead(spec, None))
+        return pod, []
     runtime_class = objects.find(RUNTIME_CLASS, "", name)
     if runtime_class is None:
         return pod, [_unknown(name, objects)] if objects.closed else []

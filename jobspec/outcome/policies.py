@@ -1,0 +1,58 @@
+"""What the cluster's policies make of a job's pods: refused by Pod Security, LimitRanges and classes, too many for a quota, or waiting."""
+
+from __future__ import annotations
+
+from jobspec import kinds
+from jobspec.operators.stored import as_a_cluster_names
+from jobspec.outcome.rule import Outcome, place_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Mark, Severity
+    from jobspec.documents.document import Document
+    from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
+    from jobspec.validation.problem import Problem
+
+
+def policy_outcomes(job: ExpandedJob, beside: Sequence[Document], *, closed: bool) -> Iterator[Outcome]:
+    """What the plugins of the server say of a job's pods, by the objects *beside* the job; *closed*: there are no others."""
+    if not closed and not any(each.group_kind in kinds.DECIDING for each in beside):
+        return
+    from jobspec.admission.plugins.objects import policies_of
+    from jobspec.admission.plugins.quotas import exceeds, job_quota_problems
+    from jobspec.admission.plugins.review import review_pod
+
+    namespace = job.job.namespace
+    policies = policies_of(beside, made=_made(job, namespace), closed=closed)
+    counted = []
+    for role in job.roles():
+        review = review_pod(as_a_cluster_names(role.pods[0].tree.data()), namespace, policies, job.target)
+        counted.append((review.pod, role.count))
+        refused = [each for each in review.refusals if not exceeds(each)]
+        yield from _told("pods-refused", f"the server will refuse the pods of {role.name}", refused, role)
+        yield from _told("pod-waits", f"the pods of {role.name} will wait for ever", review.waits, role)
+    for problem in job_quota_problems(counted, namespace, policies):
+        yield Outcome("never-fits", f"{problem.message}, so that some of them are never made", None, problem.hint)
+
+
+def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:
+    """What the operator makes that pods may wait for, in the namespace of the job."""
+    made = [each.data() for each in job.objects if each.value["kind"].value in ("ConfigMap", "Secret", "PersistentVolumeClaim")]
+    return [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for each in made]
+
+
+def _told(rule: str, what: str, problems: Sequence[Problem], role: ExpandedRole) -> Iterator[Outcome]:
+    """The outcomes of one rule, one for each line that causes them."""
+    pod = role.pods[0].tree
+    by_line: dict[str, tuple[Mark | None, list[Problem]]] = {}
+    for each in problems:
+        place = place_in(pod, each.path)
+        by_line.setdefault(str(place), (place, []))[1].append(each)
+    for place, several in by_line.values():
+        messages = "; ".join(dict.fromkeys(each.message for each in several))
+        hints = "; ".join(dict.fromkeys(each.hint for each in several if each.hint))
+        severity: Severity = "warning" if rule == "pod-waits" else "error"
+        yield Outcome(rule, f"{what}: {messages}", place, hints, severity=severity)
