@@ -10,6 +10,7 @@ from jobspec.validation.pods.annotations import annotation_rule_problems, contra
 from jobspec.validation.pods.containers import image_problems
 from jobspec.validation.pods.defaults import filled_in
 from jobspec.validation.pods.found import beside
+from jobspec.validation.pods.pod_admission import pod_admission_problems
 from jobspec.validation.pods.spec import pod_spec_problems
 from jobspec.validation.pods.template import template_problems
 from jobspec.validation.problem import Problem
@@ -57,6 +58,7 @@ def _pod(pod: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("conflicting-values", ("spec", "nodeName"), message, "remove one of the two")
     pod = {**pod, "spec": spec}
     yield from alone_problems(pod)
+    yield from pod_admission_problems(pod)
     if spec.get("ephemeralContainers"):
         message = "ephemeral containers can only be added to a pod that runs"
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
