@@ -61,8 +61,14 @@ def test_the_complaints(tmp_path: Path) -> None:
     job["spec"] = {"cleanPodPolicy": "None", **job["spec"]}
     text = yaml.safe_dump(job, sort_keys=False).replace("replicas: 1", '\n      replicas: "1"').replace("\n\n", "\n# \n")
     (tmp_path / "job.yaml").write_text(text)
-    shown = _block("console", "jobspec validate").partition("\n")[2]
+    shown = _block("console", "jobspec validate job.yaml").partition("\n")[2]
     assert run_here("validate", "job.yaml", cwd=tmp_path).stdout == shown
+
+
+def test_what_the_policies_say(tmp_path: Path) -> None:
+    (tmp_path / "team.yaml").write_text(_block("yaml", "kind: ResourceQuota"))
+    shown = _block("console", "jobspec validate team.yaml").partition("\n")[2]
+    assert run_here("validate", "team.yaml", cwd=tmp_path).stdout == shown
 
 
 def test_what_becomes_of_the_job(tmp_path: Path) -> None:
