@@ -46,6 +46,9 @@ DECIDING = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLAS
 #: The kinds of objects that an accepted pod waits for.
 AWAITED = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP, SECRET)
 
+#: The priority classes that every cluster has, with their values.
+SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
 #: Workloads -> the path of their pod template.
 POD_TEMPLATES: dict[GroupKind, tuple[str, ...]] = {
     POD_TEMPLATE: ("template",),

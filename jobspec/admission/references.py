@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.admission import trainjob
 from jobspec.admission.rule import Finding
 from jobspec.admission.webhooks import Answer, diagnostic, diagnostics
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, TRAINING_RUNTIME
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import Reference, is_meant, runtime_of, shipped
 from jobspec.workloads import Workload, roles_in, value_at
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 _RULE = "unresolved-reference"
-_SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 
 
 def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: Document | None = None) -> Answer:
@@ -81,7 +80,7 @@ def _priority_classes(runtime: Document) -> Iterator[str]:
         return
     for job in roles_in(runtime):
         name = job.in_pod("priorityClassName")
-        if name in _SYSTEM_CLASSES:
+        if name in SYSTEM_PRIORITIES:
             return
         if name:
             yield name

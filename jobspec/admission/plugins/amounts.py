@@ -11,7 +11,7 @@ from jobspec.quantities import Quantity, quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     Data = dict[str, Any]
@@ -39,6 +39,11 @@ def _rounded(value: Any) -> Quantity:
     return Quantity(min(-(-found.nanos // _MILLI) * _MILLI, _MOST), found.format)
 
 
+def exact_amounts(data: Any) -> Amounts:
+    """The amounts of a mapping of quantities as they are written."""
+    return {name: quantity(str(each)) for name, each in data.items()} if isinstance(data, dict) else {}
+
+
 def sum_of(several: Iterable[Amounts]) -> Amounts:
     """The amounts added up, each with its like."""
     total: Amounts = {}
@@ -57,16 +62,16 @@ def most(one: Amounts, other: Amounts) -> Amounts:
     return found
 
 
-def of_containers(spec: Data, field: str) -> Amounts:
-    """What the containers request (*field*: `requests`) or are limited to (`limits`) together.
+def of_containers(spec: Data, field: str, read: Callable[[Any], Amounts] = amounts) -> Amounts:
+    """What the containers request (*field*: `requests`) or are limited to (`limits`) together; *read*: how their amounts are read.
 
     Those that run at once are added up; those that start before count where they need more.
     """
-    running = sum_of(amounts(mapping(each, "resources").get(field)) for each in sequence(spec, "containers"))
+    running = sum_of(read(mapping(each, "resources").get(field)) for each in sequence(spec, "containers"))
     beside: Amounts = {}
     peak: Amounts = {}
     for each in sequence(spec, "initContainers"):
-        own = amounts(mapping(each, "resources").get(field))
+        own = read(mapping(each, "resources").get(field))
         if each.get("restartPolicy") == "Always":
             beside = sum_of((beside, own))
             peak = most(peak, beside)
@@ -86,11 +91,11 @@ def is_of_pods(name: str) -> bool:
     return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 
-def pod_requests(spec: Data) -> Amounts:
+def pod_requests(spec: Data, read: Callable[[Any], Amounts] = amounts) -> Amounts:
     """What a pod requests: its containers together or what it says as a whole, and its overhead."""
-    own = amounts(mapping(spec, "resources").get("requests"))
-    found = {**of_containers(spec, "requests"), **{name: each for name, each in own.items() if is_of_pods(name)}}
-    return sum_of((found, amounts(spec.get("overhead"))))
+    own = read(mapping(spec, "resources").get("requests"))
+    found = {**of_containers(spec, "requests", read), **{name: each for name, each in own.items() if is_of_pods(name)}}
+    return sum_of((found, read(spec.get("overhead"))))
 
 
 def pod_limits(spec: Data) -> Amounts:

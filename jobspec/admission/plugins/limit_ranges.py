@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from jobspec.admission.plugins.amounts import amounts, of_containers
 from jobspec.admission.plugins.bounds import Bounded, bounds_problems
-from jobspec.admission.plugins.defaults import each_container
 from jobspec.admission.plugins.values import CONTAINERS, containers, mapping, sequence
 from jobspec.kinds import LIMIT_RANGE
 from jobspec.validation.problem import Problem
@@ -85,12 +84,12 @@ def _given(data: Any, field: str) -> Data:
 
 
 def _filled(spec: Data, limits: Data, requests: Data) -> Data:
-    def change(container: Data, _: str) -> Data:
+    def change(container: Data) -> Data:
         own = mapping(container, "resources")
         filled = {"limits": {**limits, **_given(own, "limits")}, "requests": {**requests, **_given(own, "requests")}}
         return {**container, "resources": {**own, **filled}}
 
-    return each_container(spec, change)
+    return {**spec, **{field: [change(each) for each in sequence(spec, field)] for field in CONTAINERS if field in spec}}
 
 
 def _of_pod(spec: Data, field: str) -> Amounts:

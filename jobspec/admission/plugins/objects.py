@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     Data = dict[str, Any]
 
 _CLUSTER_WIDE = (kinds.NAMESPACE, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS)
-_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
 class PolicyObjects:
@@ -53,8 +52,8 @@ class PolicyObjects:
 
     def priority_class(self, name: str) -> Data | None:
         """A priority class that is at hand, or one of those that every cluster has."""
-        if name in _SYSTEM_CLASSES:
-            return {"value": _SYSTEM_CLASSES[name]}
+        if name in kinds.SYSTEM_PRIORITIES:
+            return {"value": kinds.SYSTEM_PRIORITIES[name]}
         return self.find(kinds.PRIORITY_CLASS, "", name)
 
     def default_priority_class(self) -> tuple[str, Data] | None:

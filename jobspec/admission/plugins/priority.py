@@ -29,21 +29,21 @@ def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem
     own = spec.get("priorityClassName") or ""
     found = objects.default_priority_class() if not own else (own, objects.find(PRIORITY_CLASS, "", own))
     name, chosen = found or ("", None)
-    filled = _filled(name, chosen or objects.priority_class(name))
+    filled = priority_of(own, objects)
     if filled is None:
-        return pod, [_unknown(name, objects)] if objects.closed else []
+        return pod, [_unknown(own, objects)] if objects.closed else []
     fields = ("priority", "preemptionPolicy") if chosen else ()
     wrong = [_differs(field, spec[field], filled[field], name) for field in fields if _is_other(spec, field, filled)]
     return {**pod, "spec": {**spec, **filled}}, wrong
 
 
-def _filled(name: str, chosen: Data | None) -> Data | None:
-    """What the server fills in for a class of that name, None where the class is not at hand; no name is no class."""
-    if not name:
-        return {"priority": 0, "preemptionPolicy": _POLICY}
+def priority_of(named: str, objects: PolicyObjects) -> Data | None:
+    """What the server fills in for the class that a pod names, or none names it: then for the default class. None for an unknown class."""
+    name, chosen = (named, objects.priority_class(named)) if named else objects.default_priority_class() or ("", {})
     if chosen is None:
         return None
-    return {"priorityClassName": name, "priority": chosen.get("value") or 0, "preemptionPolicy": chosen.get("preemptionPolicy") or _POLICY}
+    filled = {"priority": int(chosen.get("value") or 0), "preemptionPolicy": chosen.get("preemptionPolicy") or _POLICY}
+    return {"priorityClassName": name, **filled} if name else filled
 
 
 def _is_other(spec: Data, field: str, filled: Data) -> bool:

@@ -39,13 +39,12 @@ class PodReview:
 
 
 def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target) -> PodReview:
-    """The answer of the plugins to a new pod, given as the server decodes it: without defaults, or with them."""
-    from jobspec.admission.plugins.defaults import with_defaults
+    """The answer of the plugins to a new pod, whose structure the server accepts."""
     from jobspec.admission.plugins.priority import with_priority
     from jobspec.admission.plugins.runtime_class import with_runtime_class
     from jobspec.admission.plugins.service_account import with_account
 
-    decoded = with_defaults(pod)
+    decoded = _decoded(pod, target)
     accounted, by_account = with_account(_limited(decoded, namespace, objects), namespace, objects)
     ranked, by_priority = with_priority(accounted, objects)
     filled, by_class = with_runtime_class(ranked, objects)
@@ -53,6 +52,18 @@ def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
     by_labels, warned = _by_labels(filled, namespace, objects)
     refusals = [*by_account, *by_priority, *by_class, *by_limits, *by_labels, *_by_quota(filled, namespace, objects)]
     return PodReview(filled, refusals, [] if refusals else warned, _waits(filled, namespace, objects))
+
+
+def _decoded(pod: Data, target: Target) -> Data:
+    """A pod as the plugins get it: decoded, and with the defaults of pods."""
+    from jobspec import shapes
+    from jobspec.validation.pods.defaults import filled_in
+    from jobspec.validation.typed import typed_value
+
+    shape = shapes.load("v1", "Pod", target)
+    assert shape
+    typed = typed_value(pod, shape)
+    return {**typed, "spec": filled_in(typed.get("spec") or {})}
 
 
 def _limited(pod: Data, namespace: str, objects: PolicyObjects) -> Data:

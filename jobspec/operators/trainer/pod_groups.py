@@ -6,16 +6,15 @@ Follows the plugins coscheduling and volcano (2.1 on), github.com/kubeflow/train
 
 from __future__ import annotations
 
-from jobspec.operators.api_defaults.pod_resources import sum_of
+from jobspec.admission.plugins.amounts import exact_amounts, pod_requests, sum_of
 from jobspec.operators.edits import changed, text, with_fields
 from jobspec.operators.trainer.pod_sets import POD
-from jobspec.operators.trainer.requests import pod_requests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from jobspec.operators.api_defaults.pod_resources import Amounts
+    from jobspec.admission.plugins.amounts import Amounts
     from jobspec.operators.trainer.pod_sets import PodSet
     from jobspec.operators.trainer.train_job import TrainJob
     from jobspec.overlays.marked_tree import MarkedTree
@@ -69,7 +68,7 @@ def _volcano(job: TrainJob, sets: list[PodSet], annotations: MarkedTree | None) 
 
 def _requests(sets: list[PodSet]) -> dict[str, str]:
     """The resources that all pods ask for."""
-    every = [_times(pod_requests(spec), each.count.value) for each in sets if (spec := each.job.get(*POD))]
+    every = [_times(pod_requests(spec.data(), exact_amounts), each.count.value) for each in sets if (spec := each.job.get(*POD))]
     return {name: str(amount) for name, amount in sorted(sum_of(every).items())}
 
 

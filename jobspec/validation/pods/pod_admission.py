@@ -5,6 +5,7 @@ Follows `admitPod`, k8s.io/kubernetes plugin/pkg/admission/priority, and `valida
 
 from __future__ import annotations
 
+from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 _SPEC: Path = ("spec",)
 _PREEMPTION = "PreemptLowerPriority"
-_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
 def pod_admission_problems(pod: dict[str, Any]) -> Iterator[Problem]:
@@ -26,7 +26,7 @@ def pod_admission_problems(pod: dict[str, Any]) -> Iterator[Problem]:
     """
     spec = pod.get("spec") or {}
     name = spec.get("priorityClassName") or ""
-    if not name or name in _CLASSES:
+    if not name or name in SYSTEM_PRIORITIES:
         yield from _priority(spec, name)
     if "overhead" in spec and not spec.get("runtimeClassName"):
         message = "an overhead comes from a RuntimeClass, and the pod names none"
@@ -36,7 +36,7 @@ def pod_admission_problems(pod: dict[str, Any]) -> Iterator[Problem]:
 
 
 def _priority(spec: dict[str, Any], name: str) -> Iterator[Problem]:
-    computed = _CLASSES.get(name, 0)
+    computed = SYSTEM_PRIORITIES.get(name, 0)
     whose = f"the class `{name}` has" if name else "a pod without `priorityClassName` has"
     if spec.get("priority", computed) != computed:
         message = f"{whose} the priority {computed}, not {spec['priority']}"
