@@ -159,6 +159,21 @@ def overriding_flags(job: JobView) -> Iterator[Finding]:
                 yield Finding(place, f"all {role.count} pods are node {value}", "leave the flag out: the operator sets the rank")
 
 
+def elastic_with_master(job: JobView) -> Iterator[Finding]:
+    """An elastic job has a Master, which is not counted among its nodes.
+
+    Why: training-operator tells torchrun the range of the Workers' number alone, and the Master joins as well: with all Workers there,
+    one pod too many waits outside.
+    Instead: let the Workers be all; any of them can be the first.
+    Before: pytorchReplicaSpecs: {Master: {replicas: 1}, Worker: {replicas: 2}}
+    After: pytorchReplicaSpecs: {Worker: {replicas: 3}}
+    Evidence: kubeflow/trainer#2277
+    """
+    master = job.tree.get("spec", "pytorchReplicaSpecs", "Master") if job.is_pytorchjob else None
+    if master and job.tree.get("spec", "elasticPolicy"):
+        yield Finding(master, "the Master joins an elastic job and is not counted among its nodes", "let the Workers be all")
+
+
 def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:
     """`rdzvBackend` names a backend that torchrun does not have.
 
@@ -226,5 +241,6 @@ RULES = (
     Rule(pinned_interface, "warning"),
     Rule(rdma_without_network, "info"),
     Rule(overriding_flags, "warning"),
+    Rule(elastic_with_master, "warning", sees="job"),
     Rule(unknown_rendezvous_backend, "warning"),
 )

@@ -170,6 +170,48 @@ def implicit_runtime_kind(job: JobView) -> Iterator[Finding]:
         yield Finding(ref.get("name") or ref, message, "write `kind`")
 
 
+def gang_without_scheduler(job: JobView) -> Iterator[Finding]:
+    """A pod group is made, and the pods are placed by a scheduler that does not know it.
+
+    Why: the trainer makes the PodGroup and leaves the choice of the scheduler to the runtime. The default scheduler places the pods one by
+    one: a job gets half of its pods, and holds their GPUs while it waits for the others.
+    Instead: name the scheduler in the runtime's pod templates.
+    Before: podGroupPolicy: {volcano: {}}
+    After: template: {spec: {schedulerName: volcano}}
+    Evidence: kubeflow/trainer#1825, volcano-sh/volcano#1959
+    """
+    policy = job.tree.get("spec", "podGroupPolicy")
+    if job.is_job or not policy or not isinstance(policy.value, dict):
+        return
+    for role in job.roles:
+        if text(role.pods[0].tree, "spec", "schedulerName") in ("", "default-scheduler"):
+            name = next(iter(policy.value), "coscheduling")
+            yield Finding(
+                policy, f"the pods of `{role.name}` have no `schedulerName`: nobody waits for the group", f"name the scheduler of {name}"
+            )
+            return
+
+
+def gang_with_initializers(job: JobView) -> Iterator[Finding]:
+    """A pod group waits for pods that never run at the same time.
+
+    Why: the group's size is the number of all pods, those of initializers included. What depends on a finished initializer starts when
+    that one is gone, so that the group is never complete.
+    Instead: a runtime without initializers, or without a pod group.
+    Before: podGroupPolicy: {coscheduling: {}}
+    After: spec: {}
+    Evidence: the coscheduling plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/coscheduling, 2.0 to 2.3
+    """
+    policy = job.tree.get("spec", "podGroupPolicy")
+    if job.is_job or not policy or not policy.value:
+        return
+    for role in items(job.tree.get("spec", "template", "spec", "replicatedJobs")):
+        waits = [each for each in items(role.get("dependsOn")) if text(each, "status") == "Complete"]
+        if waits:
+            yield Finding(policy, f"`{text(role, 'name')}` starts when `{text(waits[0], 'name')}` is done: the group is never complete")
+            return
+
+
 def partial_gang(job: JobView) -> Iterator[Finding]:
     """`minAvailable` is not the number of the job's pods.
 
@@ -222,6 +264,8 @@ RULES = (
     Rule(image_of_launcher, "warning", sees="job"),
     Rule(several_launchers, "warning"),
     Rule(implicit_runtime_kind, "warning", sees="job"),
+    Rule(gang_without_scheduler, "warning"),
+    Rule(gang_with_initializers, "warning"),
     Rule(partial_gang, "warning", sees="job"),
     Rule(sidecar_container, "info"),
 )
