@@ -39,7 +39,7 @@ def run(
     if (fix or diff) and not setting.wrong and fix_files(inputs, found, _judge(found, inputs, setting, settings), diff=diff):
         return 1
     results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=inputs.skip_unknown)
-    results = [_with_project(each, inputs, found) for each in require_workload(setting.overlays, results)]
+    results = [_with_project(each, inputs, found, _rules(settings)) for each in require_workload(setting.overlays, results)]
     fails = not all(each.valid for each in results)
     if settings or marked or write_baseline is not None:
         results, fails = verdict_of(results, settings, found, marked=marked, write_baseline=write_baseline, lint=True)
@@ -78,11 +78,11 @@ def _judge(found: Sequence[Found], inputs: Inputs, setting: Setting, settings: S
     return judge
 
 
-def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found]) -> FileResult:
+def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found], rules: Sequence[Rule]) -> FileResult:
     """The result of a project that the user names, with what is wrong in its variants, and what bites."""
     named = {each.path for each in found if each.named}
     if result.path not in named or not any(map(is_project, result.documents)):
         return result
     from jobspec.commands.lint_project import advice_on
 
-    return result.with_diagnostics(advice_on(result.path, inputs, [each.path for each in found]))
+    return result.with_diagnostics(advice_on(result.path, inputs, [each.path for each in found], rules))
