@@ -209,7 +209,7 @@ def _dry_run(options: Options) -> int:
         recreate=options.recreate,
         delete=options.delete,
     )
-    return dry_run.run(_inputs(options), place, diff=options.diff)
+    return dry_run.run(_inputs(options), place, diff=options.diff, pods=options.pods)
 
 
 def _run_job(options: Options) -> int:
@@ -455,6 +455,9 @@ def _blame_arguments(parser: ArgumentParser) -> ArgumentParser:
 def _dry_run_arguments(parser: ArgumentParser) -> ArgumentParser:
     declare(_with_paths(parser, number="*"), _input_options())
     parser.add_argument("--diff", action="store_true", help="print what an apply would change in the live objects")
+    parser.add_argument(
+        "--pods", action="store_true", help="ask about the pods of accepted jobs, too: quotas and policies answer for those"
+    )
     server = parser.add_argument_group(
         "the server", "by default the kind cluster `jobspec`, created where it does not exist (needs Docker)"
     )

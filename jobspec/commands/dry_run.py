@@ -21,6 +21,7 @@ from jobspec.server.kubeconfig import of_context
 from jobspec.server.question import questions_about
 from jobspec.server.webhooks import with_absent_webhooks
 from jobspec.validation.verdict import verdict
+from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
 
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
+    from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.pipeline import Manifests
     from jobspec.results import Status
     from jobspec.server.client import Client
+    from jobspec.server.pods import PodQuestion
     from jobspec.server.question import Question, Questions
     from jobspec.targets import Target
 
@@ -56,8 +60,11 @@ class Place:
         return self.context is None
 
 
-def run(inputs: Inputs, place: Place, *, diff: bool) -> int:
-    """Ask a server about files, folders and standard input, and report: 1 for an error, 2 where the server gives no verdict."""
+def run(inputs: Inputs, place: Place, *, diff: bool, pods: bool = False) -> int:
+    """Ask a server about files, folders and standard input, and report: 1 for an error, 2 where the server gives no verdict.
+
+    *pods*: about the pods of accepted jobs, too.
+    """
     if not place.is_owned or place.envtest:
         _refuse_options_of_kind(place)
     if not inputs.paths:
@@ -70,12 +77,15 @@ def run(inputs: Inputs, place: Place, *, diff: bool) -> int:
     answers: dict[Question, Answer] = {}
     results = list(setting.wrong)
     if not results:
-        files = [_questions(each, setting, skip_unknown=inputs.skip_unknown) for each in found]
-        questions = [question for file in files for question in file.questions]
+        manifests = [_manifests(each, setting, skip_unknown=inputs.skip_unknown) for each in found]
+        files = [questions_about(each, setting.cluster.target) for each in manifests]
+        about_pods = _about_pods(manifests, setting) if pods else []
+        questions = [*(question for file in files for question in file.questions), *(each.question for each in about_pods)]
         with _ended_by_signals(), _opened(place) if questions else nullcontext() as client:
             if client:
                 answers = _ask(questions, Server(client), inputs, setting, owned=place.is_owned)
         results = [_result(file, answers, setting.cluster.target, skip_unknown=inputs.skip_unknown, diff=diff) for file in files]
+        results = _with_pods(results, about_pods, answers) if about_pods else results
     results = require_workload(setting.overlays, results)
     if diff and inputs.output == "text":
         sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)
@@ -84,10 +94,37 @@ def run(inputs: Inputs, place: Place, *, diff: bool) -> int:
     return 0 if all(each.valid for each in results) else 1
 
 
-def _questions(found: Found, setting: Setting, *, skip_unknown: bool) -> Questions:
-    target = setting.cluster.target
-    manifests = pipeline.read(source_of(found, skip_unknown=skip_unknown), target)
-    return questions_about(pipeline.apply(manifests, setting.overlays, setting.cluster), target)
+def _manifests(found: Found, setting: Setting, *, skip_unknown: bool) -> Manifests:
+    manifests = pipeline.read(source_of(found, skip_unknown=skip_unknown), setting.cluster.target)
+    return pipeline.apply(manifests, setting.overlays, setting.cluster)
+
+
+def _about_pods(manifests: Sequence[Manifests], setting: Setting) -> list[PodQuestion]:
+    """The questions about the pods of the jobs that are accepted by all that jobspec knows."""
+    from jobspec.server.pods import pod_questions
+
+    checked = pipeline.resolve([pipeline.check(each, setting.cluster) for each in manifests], setting.cluster)
+    return pod_questions(checked, setting.cluster.target)
+
+
+def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answers: Mapping[Question, Answer]) -> list[FileResult]:
+    """The results with what the server says of pods, where it accepts their job."""
+    from jobspec.server.pods import told_of_pods
+
+    accepted = {(each.path, row.index, row.kind, row.name) for each in results for row in each.documents if row.status == "valid"}
+    asked = [each for each in pods if (each.job.file, each.job.index, each.job.kind, each.job.name) in accepted]
+    told = told_of_pods(asked, answers)
+    return [_told(each, told[each.path]) if each.path in told else each for each in results]
+
+
+def _told(result: FileResult, told: Sequence[Diagnostic]) -> FileResult:
+    """A file's result with what is said of the pods of its jobs; a job whose pods are refused will not run."""
+    refused = {each.document for each in told if each.severity == "error"}
+    rows = [
+        result_of(row, row.status, diff=row.diff, runs=False) if row.index in refused and is_workload(row) else row
+        for row in result.documents
+    ]
+    return FileResult(result.path, rows, [*result.diagnostics, *told])
 
 
 def _refuse_options_of_kind(place: Place) -> None:

@@ -65,6 +65,12 @@ def test_the_complaints(tmp_path: Path) -> None:
     assert run_here("validate", "job.yaml", cwd=tmp_path).stdout == shown
 
 
+def test_what_becomes_of_an_accepted_job(tmp_path: Path) -> None:
+    (tmp_path / "bert.yaml").write_text(_block("yaml", "name: bert-finetune"))
+    shown = _block("console", "jobspec validate bert.yaml").partition("\n")[2]
+    assert run_here("validate", "bert.yaml", cwd=tmp_path).stdout == shown
+
+
 def test_what_the_policies_say(tmp_path: Path) -> None:
     (tmp_path / "team.yaml").write_text(_block("yaml", "kind: ResourceQuota"))
     shown = _block("console", "jobspec validate team.yaml").partition("\n")[2]

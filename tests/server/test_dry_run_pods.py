@@ -1,0 +1,68 @@
+"""`jobspec dry-run --pods`: what a real server says of the pods that an accepted job will have, at the lines of the job."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cluster import Runner, assets
+
+NAMESPACE = """\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: strict
+  labels: {pod-security.kubernetes.io/enforce: baseline, pod-security.kubernetes.io/warn: restricted}
+---
+"""
+JOB = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: bert, namespace: strict}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: example.com/train:v1
+            volumeMounts: [{name: dat, mountPath: /data}]
+    Worker:
+      replicas: 3
+      template:
+        spec:
+          hostNetwork: true
+          containers: [{name: pytorch, image: "example.com/train:v1"}]
+"""
+
+
+@pytest.fixture
+def dry_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Runner:
+    """A runner with a kubeconfig that nobody has to read."""
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", assets())
+    return Runner(tmp_path / "kubeconfig", monkeypatch, capsys)
+
+
+def test_pods_are_refused_at_the_lines_of_their_job(dry_run: Runner, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(NAMESPACE + JOB)
+    without = dry_run(tmp_path / "job.yaml", "--envtest")
+    assert (without.code, without.reported) == (0, [])
+    done = dry_run(tmp_path / "job.yaml", "--envtest", "--pods")
+    assert done.code == 1
+    assert [each for each in done.reported if each[1] == "pods-refused"] == [
+        ("job.yaml:9:18", "pods-refused", ""),
+        ("job.yaml:19:35", "pods-refused", "spec.containers[0].volumeMounts[0].name"),
+    ]
+    by_policy, by_code = [each for each in done.messages if each.startswith("the server refuses")]
+    assert by_policy.startswith("the server refuses the pods of Worker: ") and "host namespaces" in by_policy
+    assert by_code == 'the server refuses the pods of Master: Not found: "dat"'
+    assert [each["runs"] for each in done.report["files"][0]["documents"]] == [None, False]
+    assert done.statuses == ["valid", "valid"]
+
+
+def test_pods_that_a_server_takes(dry_run: Runner, tmp_path: Path) -> None:
+    good = JOB.replace("hostNetwork: true", "hostNetwork: false").replace("            volumeMounts: [{name: dat, mountPath: /data}]\n", "")
+    (tmp_path / "job.yaml").write_text(good.replace("namespace: strict", "namespace: default"))
+    done = dry_run(tmp_path / "job.yaml", "--envtest", "--pods")
+    assert (done.code, done.reported, done.statuses) == (0, [], ["valid"])
