@@ -19,6 +19,8 @@ _SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 _NANO = 9
 """The power of ten that amounts are counted in: what is smaller is rounded away from zero."""
 _ONE = 1_000_000_000
+_ENDLESS = 10_000_000
+"""The exponent that takes a server seconds; with a greater one, the request times out."""
 _LONGEST = 99
 """The longest exponent that is written out; with a longer one, a quantity stays as it is written."""
 
@@ -66,6 +68,20 @@ def canonical_quantity(text: str) -> str:
     """A quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`."""
     exponent = text.strip().lower().partition("e")[2].lstrip("+-")
     return text if exponent.isdecimal() and int(exponent) > _LONGEST else str(quantity(text))
+
+
+def exponent_of(text: str) -> int:
+    """The decimal exponent of a quantity, cut to 32 bits as the server does; 0 without one."""
+    exponent = text.lower().partition("e")[2].rstrip()
+    digits = exponent.lstrip("+-").lstrip("0")
+    if not digits.isdecimal() or len(digits) > 19:
+        return 0
+    return (int(digits) * (-1 if exponent[0] == "-" else 1) + 2**31) % 2**32 - 2**31
+
+
+def is_endless(text: str) -> bool:
+    """Whether a quantity has so many digits that a server which writes them out does not come to an end before it gives up."""
+    return abs(exponent_of(text)) > _ENDLESS
 
 
 def _split(text: str) -> tuple[str, str]:

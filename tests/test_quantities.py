@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobspec.quantities import canonical_quantity
+from jobspec.quantities import canonical_quantity, is_endless
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,10 @@ from jobspec.quantities import canonical_quantity
 )
 def test_quantities(written: str, sent: str) -> None:
     assert canonical_quantity(written) == sent
+
+
+@pytest.mark.parametrize(
+    ("text", "endless"), [("1e10000000", False), ("1e10000001", True), ("1E-10000001", True), ("1e4294967297", False), ("1E", False)]
+)
+def test_quantities_without_an_end(text: str, endless: bool) -> None:
+    assert is_endless(text) == endless

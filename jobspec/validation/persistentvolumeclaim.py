@@ -8,6 +8,7 @@ requests other than `storage`, a storage class in an annotation, names of data s
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
+from jobspec.quantities import exponent_of, is_endless
 from jobspec.remedies import set_to
 from jobspec.validation.certain import chosen
 from jobspec.validation.complaints import missing_by_code
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 _MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 _SHORT_MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWriteMany", "RWOP": "ReadWriteOncePod"}  # kubectl's
 _VOLUME_MODES = ("Filesystem", "Block")
-_MAX_EXPONENT = 10_000_000  # takes the server seconds; with more, the request times out
 _SPEC: Path = ("spec",)
 _REQUESTS: Path = ("spec", "resources", "requests")
 _QUANTITIES: tuple[Path, ...] = (
@@ -114,7 +114,7 @@ def _storage(resources: Any) -> Iterator[Problem]:
     size = requests.get("storage")
     if size is None:
         yield missing_by_code(Key("storage"), requests, _REQUESTS, _storage_hint(requests, resources.get("limits")))
-    elif not _is_positive(size) and abs(_exponent(size)) <= _MAX_EXPONENT:
+    elif not _is_positive(size) and not (isinstance(size, str) and is_endless(size)):
         yield Problem("out-of-range", (*_REQUESTS, Key("storage")), f"the size of a volume is more than 0, not {describe(size)}")
 
 
@@ -145,19 +145,10 @@ def _slow_quantities(data: dict[str, Any]) -> Iterator[Problem]:
         for step in path:
             place = place.get(step) if isinstance(place, dict) else None
         for name, quantity in place.items() if isinstance(place, dict) else ():
-            exponent = _exponent(quantity)
-            if exponent < -_MAX_EXPONENT or (exponent > _MAX_EXPONENT and (path, name) == (_REQUESTS, "storage")):
+            is_compared = (path, name) == (_REQUESTS, "storage")
+            if isinstance(quantity, str) and is_endless(quantity) and (is_compared or exponent_of(quantity) < 0):
                 message = f"the exponent of {describe(quantity)} is so large that an API server does not come to an end with it"
                 yield Problem("out-of-range", (*path, Key(name)), message)
-
-
-def _exponent(quantity: Any) -> int:
-    """The decimal exponent of a quantity, cut to 32 bits as the server does; 0 without one."""
-    text = quantity.lower().partition("e")[2].rstrip() if isinstance(quantity, str) else ""
-    digits = text.lstrip("+-").lstrip("0")
-    if not digits.isdecimal() or len(digits) > 19:
-        return 0
-    return (int(digits) * (-1 if text[0] == "-" else 1) + 2**31) % 2**32 - 2**31
 
 
 def _class_name(spec: dict[str, Any], field: str) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ from jobspec.validation.pods.amounts import amount_of, fits_pages, is_whole
         ("1.5Gi", 1_610_612_736_000),
         ("16Ei", ((1 << 63) - 1) * 1000),
         ("1e20", 10**23),
+        ("1e4294967297", 10_000),
     ],
 )
 def test_thousandths(text: str, thousandths: int) -> None:

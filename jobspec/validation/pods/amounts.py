@@ -6,7 +6,7 @@ k8s.io/kubernetes pkg/apis/core/v1, and `IsHugePageResourceValueDivisible`, pkg/
 
 from __future__ import annotations
 
-from jobspec.quantities import quantity
+from jobspec.quantities import exponent_of, quantity
 
 _MILLION = 1_000_000
 _MOST = ((1 << 63) - 1) * 1000
@@ -14,7 +14,7 @@ _MOST_DIGITS = 18
 _WRAPPING = (0, 1, 2, 3, 6, 9)
 """The powers of ten by which the server multiplies without looking whether the product fits."""
 _POWERS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_LONGEST = 400
+_LONGEST = 100_000
 """The longest exponent that is written out; longer ones count like this one."""
 
 
@@ -28,12 +28,11 @@ def amount_of(text: str) -> int:
 
 
 def _bounded(text: str) -> str:
-    """The text with an exponent that is not too long to be written out."""
-    number, sign, exponent = text.strip().lower().partition("e")
-    digits = exponent.lstrip("+-")
-    if not sign or not digits.isdecimal() or int(digits) <= _LONGEST:
+    """The text with its exponent, which is cut to 32 bits and not too long to be written out."""
+    exponent = exponent_of(text)
+    if "e" not in text.lower() or (not exponent and not text.strip()[-1].isdigit()):
         return text
-    return f"{number}e{'-' if exponent.startswith('-') else ''}{_LONGEST}"
+    return f"{text.strip().lower().partition('e')[0]}e{max(-_LONGEST, min(exponent, _LONGEST))}"
 
 
 def is_whole(text: str) -> bool:

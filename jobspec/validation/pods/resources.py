@@ -6,6 +6,7 @@ Follows `validateResourceRequirements` and `validateResourceClaimNames`, k8s.io/
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
+from jobspec.quantities import is_endless
 from jobspec.validation.metadata import bad_label_name
 from jobspec.validation.pods.amounts import amount_of, fits_pages, is_whole
 from jobspec.validation.pods.resource_names import HUGE_PAGES, bad_container_resource, can_be_promised_twice, is_extended
@@ -59,6 +60,9 @@ def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) ->
         yield Problem(
             "invalid-name", path, f"`{name}` is no resource that can stand here: {why}", near_resource(name, OF_CONTAINERS), at_key=True
         )
+    if is_endless(text):
+        yield Problem("out-of-range", path, f"the exponent of {text} is so large that an API server does not come to an end with it")
+        return
     if amount_of(text) < 0:
         yield Problem("out-of-range", path, f"`{name}` cannot be negative, as {text} is")
     if (name in _COUNTED or is_extended(name)) and not is_whole(text):
@@ -81,6 +85,8 @@ def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> 
         if not can_be_promised_twice(name):
             message = f"`{name}` has a request and no limit, and of such a resource both have to be the same"
             yield Problem("missing-field", (*path, "limits", Key(name)), message, f"write `{name}: {text}` under `limits`", at_key=True)
+        return
+    if is_endless(text) or is_endless(limits[name]):
         return
     wanted, most = amount_of(text), amount_of(limits[name])
     if wanted != most and not can_be_promised_twice(name):
