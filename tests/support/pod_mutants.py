@@ -62,7 +62,9 @@ def changed(base: Any, shape: Shape, random: Random, *, times: int = 1) -> Any:
 def _less(value: dict[str, Any], random: Random) -> None:
     name = random.choice(list(value))
     inner = value[name]
-    if isinstance(inner, list) and inner and random.random() < 0.7:
+    if isinstance(inner, list) and inner and random.random() < 0.2:
+        inner += [copy.deepcopy(inner[-1]) for _ in range(random.choice(_TEXTS["repetitions"]))]
+    elif isinstance(inner, list) and inner and random.random() < 0.7:
         inner.insert(random.randrange(len(inner) + 1), random.choice((copy.deepcopy(random.choice(inner)), None, None)))
     elif random.random() < 0.5 and name not in ("apiVersion", "kind"):
         value[name] = None
@@ -114,6 +116,8 @@ def _value(shape: Shape, name: str, random: Random, depth: int) -> Any:
         return {key: _value(shape.values, "", random, depth - 1) if shape.values else "a" for key in keys}
     if shape.type == "any":
         return {}
+    if shape.type == "string" and not shape.format and random.random() < 0.1:
+        return random.choice("aaA1.") * random.choice(_TEXTS["lengths"])
     return random.choice(_SCALARS["quantity" if shape.format == "quantity" else "date-time" if shape.format == "date-time" else shape.type])
 
 
