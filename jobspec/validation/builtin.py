@@ -82,10 +82,10 @@ def _definition(data: Any, found: list[Problem], shape: Shape, old: Any) -> list
     return definition_problems(data, found, shape, old)
 
 
-def _pod(data: Any, found: list[Problem], shape: Shape, _: Any) -> list[Problem]:
+def _pod(data: Any, found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
     from jobspec.validation.pods.pod import pod_problems
 
-    return pod_problems(data, found, shape)
+    return pod_problems(data, found, shape, old)
 
 
 def _pod_template(data: Any, found: list[Problem], shape: Shape, _: Any) -> list[Problem]:

@@ -44,7 +44,7 @@ _SPELLINGS = [
 ]
 _VOLUME = re.compile(r".*\.volumes\[\d+\]\.name")
 _USE = re.compile(r"\.volume(Mounts|Devices)\[\d+\]\.name$|\.fileKeyRef\.volumeName$")
-_HIDDEN = ("spec.overhead",)  # what is looked at once validation has passed
+_HIDDEN = (("spec.overhead", "conflicting-values"),)  # what is looked at once validation has passed
 _AS_A_WHOLE = ("missing-field", "conflicting-values")
 
 
@@ -55,6 +55,7 @@ def difference(found: Iterable[Diagnostic], fields: Iterable[str]) -> str:
     """
     theirs = {_place(field) for field in fields}
     ours = {_place(each.field): each for each in found if each.field not in _HIDDEN or each.field in theirs}
+    ours = {_place(each.field): each for each in found if (each.field, each.rule) not in _HIDDEN}
     if "metadata.generateName" in theirs:
         theirs.discard("metadata.name")  # the name that the server made of it
     left = [place for place in theirs if not any(_is_same(place, *each) for each in ours.items())]

@@ -20,7 +20,7 @@ from tests.support.checking import result
 from tests.support.mutants import mutant
 from tests.support.reference import folder
 from tests.support.ruled import MAKERS
-from tests.support.server import PLURALS, STRICT, WORKLOADS, Answer, Server
+from tests.support.server import PLURALS, PODS, STRICT, WORKLOADS, Answer, Server
 
 _TARGET = choose([])
 _KINDS = sorted(set(PLURALS) - {"ClusterTrainingRuntime"})
@@ -47,7 +47,7 @@ class OnServer:
     def __init__(self, server: Server, document: Document, namespace: str) -> None:
         self.document = document
         self._server = server
-        self._place = {**PLURALS, **WORKLOADS}[document.kind].format(namespace)
+        self._place = {**PLURALS, **WORKLOADS, "Pod": PODS}[document.kind].format(namespace)
         self._path = f"{self._place}/{document.name}"
         self._namespace = namespace
         made = server.call("POST", self._place + "?fieldValidation=Strict", json_of(self._placed(document.data)))

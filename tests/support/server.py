@@ -24,6 +24,7 @@ PLURALS = {
     "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets",
 }
 #: Kinds that every server has, in which templates of pods are, and Services.
+PODS = "/api/v1/namespaces/{}/pods"
 WORKLOADS = {
     "CronJob": "/apis/batch/v1/namespaces/{}/cronjobs",
     "DaemonSet": "/apis/apps/v1/namespaces/{}/daemonsets",
@@ -106,12 +107,7 @@ class Server:
 
     def patch(self, path: str, body: str, form: str = "application/merge-patch+json") -> Answer:
         """Patch an object for real."""
-        connection = self._connect()
-        connection.request("PATCH", path, body.encode(), {**self._headers, "Content-Type": form})
-        reply = connection.getresponse()
-        content = reply.read()
-        connection.close()
-        return Answer(reply.status) if reply.status < 300 else _refusal(reply.status, content)
+        return self.call("PATCH", path, body, form)
 
     def _object(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         connection = self._idle.pop() if self._idle else self._connect()
@@ -122,15 +118,15 @@ class Server:
         found: dict[str, Any] = json.loads(content) if content.startswith(b"{") else {}
         return found
 
-    def call(self, method: str, path: str, body: str | bytes = b"") -> Answer:
+    def call(self, method: str, path: str, body: str | bytes = b"", form: str = "application/yaml") -> Answer:
         """Send a request, once more on a new connection where the server has closed the old one."""
         raw = body.encode() if isinstance(body, str) else body
         connection = self._idle.pop() if self._idle else self._connect()
         try:
-            return self._call(connection, method, path, raw)
+            return self._call(connection, method, path, raw, form)
         except (http.client.HTTPException, ConnectionError, ssl.SSLEOFError):
             connection.close()
-            return self._call(self._connect(), method, path, raw)
+            return self._call(self._connect(), method, path, raw, form)
 
     def close(self) -> None:
         """Close all connections, for good."""
@@ -140,8 +136,8 @@ class Server:
     def _connect(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection(self._place, context=self._tls, timeout=60)
 
-    def _call(self, connection: http.client.HTTPSConnection, method: str, path: str, body: bytes) -> Answer:
-        connection.request(method, path, body, self._headers)
+    def _call(self, connection: http.client.HTTPSConnection, method: str, path: str, body: bytes, form: str) -> Answer:
+        connection.request(method, path, body, {**self._headers, "Content-Type": form})
         reply = connection.getresponse()
         content = reply.read()
         self._idle.append(connection)

@@ -1,6 +1,6 @@
 """What the server's Go code says of objects of the kinds Pod and PodTemplate.
 
-Follows `ValidatePodCreate` and `ValidatePodTemplate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+Follows `ValidatePodCreate`, `ValidatePodUpdate` and `ValidatePodTemplate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 """
 
 from __future__ import annotations
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from jobspec.shapes import Shape
 
 
-def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape) -> list[Problem]:
-    """The problems of a pod besides its metadata: those *found* in its structure, and those of the server's Go code."""
+def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any = None) -> list[Problem]:
+    """The problems of a pod besides its metadata: those *found* in its structure, and those of the server's Go code.
+
+    *old* is the data of the stored pod, of which this is an update.
+    """
     pod = typed_value(data, shape)
-    return beside(found, (each for each in _pod(pod) if not _repeats(each, pod)))
+    of_code = _new(pod) if old is None else _changed(pod, typed_value(old, shape))
+    return beside(found, (each for each in of_code if not _repeats(each, pod)))
 
 
 def stored_template_problems(data: dict[str, Any], found: list[Problem], shape: Shape) -> list[Problem]:
@@ -45,20 +49,40 @@ def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
     return problem.path[-1] not in given
 
 
-def _pod(pod: dict[str, Any]) -> Iterator[Problem]:
-    spec, annotations = filled_in(pod.get("spec", {})), pod.get("metadata", {}).get("annotations", {})
-    yield from annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
-    yield from pod_spec_problems(spec, ("spec",))
+def _new(pod: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of a pod that is to be made."""
+    pod = _filled_in(pod)
+    spec, annotations = pod["spec"], pod.get("metadata", {}).get("annotations", {})
+    yield from _any(pod)
     yield from contradiction_problems(annotations, spec, ("spec",), of_template=False)
-    for field in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(field, ())):
-            yield from image_problems(container, ("spec", field, index))
     if spec.get("nodeName") and spec.get("schedulingGates"):
         message = "a pod that names its node cannot wait for `schedulingGates`"
         yield Problem("conflicting-values", ("spec", "nodeName"), message, "remove one of the two")
-    pod = {**pod, "spec": spec}
-    yield from alone_problems(pod)
     yield from pod_admission_problems(pod)
     if spec.get("ephemeralContainers"):
         message = "ephemeral containers can only be added to a pod that runs"
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
+
+
+def _changed(pod: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of a pod that is there, in its new state."""
+    from jobspec.validation.pods.update import pod_update_problems
+
+    pod = _filled_in(pod)
+    yield from _any(pod)
+    yield from pod_update_problems(pod, _filled_in(old))
+
+
+def _filled_in(pod: dict[str, Any]) -> dict[str, Any]:
+    return {**pod, "spec": filled_in(pod.get("spec", {}))}
+
+
+def _any(pod: dict[str, Any]) -> Iterator[Problem]:
+    """The problems that new and changed pods can have."""
+    spec, annotations = pod["spec"], pod.get("metadata", {}).get("annotations", {})
+    yield from annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
+    yield from pod_spec_problems(spec, ("spec",))
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field, ())):
+            yield from image_problems(container, ("spec", field, index))
+    yield from alone_problems(pod)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
 
 _SPEC: Path = ("spec",)
-_PREEMPTION = "PreemptLowerPriority"
+_WORDS = {"priority": "priority", "preemptionPolicy": "preemption policy"}
 
 
 def pod_admission_problems(pod: dict[str, Any]) -> Iterator[Problem]:
@@ -25,22 +25,20 @@ def pod_admission_problems(pod: dict[str, Any]) -> Iterator[Problem]:
     Where no class is named, a cluster's default class could still have the pod's priority; nobody counts on that.
     """
     spec = pod.get("spec") or {}
-    name = spec.get("priorityClassName") or ""
-    if not name or name in SYSTEM_PRIORITIES:
-        yield from _priority(spec, name)
+    name = spec.get("priorityClassName")
+    whose = f"the class `{name}` has" if name else "a pod without `priorityClassName` has"
+    for field, value in of_class(spec).items():
+        if spec.get(field, value) != value:
+            message = f"{whose} the {_WORDS[field]} {value}, not {spec[field]}"
+            yield Problem("conflicting-values", (*_SPEC, field), message, "remove it; name a PriorityClass by `priorityClassName`")
     if "overhead" in spec and not spec.get("runtimeClassName"):
         message = "an overhead comes from a RuntimeClass, and the pod names none"
-        yield Problem(
-            "conflicting-values", (*_SPEC, "overhead"), message, "remove it, or name the class by `runtimeClassName`", at_key=True
-        )
+        hint = "remove it, or name the class by `runtimeClassName`"
+        yield Problem("conflicting-values", (*_SPEC, "overhead"), message, hint, at_key=True)
 
 
-def _priority(spec: dict[str, Any], name: str) -> Iterator[Problem]:
-    computed = SYSTEM_PRIORITIES.get(name, 0)
-    whose = f"the class `{name}` has" if name else "a pod without `priorityClassName` has"
-    if spec.get("priority", computed) != computed:
-        message = f"{whose} the priority {computed}, not {spec['priority']}"
-        yield Problem("conflicting-values", (*_SPEC, "priority"), message, "remove it; name a PriorityClass by `priorityClassName`")
-    if spec.get("preemptionPolicy", _PREEMPTION) != _PREEMPTION:
-        message = f"{whose} the preemption policy `{_PREEMPTION}`, not `{spec['preemptionPolicy']}`"
-        yield Problem("conflicting-values", (*_SPEC, "preemptionPolicy"), message, "remove it; name a PriorityClass by `priorityClassName`")
+def of_class(spec: dict[str, Any]) -> dict[str, Any]:
+    """What a pod gets of its class, where that is one of every cluster, or where it names none; empty for others."""
+    name = spec.get("priorityClassName") or ""
+    priority = SYSTEM_PRIORITIES.get(name) if name else 0
+    return {} if priority is None else {"priority": priority, "preemptionPolicy": "PreemptLowerPriority"}

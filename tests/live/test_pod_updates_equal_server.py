@@ -1,0 +1,35 @@
+"""`validate --from` says of updates of pods what a real API server says where they are applied."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.hunt import pod_updates, updates
+from tests.hunt.finds import report
+from tests.hunt.updates import OnServer, documents, json_of
+from tests.support.cases import states
+from tests.support.reference import ROOT
+from tests.support.seeds import seed
+from tests.support.server import Server, kubeconfig
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    server = Server(kubeconfig())
+    yield server
+    server.close()
+
+
+def test_our_own_cases(server: Server, tmp_path: Path) -> None:
+    before, after = states((ROOT / "tests" / "cases" / "updates" / "pod.yaml").read_text())
+    with updates.namespace(server) as namespace:
+        stored = {each.name: OnServer(server, each, namespace) for each in documents(before, "old.yaml")}
+        assert [each.refusal for each in stored.values() if each.refusal] == []
+        pairs = [(json_of(each.data), stored[each.name]) for each in documents(after, "new.yaml")]
+        assert report(updates.finds(pairs, tmp_path)) == ""
+
+
+def test_generated_updates(server: Server) -> None:
+    assert report(pod_updates.finds(server, Random(seed()), count=100)) == ""
