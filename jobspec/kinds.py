@@ -163,6 +163,20 @@ kueue.x-k8s.io                WorkloadPriorityClass             -         Cluste
 """
 
 
+#: The built-in kinds whose finalizers need no domain: their Go code checks metadata with apimachinery's function, not with that of core.
+_ANY_FINALIZERS = frozenset(
+    (
+        *("APIService", "Lease", "PodDisruptionBudget", "RuntimeClass", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"),
+        *(
+            "MutatingWebhookConfiguration",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+            "ValidatingWebhookConfiguration",
+        ),
+    )
+)
+
+
 class Kind:
     """One kind in all its versions."""
 
@@ -184,6 +198,11 @@ class Kind:
     def is_builtin(self) -> bool:
         """Whether an API server serves the kind without any CRD."""
         return self.component in ("", "kubernetes")
+
+    @property
+    def needs_domains(self) -> bool:
+        """Whether finalizers of its objects that are none of Kubernetes' own need a domain."""
+        return self.is_builtin and self.name not in _ANY_FINALIZERS and (self.group, self.name) != ("", "Event")
 
     @property
     def api_versions(self) -> list[str]:

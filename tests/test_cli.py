@@ -14,7 +14,7 @@ from jobspec.diagnostics import RULES
 from jobspec.reports.formats import report
 from jobspec.results import FileResult
 from jobspec.targets import choose, reported
-from tests.support.manifests import COMPOSE, CONFIG, JOB, write
+from tests.support.manifests import CLASS, COMPOSE, CONFIG, JOB, write
 from tests.support.processes import RELEASES, command, environment, program, run, run_here
 from tests.support.reference import ROOT
 
@@ -66,7 +66,7 @@ def test_standard_input() -> None:
 def test_a_folder_is_walked_in_order_and_dot_folders_are_left_out(tmp_path: Path) -> None:
     write(
         tmp_path,
-        {"b.yaml": JOB, "a/z.yml": CONFIG, "a/c.json": '{"services": {}}', ".git/x.yaml": BAD, ".hidden.yaml": BAD, "note.txt": BAD},
+        {"b.yaml": JOB, "a/z.yml": CLASS, "a/c.json": '{"services": {}}', ".git/x.yaml": BAD, ".hidden.yaml": BAD, "note.txt": BAD},
     )
     done = run_here("validate", tmp_path)
     assert (done.returncode, done.stdout) == (0, f"3 documents: 1 valid, 1 partly, 1 skipped {RELEASES}\n")
@@ -111,7 +111,7 @@ def test_the_json_report_of_validate(tmp_path: Path) -> None:
     (problem,) = file["diagnostics"]
     assert (file["path"], file["valid"]) == ("job.yaml", False)
     assert file["documents"] == [
-        {"index": 0, "apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "status": "partly", "runs": None},
+        {"index": 0, "apiVersion": "v1", "kind": "ConfigMap", "name": "settings", "status": "valid", "runs": None},
         {"index": 1, "apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "train", "status": "invalid", "runs": False},
     ]
     assert problem.pop("message") and problem.pop("hint")
@@ -121,7 +121,7 @@ def test_the_json_report_of_validate(tmp_path: Path) -> None:
         "document": 1, "line": 15, "column": 7, "endLine": 15, "endColumn": 14, "layer": "",
     }  # fmt: skip
     assert report["target"] == {"training-operator": "1.9.4", "trainer": "2.3.0"}
-    assert report["summary"] == {"documents": 2, "valid": 0, "invalid": 1, "partly": 1, "skipped": 0, "willNotRun": 0}
+    assert report["summary"] == {"documents": 2, "valid": 1, "invalid": 1, "partly": 0, "skipped": 0, "willNotRun": 0}
 
 
 def test_the_target_stands_in_every_report(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_list_is_its_items(tmp_path: Path) -> None:
     write(tmp_path, {"list.yaml": LIST})
     (file,) = json.loads(run_here("validate", "-o", "json", "list.yaml", cwd=tmp_path).stdout)["files"]
     assert [(each["index"], each["kind"], each["status"]) for each in file["documents"]] == [
-        (0, "ConfigMap", "partly"),
+        (0, "ConfigMap", "valid"),
         (0, "PyTorchJob", "invalid"),
     ]
     places = {(each["line"], each["column"], each["rule"]) for each in file["diagnostics"]}

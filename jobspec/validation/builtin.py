@@ -62,7 +62,7 @@ def _of_metadata(data: dict[str, Any], kind: Kind) -> list[Problem]:
     meta = data.get("metadata")
     if meta is not None and not isinstance(meta, dict):
         return []
-    return list(metadata_problems(meta or {}, names=kind.names, namespaced=kind.namespaced, builtin=True))
+    return list(metadata_problems(meta or {}, names=kind.names, namespaced=kind.namespaced, builtin=kind.needs_domains))
 
 
 def _claim(data: Any, found: list[Problem], _: Shape, old: Any) -> list[Problem]:
@@ -100,6 +100,20 @@ def _workload(data: Any, found: list[Problem], shape: Shape, old: Any) -> list[P
     return workload_problems(data, found, shape, old)
 
 
+def _of_one_page(data: Any, found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
+    from jobspec.validation.builtin_kinds.code import code_problems
+
+    return code_problems(data, found, shape, old)
+
+
+#: The kinds whose rules besides those of metadata fit on a page, or which have none.
+_OF_ONE_PAGE: tuple[GroupKind, ...] = (
+    *(("", name) for name in ("ConfigMap", "LimitRange", "Namespace", "ResourceQuota", "Secret", "ServiceAccount")),
+    *(("rbac.authorization.k8s.io", name) for name in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
+    ("networking.k8s.io", "NetworkPolicy"),
+    ("policy", "PodDisruptionBudget"),
+    kinds.PRIORITY_CLASS,
+)
 #: The kinds whose Go code we follow.
 _GO_CODE: dict[GroupKind, GoCode] = {
     kinds.PERSISTENT_VOLUME_CLAIM: _claim,
@@ -107,4 +121,5 @@ _GO_CODE: dict[GroupKind, GoCode] = {
     kinds.POD: _pod,
     kinds.POD_TEMPLATE: _pod_template,
     **dict.fromkeys(kinds.WORKLOADS, _workload),
+    **dict.fromkeys(_OF_ONE_PAGE, _of_one_page),
 }

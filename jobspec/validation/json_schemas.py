@@ -45,7 +45,7 @@ def _metadata_problems(meta: dict[str, Any], kind: Kind | None) -> Iterator[Prob
     """The problems of metadata; an object without a *kind* that jobspec knows is a custom resource."""
     if kind is None:
         return metadata.metadata_problems(meta, names="subdomain", builtin=False)
-    return metadata.metadata_problems(meta, names=kind.names, builtin=kind.is_builtin, namespaced=kind.namespaced)
+    return metadata.metadata_problems(meta, names=kind.names, builtin=kind.needs_domains, namespaced=kind.namespaced)
 
 
 class JSONSchema:

@@ -55,7 +55,7 @@ def _scalar(value: Any, shape: Shape) -> Any:
     if shape.format == "quantity":
         return _quantity(value)
     if kind not in TYPES[shape.type]:
-        return None
+        return value if kind is list and shape.format == "byte" else None
     if kind is int and shape.format in BITS and not -(1 << BITS[shape.format]) <= value < 1 << BITS[shape.format]:
         return None
     return value

@@ -507,7 +507,7 @@ def test_what_variants_share_is_told_of_the_first_of_them(tmp_path: Path) -> Non
     assert run_here("render", cwd=tmp_path).returncode == 0
     done = run_here("blame", "rendered/_shared/ml/configmap-settings.yaml", "data.a", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == 'data.a\n    is   "b"  a  jobspec.yaml:7:89\n'
+    assert done.stdout == 'data[a]\n    is   "b"  a  jobspec.yaml:7:89\n'
     done = run_here("blame", "rendered/_shared/ml/configmap-other.yaml", cwd=tmp_path)
     assert (done.returncode, "no variant of jobspec.yaml renders this object" in done.stderr) == (2, True)
 

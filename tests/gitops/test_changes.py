@@ -83,4 +83,4 @@ def test_the_way_back_tells_the_same_fields(old: dict[str, Any], new: dict[str, 
 def test_values_of_other_types_are_other_values(before: object, after: object) -> None:
     job = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     (found,) = _changes({**job, "data": {"a": before}}, {**job, "data": {"a": after}})
-    assert (found.field, found.before and found.before.value, found.after and found.after.value) == ("data.a", before, after)
+    assert (found.field, found.before and found.before.value, found.after and found.after.value) == ("data[a]", before, after)

@@ -30,12 +30,12 @@ KINDS = [(version, kind.name) for kind in kinds.built_in() for version in kind.a
 def served(server: Server) -> list[tuple[str, str]]:
     """The kinds that our target's release serves; the server has to serve them, too."""
     found = [kind for kind in KINDS if shapes.load(*kind, _TARGET)]
-    assert [kind for kind in found if not _path(server, *kind)] == []
+    assert [kind for kind in found if not path_of(server, *kind)] == []
     return found
 
 
 @cache
-def _path(server: Server, api_version: str, kind: str) -> str:
+def path_of(server: Server, api_version: str, kind: str) -> str:
     """The URL where objects of a kind are created; empty where the server has none."""
     root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
     for resource in server.get(root).get("resources", ()):
@@ -48,7 +48,7 @@ def finds(server: Server, random: Random, *, each: int = 12) -> Iterator[Find]:
     """The objects whose decoding a server and we disagree about, as many of each kind."""
     texts = [(kind, _text(*kind, random)) for kind in served(server) for _ in range(each)]
     with ThreadPoolExecutor(4) as pool:
-        for text, answer in pool.map(lambda made: (made[1], server.call("POST", _path(server, *made[0]) + STRICT, made[1])), texts):
+        for text, answer in pool.map(lambda made: (made[1], server.call("POST", path_of(server, *made[0]) + STRICT, made[1])), texts):
             if found := disagreement(text, answer):
                 yield Find(text, found, str(answer), "control-plane", answer.accepted)
 

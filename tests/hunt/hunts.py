@@ -11,6 +11,7 @@ from tests.hunt import (
     builtin_kinds,
     claims,
     definitions,
+    exact_kinds,
     laws,
     manifests,
     models,
@@ -105,6 +106,8 @@ HUNTS = (
         lambda ground, random: pod_policies.finds(ground.server, random, ground.tally, worlds=10),
         lambda ground: ground.server,
     ),
+    Hunt("exact-kinds", lambda ground, random: exact_kinds.finds(ground.server, random), lambda ground: ground.server),
+    Hunt("exact-updates", lambda ground, random: exact_kinds.changes(ground.server, random), lambda ground: ground.server),
     Hunt("builtin-kinds", lambda ground, random: builtin_kinds.finds(ground.server, random), lambda ground: ground.server),
     Hunt(
         "pod-surroundings",

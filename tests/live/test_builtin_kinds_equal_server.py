@@ -10,7 +10,7 @@ import pytest
 
 from jobspec.schemas.upstream import table
 from jobspec.targets import RELEASES
-from tests.hunt import builtin_kinds
+from tests.hunt import builtin_kinds, exact_kinds
 from tests.hunt.finds import report
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
@@ -28,6 +28,14 @@ def server() -> Iterator[Server]:
 
 def test_decoding(server: Server) -> None:
     assert report(builtin_kinds.finds(server, Random(seed()), each=3)) == ""
+
+
+def test_new_objects(server: Server) -> None:
+    assert report(exact_kinds.finds(server, Random(seed()), each=10)) == ""
+
+
+def test_updates(server: Server) -> None:
+    assert report(exact_kinds.changes(server, Random(seed()), count=3)) == ""
 
 
 def _structures(table: dict[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from jobspec.reports.excerpt import excerpt
 from jobspec.reports.formats import FORMATS, report
 from jobspec.results import FileResult
 from jobspec.targets import choose, reported
-from tests.support.manifests import COMPOSE, CONFIG, JOB, write
+from tests.support.manifests import CLASS, COMPOSE, CONFIG, JOB, write
 from tests.support.processes import RELEASES, command, environment, program, run, run_here
 from tests.support.reference import ROOT
 
@@ -38,7 +38,7 @@ LIST = """\
 apiVersion: v1
 kind: List
 items:
-- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+- {apiVersion: v1, kind: Endpoints, metadata: {name: a}}
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: b, labels: {c: 1}}}
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: d, label: {}}}
 """
@@ -274,18 +274,18 @@ def test_junit_has_a_suite_for_each_file_and_a_case_for_each_document(all_sorts:
 
 
 def test_junit_cases_in_full(tmp_path: Path) -> None:
-    write(tmp_path, {"job.yaml": f"{CONFIG}---\n{BAD}---\n{COMPOSE}---\n{JOB}"})
+    write(tmp_path, {"job.yaml": f"{CLASS}---\n{BAD}---\n{COMPOSE}---\n{JOB}"})
     done = run_here("validate", "-o", "junit", "--skip-unknown", "job.yaml", cwd=tmp_path)
     (suite,) = _suites(done.stdout).values()
     assert {each.get("name"): each.get("value") for each in suite.findall("properties/property")} == reported(choose([]))
-    config, bad, compose, job = suite.findall("testcase")
-    assert [each.get("name") for each in (config, bad, compose, job)] == [
-        "ConfigMap settings",
+    partly, bad, compose, job = suite.findall("testcase")
+    assert [each.get("name") for each in (partly, bad, compose, job)] == [
+        "StorageClass fast",
         "PyTorchJob train (document 1)",
         "(document 2)",
         "PyTorchJob train (document 3)",
     ]
-    assert (config.findtext("system-out") or "").startswith("checked partly")
+    assert (partly.findtext("system-out") or "").startswith("checked partly")
     failure = bad.find("failure")
     assert failure is not None
     assert (failure.get("type"), (failure.get("message") or "").endswith("has no field `replica`")) == ("unknown-field", True)
