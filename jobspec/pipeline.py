@@ -248,7 +248,13 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
     from jobspec.workloads import is_workload
 
     jobs = [each for each in file.documents if is_workload(each)]
-    return _foreseen(file, jobs, file.documents, cluster) if jobs else file
+    return _foreseen(file, jobs, _accepted(file), cluster) if jobs else file
+
+
+def _accepted(file: Checked) -> list[Document]:
+    """The documents of a file that a server does not refuse: a job can refer to no others."""
+    refused = {(row.index, row.api_version, row.kind, row.name) for row in file.result.documents if row.status == "invalid"}
+    return [each for each in file.documents if (each.index, each.api_version, each.kind, each.name) not in refused]
 
 
 def foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:

@@ -35,3 +35,23 @@ def test_every_outcome_has_a_case_that_trips_it() -> None:
     tripped = {each.rule for path in CASES for each in expectations(path.read_text())}
     ours = {name for name in RULES if Diagnostic(name, "", None).stage == "outcome"}  # type: ignore[arg-type]
     assert ours - tripped == set()
+
+
+_REFUSED = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: team}
+spec: {template: {spec: {replicatedJobs: node}}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: a}
+spec: {runtimeRef: {kind: TrainingRuntime, name: team}, trainer: {image: "registry.example/mnist:1"}}
+"""
+
+
+def test_nothing_is_foreseen_from_a_runtime_that_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "both.yaml").write_text(_REFUSED)
+    result = foreseen(tmp_path / "both.yaml")
+    assert [(each.rule, each.mark.line) for each in result.diagnostics] == [("wrong-type", 4)]
+    assert [each.runs for each in result.documents if each.kind == "TrainJob"] == [None]

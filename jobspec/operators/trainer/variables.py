@@ -33,7 +33,8 @@ def variable(given: MarkedTree) -> MarkedTree:
     source = given.get("valueFrom")
     own = source.with_value(_source(source)) if source else None
     value = None if source else given.get("value") or given.with_value("")
-    return with_fields(given.with_value({"name": given.value["name"]}), {"valueFrom": own, "value": value})
+    name = given.get("name") or given.with_value("")  # a webhook of the trainer writes the job anew, with names that are not there
+    return with_fields(given.with_value({"name": name}), {"valueFrom": own, "value": value})
 
 
 def _source(source: MarkedTree) -> dict[str, MarkedTree]:
