@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.lint.views import JobView
+    from jobspec.overlays.marked_tree import MarkedTree
 
 _RESERVED = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 _JAX = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
@@ -37,12 +38,8 @@ def overridden_variable(job: JobView) -> Iterator[Finding]:
                 if of_operator is None or of_operator is each or not each.mark.line or of_operator.mark.line:
                     continue
                 if text(each, "value") != text(of_operator, "value"):
-                    yield Finding(
-                        each,
-                        f"the operator sets `{name}` behind this one, whose value is lost",
-                        "leave it out",
-                        edits=[Edit(each, removes=True)],
-                    )
+                    message = f"the operator sets `{name}` behind this one, whose value is lost"
+                    yield Finding(each, message, "leave it out", edits=_removal(each, container))
 
 
 def replaced_variable(job: JobView) -> Iterator[Finding]:
@@ -61,7 +58,7 @@ def replaced_variable(job: JobView) -> Iterator[Finding]:
             for each in items(container.get("env")):
                 if text(each, "name") in _RESERVED and text(container, "name") == "node":
                     message = f"the trainer replaces `{text(each, 'name')}` by its own"
-                    yield Finding(each, message, "leave it out", edits=[Edit(each, removes=True)])
+                    yield Finding(each, message, "leave it out", edits=_removal(each, container))
 
 
 def replacing_variable(job: JobView) -> Iterator[Finding]:
@@ -102,6 +99,13 @@ def useless_rank(job: JobView) -> Iterator[Finding]:
                 yield Finding(
                     each, f"all {role.count} pods have `{name}={text(each, 'value')}`", "start the program by torchrun, which sets it"
                 )
+
+
+def _removal(variable: MarkedTree, container: MarkedTree) -> list[Edit]:
+    """The edit that removes a variable; none where another one takes its value, which would be another one then."""
+    wanted = f"$({text(variable, 'name')})"
+    is_taken = any(wanted in text(each, "value") for _, each in variables(container))
+    return [] if is_taken else [Edit(variable, removes=True)]
 
 
 RULES = (
