@@ -39,7 +39,7 @@ class LocalPod:
         self.environment, self.unset = _environment(pod, container, cluster)
         """Its variables, and the names of those that only a cluster can set."""
         self.command, self.arguments = (
-            [expand(cluster.addresses.in_text(word), self.environment) for word in container.get(field) or ()]
+            [cluster.addresses.in_made(expand(cluster.addresses.in_text(word), self.environment)) for word in container.get(field) or ()]
             for field in ("command", "args")
         )
         others = [*pod["spec"].get("initContainers", ()), *pod["spec"]["containers"]]
@@ -111,7 +111,7 @@ def _value(variable: dict[str, Any], pod: dict[str, Any], known: Mapping[str, st
     """The value of a variable; the pod's own fields, such as its name, stay as they are."""
     source = variable.get("valueFrom")
     if not source:
-        return expand(cluster.addresses.in_variable(variable["name"], variable.get("value") or ""), known)
+        return cluster.addresses.in_made(expand(cluster.addresses.in_variable(variable["name"], variable.get("value") or ""), known))
     field = (source.get("fieldRef") or {}).get("fieldPath", "")
     if field:
         return _field(field, pod)

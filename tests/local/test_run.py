@@ -253,6 +253,15 @@ def test_the_nodes_of_a_trainjob_know_their_rank_and_the_first_of_them(tmp_path:
     assert len({each["PET_MASTER_PORT"] for each in shown.values()}) == 1
 
 
+def test_a_host_name_made_of_variables_is_an_address_of_this_machine(tmp_path: Path) -> None:
+    source = {"fieldRef": {"fieldPath": "metadata.labels['jobset.sigs.k8s.io/jobset-name']"}}
+    env: list[dict[str, Any]] = [{"name": "JOB", "valueFrom": source}, {"name": "PEER", "value": "$(JOB)-node-0-0.$(JOB)"}]
+    job = _trainjob(SHOW).removesuffix("}\n") + f", env: {json.dumps(env)}}}\n"
+    done = _run(tmp_path, job)
+    assert done.returncode == 0, done.stderr
+    assert {each["PEER"] for each in _shown(done).values()} == {"127.0.0.1"}
+
+
 def test_a_jobset_starts_all_of_a_trainjob_again_after_its_job_has_failed(tmp_path: Path) -> None:
     code = "import os, sys; sys.exit(0) if os.environ['JOB_COMPLETION_INDEX'] == '1' else None; " + COUNT.format("count") + "sys.exit(1)"
     done = _run(tmp_path, _trainjob(code))
