@@ -1,0 +1,121 @@
+"""A live trainer makes of migrated PyTorchJobs the pods that the migration was chosen by, and live servers take them in every release."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from jobspec.documents.document import Document
+from jobspec.migration.choice import migrate_pytorchjob
+from jobspec.migration.migrated import Migrated
+from jobspec.operators.api_defaults.objects import completed
+from tests.migration.jobs import cluster, corpus, documents_of, jobs_among
+from tests.support.reference import ROOT, folder
+from tests.support.seeds import seed
+from tests.support.server import OPERATORS, PLURALS, Server, kubeconfig
+
+_SOME = 6
+_SECONDS = 180  # operators act late where many jobs come at once
+_NODE = "node"
+Data = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    server = Server(kubeconfig(OPERATORS))
+    yield server
+    server.close()
+
+
+def _sources() -> list[Path]:
+    return [*corpus(folder("corpus", "manifests")), *sorted((ROOT / "tests" / "cases" / "migrate").glob("*/job.yaml"))]
+
+
+def _migrated(paths: list[Path]) -> Iterator[tuple[str, Migrated]]:
+    """The jobs in files that migrate to trainer 2.0."""
+    for path in paths:
+        documents, result = documents_of(path.read_bytes(), "2.0", path.name)
+        for job in jobs_among(documents) if result.valid else ():
+            found = migrate_pytorchjob(job, documents, cluster("2.0"))
+            if isinstance(found, Migrated) and not _needs_more(found):
+                yield path.name, found
+
+
+def _needs_more(found: Migrated) -> bool:
+    """Whether pods need what the server has not, such as a priority class, or the job was read from a server and cannot be made."""
+    facts = found.after.facts if found.after else {}
+    amounts = [key for key in facts if "requests" in key and "/" in key[-1]]
+    if any((*key[:-2], "limits", key[-1]) not in facts for key in amounts):
+        return True  # which no server takes in a pod
+    text = json.dumps([each.data for each in found.documents])
+    return any(word in text for word in ('"priorityClassName"', '"serviceAccountName"', '"resourceVersion"', '"runtimeClassName"'))
+
+
+def _create(server: Server, namespace: str, document: Document) -> None:
+    made = {**document.data, "metadata": {**document.data["metadata"], "namespace": namespace}}
+    for _ in range(20):  # the trainer's webhook may learn of a new runtime late
+        answer = server.call("POST", PLURALS[document.kind].format(namespace) + "?fieldValidation=Strict", json.dumps(made))
+        if answer.accepted or "not found" not in answer.message:
+            break
+        time.sleep(0.5)
+    assert answer.accepted, (document.file, answer.message)
+
+
+def _environment(container: Data) -> dict[str, Any]:
+    return {each["name"]: each.get("valueFrom") or each.get("value", "") for each in container.get("env", ())}
+
+
+def _seen(pod: Data) -> Data:
+    """What tells a pod of a job from others: its number, its command, its variables, its volumes but the token's."""
+    (container,) = (each for each in pod["spec"]["containers"] if each["name"] == _NODE)
+    return {
+        "host": pod["spec"]["hostname"],
+        "words": [*container.get("command", ()), "|", *container.get("args", ())],
+        "env": _environment(container),
+        "resources": container.get("resources", {}),
+        "volumes": [each["name"] for each in pod["spec"].get("volumes", ()) if not each["name"].startswith("kube-api-access")],
+        "policy": pod["spec"]["restartPolicy"],
+    }
+
+
+def _pods(server: Server, namespace: str, count: int) -> list[Data]:
+    until = time.monotonic() + _SECONDS
+    while True:
+        found = server.get(f"/api/v1/namespaces/{namespace}/pods")["items"]
+        if len(found) >= count or time.monotonic() > until:
+            return sorted(map(_seen, found), key=lambda each: each["host"])
+        time.sleep(0.5)
+
+
+def _check(server: Server, sources: list[tuple[str, Migrated]]) -> None:
+    prefix = f"migrated-{int(time.time())}"
+    created = []
+    for number, (name, found) in enumerate(sources):
+        if found.documents[-1].data["spec"].get("suspend"):
+            continue
+        namespace = f"{prefix}-{number}"
+        assert server.has_namespace(namespace)
+        for document in found.documents:
+            _create(server, namespace, document)
+        created.append((name, namespace, found))
+    for name, namespace, found in created:
+        assert found.after
+        objects = completed(found.after.objects, found.documents, cluster("2.0").target)
+        expected = [each.data() for each in objects if each.value["kind"].value == "Pod"]
+        assert _pods(server, namespace, len(expected)) == sorted(map(_seen, expected), key=lambda each: each["host"]), name
+
+
+def test_some_jobs(server: Server) -> None:
+    sources = list(_migrated(_sources()))
+    _check(server, Random(seed()).sample([each for each in sources if each[1].after and each[1].after.nodes < 5], _SOME))
+
+
+@pytest.mark.slow
+def test_every_job(server: Server) -> None:
+    sources = list(_migrated(_sources()))
+    assert len(sources) > 70
+    _check(server, sources)
