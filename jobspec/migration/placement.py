@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec.migration.facts import Fact, flat_field
 from jobspec.migration.program import program_facts
+from jobspec.migration.selectors import with_neutral_names
 from jobspec.overlays.marked_tree import items
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ def pod_facts(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
     """All facts of a pod."""
     key = (node.name,)
     spec = node.pod.tree.value["spec"]
-    for name, child in spec.value.items():
+    for name, child in with_neutral_names(spec).value.items():
         if name not in _NAMES:
             yield from flat_field(name, child, (*key, "pod"))
     for field in ("initContainers", "containers"):

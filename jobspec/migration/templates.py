@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec.migration.life import UNLIMITED, exit_code_rule
 from jobspec.migration.made import by_migration, present
+from jobspec.migration.selectors import with_new_names
 from jobspec.migration.variables import environment, operators_own, text_of, translated
 from jobspec.operators.edits import text
 from jobspec.overlays.marked_tree import items
@@ -40,7 +41,7 @@ def pod_template(
         return _container(each, node, rank=rank, renamed=renamed, training=is_training, without=without if is_training else ())
 
     containers = spec.value["containers"].with_value([container(each) for each in items(spec.get("containers"))])
-    fields = {name: each for name, each in spec.value.items() if name != "restartPolicy"}
+    fields = {name: each for name, each in with_new_names(spec).value.items() if name != "restartPolicy"}
     policy = replica.get("restartPolicy")
     word = "OnFailure" if source.restart(replica) in ("OnFailure", "Always") else "Never"
     restart = policy.with_value(word) if policy else by_migration(word)

@@ -8,6 +8,7 @@ from jobspec.migration.life import life_facts
 from jobspec.migration.nodes import Hosts, nodes_of
 from jobspec.migration.placement import pod_facts
 from jobspec.migration.program import Side
+from jobspec.migration.selectors import selector_facts
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
 from jobspec.workloads import value_at
@@ -49,6 +50,7 @@ def view(job: Document, beside: Sequence[Document], target: Target, *, gang_sche
     operator = "training-operator" if job.group_kind == kinds.PYTORCHJOB else "trainer"
     side = Side(Hosts(nodes), operator, training)
     facts = dict(fact for node in nodes for fact in pod_facts(node, side))
+    facts |= dict(fact for node in nodes for fact in selector_facts(node, nodes))
     facts |= dict(life_facts(job, objects, nodes))
     return View(facts, expansion.objects, expansion.diagnostics, training)
 

@@ -63,6 +63,9 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
         if job.group_kind != PYTORCHJOB:
             return (), ()
         found = migrate_pytorchjob(job, _beside(file, files), cluster, gang_scheduler=gang_scheduler)
+        taken = isinstance(found, Migrated) and _taken(found, file)
+        if taken:
+            return (), [cannot(job, f"the runtime that it needs would have the name of the {taken.kind} `{taken.name}` in the same file")]
         return (found.trees, told(found)) if isinstance(found, Migrated) else ((), [found])
 
     return [_migrated(each, outcome) for each in files]
@@ -91,6 +94,12 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
         return _if_other(found.trees[0], document), _each_place_once([*dropped, *told(found)])
 
     return [_migrated(each, outcome) for each in files]
+
+
+def _taken(migrated: Migrated, file: File) -> Document | None:
+    """A runtime in a file that has the name of one which a migration adds."""
+    new = [(each.kind, each.namespace, each.name) for each in migrated.documents[:-1]]
+    return next((each for each in file.documents if (each.kind, each.namespace, each.name) in new), None)
 
 
 def _beside(file: File, files: Sequence[File]) -> list[Document]:

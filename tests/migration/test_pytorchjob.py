@@ -102,6 +102,24 @@ def test_what_a_trainjob_cannot_say_stands_in_a_runtime(pod: dict[str, Any], spe
 
 
 @pytest.mark.parametrize(
+    ("labels", "lost"),
+    [
+        ({"training.kubeflow.org/job-name": "train"}, False),
+        ({"team": "a"}, False),
+        ({"training.kubeflow.org/job-name": "train", "training.kubeflow.org/replica-type": "worker"}, True),
+    ],
+)
+def test_pods_keep_apart_from_the_same_pods(labels: dict[str, str], lost: bool) -> None:
+    job = pytorchjob(nprocPerNode="1", runPolicy={"backoffLimit": 3})
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": labels}}
+    for replica in job["spec"]["pytorchReplicaSpecs"].values():
+        replica["template"]["metadata"] = {"labels": {"team": "a"}}
+        replica["template"]["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    found = _migrated(job)
+    assert _rules(found) == {**ENDS, **({"node pod labelSelector 0": "loss"} if lost else {})}
+
+
+@pytest.mark.parametrize(
     ("replica", "policy", "rules"),
     [
         ({"restartPolicy": "Never"}, {}, ENDS),

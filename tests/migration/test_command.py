@@ -1,0 +1,159 @@
+"""`jobspec migrate`: where the result goes, what is told of it, and when nothing is written."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.migration.jobs import pytorchjob, text_of
+from tests.support.processes import run_here
+from tests.support.reference import ROOT
+
+GUIDES = ROOT / "tests" / "cases" / "guides"
+ELASTIC = (ROOT / "tests" / "cases" / "migrate" / "elastic" / "job.yaml").read_text()
+JOB = text_of(pytorchjob({"command": ["torchrun", "a.py"]}, workers=0, nprocPerNode="1"))
+
+
+def _migrate(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return run_here("migrate", *options, cwd=folder)
+
+
+def test_in_place_writes_what_changes_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "a.yaml").write_text(JOB)
+    other = "apiVersion: v1\nkind: ConfigMap\nmetadata:   {name: x}  # mine\n"
+    (tmp_path / "jobs" / "b.yaml").write_text(other)
+    done = _migrate(tmp_path, "jobs", "--to", "TrainJob", "--in-place")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "migration-change" in done.stdout
+    assert yaml.safe_load((tmp_path / "jobs" / "a.yaml").read_text())["kind"] == "TrainJob"
+    assert (tmp_path / "jobs" / "b.yaml").read_text() == other
+
+
+def test_to_dir_leaves_the_sources_and_replaces_nothing(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "a.yaml").write_text(JOB)
+    done = _migrate(tmp_path, "jobs", "--to", "TrainJob", "--to-dir", "new", "-o", "markdown")
+    assert done.returncode == 0
+    assert done.stdout.startswith("| where | what | rule |\n|---|---|---|\n| jobs/a.yaml:")
+    assert (tmp_path / "jobs" / "a.yaml").read_text() == JOB
+    assert yaml.safe_load((tmp_path / "new" / "jobs" / "a.yaml").read_text())["kind"] == "TrainJob"
+    again = _migrate(tmp_path, "jobs", "--to", "TrainJob", "--to-dir", "new")
+    assert again.returncode == 2
+
+
+def test_a_diff_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(JOB)
+    done = _migrate(tmp_path, "a.yaml", "--to", "TrainJob", "--diff", "-o", "json")
+    assert done.stdout.startswith("--- a/a.yaml\n+++ b/a.yaml\n")
+    assert {each["rule"] for each in json.loads(done.stderr)["files"][0]["diagnostics"]} == {"migration-change"}
+    assert (tmp_path / "a.yaml").read_text() == JOB
+
+
+@pytest.mark.parametrize("writing", ["--in-place", "--diff"])
+def test_strict_writes_nothing_where_anything_is_lost(writing: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(ELASTIC)
+    done = _migrate(tmp_path, "a.yaml", "--to", "TrainJob", "--strict", writing)
+    assert done.returncode == 1
+    assert "migration-loss" in done.stdout + done.stderr
+    assert (tmp_path / "a.yaml").read_text() == ELASTIC
+    assert _migrate(tmp_path, "a.yaml", "--to", "TrainJob", writing).returncode == 0
+
+
+def test_what_a_server_refuses_is_not_migrated(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(JOB.replace("replicas: 1", "replicas: 2"))
+    done = _migrate(tmp_path, "a.yaml", "--to", "TrainJob", "--in-place")
+    assert done.returncode == 1
+    assert "master-replicas" in done.stderr
+    assert "kind: PyTorchJob" in (tmp_path / "a.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"apiVersion": "v1", "kind": "List", "items": [%s]}', "an item of a List"),
+        ("%s", "JSON"),
+    ],
+)
+def test_a_job_without_a_text_of_its_own_stays(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(text % json.dumps(yaml.safe_load(JOB)))
+    done = _migrate(tmp_path, "a.yaml", "--to", "TrainJob")
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert "not-migrated" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--to", "Job"], "write TrainJob, or the release"),
+        (["--to", "trainer=1.0"], "the known releases of trainer"),
+        (["--to", "trainer=2.3"], "no TrainJob and no runtime"),
+        (["--to", "TrainJob", "--diff", "--in-place"], "exclude each other"),
+    ],
+)
+def test_what_cannot_be_done_as_asked(options: list[str], says: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(JOB)
+    done = _migrate(tmp_path, "a.yaml", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+
+
+def test_a_runtime_of_the_same_name_is_not_replaced(tmp_path: Path) -> None:
+    job = pytorchjob({"command": ["torchrun", "a.py"], "workingDir": "/x"}, workers=0, nprocPerNode="1")
+    spec = {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {"containers": []}}}}}]}}}
+    meta = {"name": "train", "namespace": "ml"}
+    runtime = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime", "metadata": meta, "spec": spec}
+    (tmp_path / "a.yaml").write_text(text_of(runtime, job))
+    done = _migrate(tmp_path, "a.yaml", "--to", "TrainJob")
+    assert done.returncode == 1
+    assert "the name of the TrainingRuntime `train` in the same file" in done.stderr
+
+
+PROJECT = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Project
+spec:
+  target: {trainer: "2.2"}  # the cluster's
+  defaults: {base: base/job.yaml, namespace: ml}
+  variants:
+    - name: small
+      overlays: [cpu]
+    - name: large
+      overlays: [gpu-nccl]
+      flags: {--epochs: "4"}
+"""
+
+
+def _project(folder: Path) -> Path:
+    (folder / "base").mkdir()
+    (folder / ".git").mkdir()
+    (folder / "jobspec.yaml").write_text(PROJECT)
+    (folder / "base" / "job.yaml").write_text((GUIDES / "simple.yaml").read_text())
+    return folder
+
+
+def test_a_project_migrates_as_a_whole(tmp_path: Path) -> None:
+    folder = _project(tmp_path)
+    done = _migrate(folder, "jobspec.yaml", "--to", "TrainJob", "--in-place")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "migration-loss" not in done.stdout
+    assert "(in `small`)" in done.stdout
+    assert (folder / "jobspec.yaml").read_text() == PROJECT
+    assert run_here("render", cwd=folder).returncode == 0
+    (job,) = (folder / "rendered" / "large").glob("trainjob-*.yaml")
+    trainer = yaml.safe_load(job.read_text())["spec"]["trainer"]
+    assert trainer["resourcesPerNode"] == {"limits": {"nvidia.com/gpu": 1}}
+    assert "--epochs=4" in trainer["command"]
+
+
+def test_a_project_goes_to_another_release(tmp_path: Path) -> None:
+    folder = _project(tmp_path)
+    assert _migrate(folder, "jobspec.yaml", "--to", "TrainJob", "--in-place").returncode == 0
+    done = _migrate(folder, "jobspec.yaml", "--to", "trainer=2.3", "--in-place")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (folder / "jobspec.yaml").read_text() == PROJECT.replace('"2.2"', '"2.3.0"')
+    assert run_here("render", "--check", cwd=folder).returncode == 1
+    assert run_here("validate", "base", "--target", "trainer=2.3", cwd=folder).returncode == 0
