@@ -54,8 +54,7 @@ def difference(found: Iterable[Diagnostic], fields: Iterable[str]) -> str:
     The server does not count a volume that it refuses: it names mounts of it, too, and not another volume of that name.
     """
     theirs = {_place(field) for field in fields}
-    ours = {_place(each.field): each for each in found if each.field not in _HIDDEN or each.field in theirs}
-    ours = {_place(each.field): each for each in found if (each.field, each.rule) not in _HIDDEN}
+    ours = {_place(each.field): each for each in found if (each.field, each.rule) not in _HIDDEN or each.field in theirs}
     if "metadata.generateName" in theirs:
         theirs.discard("metadata.name")  # the name that the server made of it
     left = [place for place in theirs if not any(_is_same(place, *each) for each in ours.items())]

@@ -87,8 +87,12 @@ def test_what_bites(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(_before())
     command, _, shown = _block("console", "jobspec lint").partition("\n")
     assert run_here(*command.split()[2:], cwd=tmp_path).stdout == shown
+
+
 def test_the_job_as_a_trainjob(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(_before())
     command, _, shown = _block("console", "jobspec migrate").partition("\n")
+    assert run_here(*command.split()[2:], cwd=tmp_path).stdout == shown
     assert (tmp_path / "job.yaml").read_text() == _block("yaml", "batch.kubernetes.io/job-completion-index")
 
 
