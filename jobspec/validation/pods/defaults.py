@@ -1,7 +1,7 @@
 """The defaults of a pod that validation looks at, and the fields that the server drops before it looks.
 
-Follows `SetDefaults_Pod` and `SetDefaults_PodSpec`, k8s.io/kubernetes pkg/apis/core/v1, and `dropDisabledFields`, pkg/api/pod, with the
-feature gates of 1.36.
+Follows `SetDefaults_Pod`, `SetDefaults_PodSpec` and `Convert_v1_Pod_To_core_Pod`, k8s.io/kubernetes pkg/apis/core/v1, and
+`dropDisabledFields`, pkg/api/pod, with the feature gates of 1.36.
 """
 
 from __future__ import annotations
@@ -58,8 +58,10 @@ def _without(value: Spec, fields: tuple[str, ...]) -> Spec:
 
 
 def filled_in(spec: Spec) -> Spec:
-    """The spec of a pod with what the server fills in for pods and not for templates: requests, and ports of the host."""
+    """The spec of a pod as the server changes it for pods and not for templates: requests, ports of the host, a second to end in."""
     spec = without_disabled(spec)
+    if grace_period(spec) < 0:
+        spec = {**spec, "terminationGracePeriodSeconds": 1}
     for field in CONTAINERS:
         if field in spec:
             spec = {**spec, field: [_with_ports(_with_requests(each), spec) for each in spec[field]]}

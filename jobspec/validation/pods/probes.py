@@ -74,7 +74,7 @@ def _one(name: str, action: dict[str, Any], path: Path, grace_period: int) -> It
     elif name == "grpc":
         yield from number_problems(action["port"], (*path, "port")) if "port" in action else (missing("port", action, path),)
     elif name == "sleep" and not 0 <= action.get("seconds", 0) <= grace_period:
-        message = f"a hook sleeps from 0 to {grace_period} seconds, which the pod has to end, and not for {action['seconds']}"
+        message = f"a hook sleeps no longer than the pod has to end, {grace_period} seconds, and not for {action.get('seconds', 0)}"
         yield Problem("out-of-range", (*path, "seconds"), message, "raise `terminationGracePeriodSeconds` of the pod")
 
 
