@@ -21,7 +21,7 @@ def server() -> Iterator[Server]:
 
 
 def test_generated_pods(server: Server) -> None:
-    assert report(pod_surroundings.finds(server, Random(seed()), count=1000)) == ""
+    assert report(pod_surroundings.finds(server, Random(seed()), count=500)) == ""
 
 
 def test_our_own_cases(server: Server) -> None:
