@@ -6,10 +6,8 @@ Follows `ValidateLabelSelector`, k8s.io/apimachinery pkg/apis/meta/v1/validation
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.metadata import bad_label_value, bad_qualified_name
 from jobspec.validation.problem import Problem
-from jobspec.validation.wording import closest, describe, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +36,9 @@ def selector_problems(selector: Any, path: Path) -> Iterator[Problem]:
 
 
 def _condition(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
+    from jobspec.validation.complaints import missing_by_code
+    from jobspec.validation.wording import closest, describe, listed
+
     key, operator, values = condition.get("key"), condition.get("operator"), condition.get("values")
     if key:
         yield from _label_key(key, (*path, "key"))

@@ -5,11 +5,11 @@ Follows `validateAffinity` and `validatePodAffinityTerm`, k8s.io/kubernetes pkg/
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.label_selector import selector_problems
 from jobspec.validation.metadata import bad_label_name, bad_qualified_name
 from jobspec.validation.pods.label_keys import label_key_problems
 from jobspec.validation.pods.node_affinity import PREFERRED, REQUIRED, node_affinity_problems, weight_problems
+from jobspec.validation.pods.told import missing
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -52,6 +52,6 @@ def _term(term: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from label_key_problems(term, path)
     key = term.get("topologyKey") or ""
     if not key:
-        yield missing_by_code("topologyKey", term, path, "name a label of nodes, such as `kubernetes.io/hostname`")
+        yield missing("topologyKey", term, path, "name a label of nodes, such as `kubernetes.io/hostname`")
     elif why := bad_qualified_name(key):
         yield Problem("wrong-format", (*path, "topologyKey"), f'"{key}" is no label key: {why}')

@@ -7,10 +7,10 @@ that off.
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.metadata import bad_label_name, bad_subdomain, generated_name
 from jobspec.validation.pods.affinity import pod_terms
 from jobspec.validation.pods.label_keys import repeated_key_problems
+from jobspec.validation.pods.told import missing
 from jobspec.validation.pods.volumes import source_of
 from jobspec.validation.problem import Problem
 
@@ -32,7 +32,7 @@ def alone_problems(pod: dict[str, Any]) -> Iterator[Problem]:
     for index, volume in enumerate(spec.get("volumes") or ()):
         at = (*_SPEC, "volumes", index)
         if source_of(volume) == "image" and not volume["image"].get("reference"):
-            yield missing_by_code("reference", volume["image"], (*at, "image"), "name the image to mount")
+            yield missing("reference", volume["image"], (*at, "image"), "name the image to mount")
     yield from _claim_names(spec, metadata)
     yield from _mirror(spec, metadata)
     labels = metadata.get("labels") or {}

@@ -7,8 +7,6 @@ from the sources of the volume.
 from __future__ import annotations
 
 from jobspec.validation.metadata import annotation_problems, bad_label_name, label_problems
-from jobspec.validation.persistentvolumeclaim import claim_spec_problems
-from jobspec.validation.persistentvolumeclaim_source import given_source_problems
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -45,6 +43,9 @@ def claim_template_problems(template: dict[str, Any], path: Path) -> Iterator[Pr
 
 
 def _claim(template: dict[str, Any]) -> Iterator[Problem]:
+    from jobspec.validation.persistentvolumeclaim import claim_spec_problems
+    from jobspec.validation.persistentvolumeclaim_source import given_source_problems
+
     yield from claim_spec_problems(template)
     spec = template.get("spec") or {}
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")

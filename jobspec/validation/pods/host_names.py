@@ -6,10 +6,9 @@ pkg/apis/core/validation, 1.36.
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code, unsupported_choice
 from jobspec.validation.metadata import bad_label_name, bad_subdomain
+from jobspec.validation.pods.told import describe, missing, unsupported
 from jobspec.validation.problem import Problem, name_of
-from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def host_name_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         if alias.get("ip"):
             yield from address_problems(alias["ip"], (*at, "ip"))
         else:
-            yield missing_by_code("ip", alias, at)
+            yield missing("ip", alias, at)
         for order, name in enumerate(alias.get("hostnames") or ()):
             if why := bad_subdomain(name):
                 yield Problem("invalid-name", (*at, "hostnames", order), f'"{name}" is no name for a host: {why}')
@@ -72,12 +71,12 @@ def _override(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
 def _dns(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     policy, config, at = spec.get("dnsPolicy") or "ClusterFirst", spec.get("dnsConfig"), (*path, "dnsConfig")
     if policy not in _POLICIES:
-        yield unsupported_choice(policy, _POLICIES, (*path, "dnsPolicy"))
+        yield unsupported(policy, _POLICIES, (*path, "dnsPolicy"))
     if config is None:
         if policy == "None":
-            yield missing_by_code("dnsConfig", spec, path, "with `dnsPolicy: None`, name at least one of its `nameservers`")
+            yield missing("dnsConfig", spec, path, "with `dnsPolicy: None`, name at least one of its `nameservers`")
     elif policy == "None" and not config.get("nameservers"):
-        yield missing_by_code("nameservers", config, at, "with `dnsPolicy: None`, name at least one")
+        yield missing("nameservers", config, at, "with `dnsPolicy: None`, name at least one")
     else:
         yield from _dns_config(config, at)
 
@@ -99,7 +98,7 @@ def _dns_config(config: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield Problem("wrong-format", (*path, "searches", index), message)
     for index, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
-            yield missing_by_code("name", option, (*path, "options", index))
+            yield missing("name", option, (*path, "options", index))
 
 
 def _is_search_domain(domain: str) -> bool:

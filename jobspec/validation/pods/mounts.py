@@ -6,11 +6,10 @@ itself refused is not reported again.
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code, unsupported_choice
 from jobspec.validation.pods.paths import backstep_problems, relative_path_problems
+from jobspec.validation.pods.told import closest, listed, missing, unsupported
 from jobspec.validation.pods.volumes import source_of
 from jobspec.validation.problem import Problem
-from jobspec.validation.wording import closest, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def _mounts(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> I
         at, name, place = (*path, index), mount.get("name") or "", mount.get("mountPath") or ""
         yield from _volume(mount, volumes, at)
         if not place:
-            yield missing_by_code("mountPath", mount, at)
+            yield missing("mountPath", mount, at)
         elif place in taken:
             message = f"the mount {index} is at the path of the mount {taken[place]}, `{place}`"
             yield Problem("duplicate-item", (*at, "mountPath"), message, "mount one of the two elsewhere, or remove it")
@@ -65,7 +64,7 @@ def _volume(use: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterato
     """The problem of a mount or device whose volume the pod does not have."""
     name = use.get("name") or ""
     if not name:
-        yield missing_by_code("name", use, path, _there(volumes))
+        yield missing("name", use, path, _there(volumes))
     elif name not in volumes:
         message = f"`{'.'.join(str(step) for step in path[-2:-1])}[{path[-1]}]` names the volume `{name}`, which the pod does not have"
         yield Problem("unsupported-choice", (*path, "name"), message, closest(name, volumes) or _there(volumes))
@@ -93,7 +92,7 @@ def _propagation(mount: dict[str, Any], container: dict[str, Any], path: Path) -
     if propagation is None:
         return
     if propagation not in _PROPAGATIONS:
-        yield unsupported_choice(propagation, _PROPAGATIONS, at)
+        yield unsupported(propagation, _PROPAGATIONS, at)
     elif propagation == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
         message = "only privileged containers can pass their mounts on to the node, by `Bidirectional`"
         yield Problem("conflicting-values", at, message, "write `HostToContainer`, or `privileged: true` in the `securityContext`")
@@ -104,7 +103,7 @@ def _recursion(mount: dict[str, Any], path: Path) -> Iterator[Problem]:
     if recursion is None or recursion == "Disabled":
         return
     if recursion not in _RECURSIONS:
-        yield unsupported_choice(recursion, _RECURSIONS, at)
+        yield unsupported(recursion, _RECURSIONS, at)
         return
     if not mount.get("readOnly"):
         yield Problem("conflicting-values", at, f"`recursiveReadOnly: {recursion}` needs `readOnly: true`", "add it")
@@ -138,7 +137,7 @@ def _devices(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> 
 def _device_path(device: dict[str, Any], places: set[str], mounts: set[str], path: Path) -> Iterator[Problem]:
     place, at = device.get("devicePath") or "", (*path, "devicePath")
     if not place:
-        yield missing_by_code("devicePath", device, path)
+        yield missing("devicePath", device, path)
     elif place in places:
         yield Problem("duplicate-item", at, f"two devices of this container are at `{place}`", "choose another path for one of the two")
     elif place in mounts:

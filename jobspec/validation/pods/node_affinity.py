@@ -6,8 +6,8 @@ pkg/apis/core/validation, 1.36.
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code, out_of_range, unsupported_choice
 from jobspec.validation.metadata import bad_label_value, bad_qualified_name, bad_subdomain
+from jobspec.validation.pods.told import missing, outside, unsupported
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ def node_affinity_problems(affinity: dict[str, Any], path: Path) -> Iterator[Pro
     if REQUIRED in affinity:
         terms, at = affinity[REQUIRED].get("nodeSelectorTerms") or (), (*path, REQUIRED)
         if not terms:
-            yield missing_by_code("nodeSelectorTerms", affinity[REQUIRED], at, "write at least one term, or remove the requirement")
+            yield missing("nodeSelectorTerms", affinity[REQUIRED], at, "write at least one term, or remove the requirement")
         for index, term in enumerate(terms):
             yield from _term(term, (*at, "nodeSelectorTerms", index), values=True)
     for index, preferred in enumerate(affinity.get(PREFERRED) or ()):
@@ -41,9 +41,9 @@ def weight_problems(preferred: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problem of the weight of a preference."""
     weight = preferred.get("weight", 0)
     if "weight" not in preferred:
-        yield missing_by_code("weight", preferred, path, "write 1 to 100")
+        yield missing("weight", preferred, path, "write 1 to 100")
     elif not 1 <= weight <= 100:
-        yield out_of_range(weight, 1, 100, (*path, "weight"))
+        yield outside(weight, 1, 100, (*path, "weight"))
 
 
 def _term(term: dict[str, Any], path: Path, *, values: bool) -> Iterator[Problem]:
@@ -57,12 +57,12 @@ def _term(term: dict[str, Any], path: Path, *, values: bool) -> Iterator[Problem
 def _of_label(condition: dict[str, Any], path: Path, *, values: bool) -> Iterator[Problem]:
     key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
     if not key:
-        yield missing_by_code("key", condition, path)
+        yield missing("key", condition, path)
     elif why := bad_qualified_name(key):
         yield Problem("wrong-format", (*path, "key"), f'"{key}" is no label key: {why}')
     yield from _operator(condition, _OPERATORS, path)
     if operator in ("In", "NotIn") and not given:
-        yield missing_by_code("values", condition, path, f"`{operator}` compares the label with a list of values")
+        yield missing("values", condition, path, f"`{operator}` compares the label with a list of values")
     elif operator in ("Exists", "DoesNotExist") and given:
         message = f"`{operator}` is about the label's key alone, and takes no `values`"
         yield Problem("conflicting-values", (*path, "values"), message, "remove the values, or write `In` or `NotIn`")
@@ -79,9 +79,9 @@ def _of_field(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
     if operator in _OF_FIELDS and len(given) != 1:
         yield Problem("wrong-size", (*path, "values"), f"a field of a node is compared with one value, not {len(given)}")
     if not key:
-        yield missing_by_code("key", condition, path, f"it is `{_FIELD}`")
+        yield missing("key", condition, path, f"it is `{_FIELD}`")
     elif key != _FIELD:
-        yield unsupported_choice(key, (_FIELD,), (*path, "key"))
+        yield unsupported(key, (_FIELD,), (*path, "key"))
     else:
         for index, value in enumerate(given):
             if why := bad_subdomain(value):
@@ -91,6 +91,6 @@ def _of_field(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
 def _operator(condition: dict[str, Any], operators: tuple[str, ...], path: Path) -> Iterator[Problem]:
     operator = condition.get("operator") or ""
     if not operator:
-        yield missing_by_code("operator", condition, path, f"it is one of `{'`, `'.join(operators)}`")
+        yield missing("operator", condition, path, f"it is one of `{'`, `'.join(operators)}`")
     elif operator not in operators:
-        yield unsupported_choice(operator, operators, (*path, "operator"))
+        yield unsupported(operator, operators, (*path, "operator"))

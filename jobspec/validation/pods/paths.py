@@ -6,8 +6,8 @@ pkg/apis/core/validation, 1.36.
 
 from __future__ import annotations
 
+from jobspec.validation.pods.told import describe
 from jobspec.validation.problem import Problem, name_of
-from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ Follows `validatePodResourceClaim`, k8s.io/kubernetes pkg/apis/core/validation, 
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.metadata import bad_label_name, bad_subdomain
+from jobspec.validation.pods.told import listed, missing
 from jobspec.validation.problem import Problem
-from jobspec.validation.wording import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def resource_claim_problems(spec: dict[str, Any], path: Path) -> Iterator[Proble
 def _claim(claim: dict[str, Any], names: set[str], path: Path) -> Iterator[Problem]:
     name = claim.get("name") or ""
     if not name:
-        yield missing_by_code("name", claim, path)
+        yield missing("name", claim, path)
     elif name in names:
         yield Problem("duplicate-item", (*path, "name"), f"two claims of the pod are named `{name}`", "give one of the two another name")
     elif why := bad_label_name(name):
@@ -42,7 +41,7 @@ def _claim(claim: dict[str, Any], names: set[str], path: Path) -> Iterator[Probl
         message = f"a claim is one that exists or one made from a template, and this has {listed(given)}"
         yield Problem("conflicting-values", (*path, given[1]), message, "remove one of the two", at_key=True)
     if not given:
-        yield missing_by_code(_SOURCES[0], claim, path, f"name a ResourceClaim, or by `{_SOURCES[1]}` a template")
+        yield missing(_SOURCES[0], claim, path, f"name a ResourceClaim, or by `{_SOURCES[1]}` a template")
     for source in given:
         if why := bad_subdomain(claim[source]):
             yield Problem("invalid-name", (*path, source), f"`{claim[source]}` is no name for an object: {why}")

@@ -6,10 +6,10 @@ Follows `ValidatePodSpec`, `validateSchedulingGates` and `validateReadinessGates
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.complaints import missing_by_code, unsupported_choice
 from jobspec.validation.metadata import bad_label_value, bad_qualified_name, bad_subdomain
 from jobspec.validation.pods.resource_names import bad_container_resource
 from jobspec.validation.pods.resources import requirement_problems
+from jobspec.validation.pods.told import missing, unsupported
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ def scheduling_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     yield from _overhead(spec.get("overhead", {}), (*path, "overhead"))
     preemption = spec.get("preemptionPolicy")
     if preemption is not None and preemption not in _PREEMPTIONS:
-        yield unsupported_choice(preemption, _PREEMPTIONS, (*path, "preemptionPolicy"))
+        yield unsupported(preemption, _PREEMPTIONS, (*path, "preemptionPolicy"))
 
 
 def _overhead(overhead: dict[str, str], path: Path) -> Iterator[Problem]:
@@ -70,7 +70,7 @@ def _gates(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
 def _qualified(data: dict[str, Any], field: str, what: str, path: Path) -> Iterator[Problem]:
     name = data.get(field) or ""
     if not name:
-        yield missing_by_code(field, data, path)
+        yield missing(field, data, path)
     elif why := bad_qualified_name(name):
         yield Problem("invalid-name", (*path, field), f"`{name}` is no name for {what}: {why}")
 

@@ -28,6 +28,34 @@ def unsupported(value: str, choices: Sequence[str], path: Path) -> Problem:
     return unsupported_choice(value, choices, path)
 
 
+def outside(value: float, least: int | None, most: int | None, path: Path) -> Problem:
+    """A number is below *least* or above *most*."""
+    from jobspec.validation.complaints import out_of_range
+
+    return out_of_range(value, least, most, path)
+
+
+def describe(value: Any) -> str:
+    """A value and its type in words."""
+    from jobspec.validation import wording
+
+    return wording.describe(value)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in backticks, with commas between them."""
+    from jobspec.validation import wording
+
+    return wording.listed(names)
+
+
+def closest(name: Any, known: Iterable[str]) -> str:
+    """A suggestion for a misspelt name; empty if no known name is near."""
+    from jobspec.validation import wording
+
+    return wording.closest(name, known)
+
+
 def duplicate(value: str, what: str, path: Path) -> Problem:
     """*what*, such as "a container", has its value a second time."""
     return Problem("duplicate-item", path, f"there is {what} `{value}` already", "give it another name, or remove one of the two")

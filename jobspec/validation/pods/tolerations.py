@@ -6,10 +6,9 @@ is off.
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import unsupported_choice
 from jobspec.validation.metadata import bad_label_value, bad_qualified_name
+from jobspec.validation.pods.told import describe, unsupported
 from jobspec.validation.problem import Problem
-from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def one_toleration_problems(toleration: dict[str, Any], path: Path) -> Iterator[
     if key and (why := bad_qualified_name(key)):
         yield Problem("wrong-format", (*path, "key"), f'"{key}" is no key of a taint: {why}')
     if operator not in _OPERATORS:
-        yield unsupported_choice(operator, _OPERATORS, (*path, "operator"))
+        yield unsupported(operator, _OPERATORS, (*path, "operator"))
     elif not key and operator != "Exists":
         message = "without a `key`, which means all taints, the operator is `Exists`"
         yield Problem("conflicting-values", (*path, "operator"), message, "write `operator: Exists`, or the key", at_key=True)
@@ -49,7 +48,7 @@ def one_toleration_problems(toleration: dict[str, Any], path: Path) -> Iterator[
 def _effect(toleration: dict[str, Any], path: Path) -> Iterator[Problem]:
     effect = toleration.get("effect") or ""
     if effect and effect not in _EFFECTS:
-        yield unsupported_choice(effect, _EFFECTS, (*path, "effect"))
+        yield unsupported(effect, _EFFECTS, (*path, "effect"))
     elif "tolerationSeconds" in toleration and effect != "NoExecute":
         message = "`tolerationSeconds` is the time until an eviction, for which the effect has to be `NoExecute`"
         yield Problem(

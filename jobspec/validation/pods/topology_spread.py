@@ -5,9 +5,9 @@ Follows `validateTopologySpreadConstraints`, k8s.io/kubernetes pkg/apis/core/val
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code, out_of_range, unsupported_choice
 from jobspec.validation.label_selector import selector_problems
 from jobspec.validation.pods.label_keys import label_key_problems
+from jobspec.validation.pods.told import missing, outside, unsupported
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -39,18 +39,18 @@ def topology_spread_problems(spec: dict[str, Any], path: Path) -> Iterator[Probl
 def _constraint(constraint: dict[str, Any], path: Path) -> Iterator[Problem]:
     skew, action = constraint.get("maxSkew", 0), constraint.get("whenUnsatisfiable") or ""
     if "maxSkew" not in constraint:
-        yield missing_by_code("maxSkew", constraint, path, "write at least 1")
+        yield missing("maxSkew", constraint, path, "write at least 1")
     elif skew < 1:
-        yield out_of_range(skew, 1, None, (*path, "maxSkew"))
+        yield outside(skew, 1, None, (*path, "maxSkew"))
     if not constraint.get("topologyKey"):
-        yield missing_by_code("topologyKey", constraint, path, "name a label of nodes, such as `kubernetes.io/hostname`")
+        yield missing("topologyKey", constraint, path, "name a label of nodes, such as `kubernetes.io/hostname`")
     if not action:
-        yield missing_by_code("whenUnsatisfiable", constraint, path, f"it is one of `{'`, `'.join(_ACTIONS)}`")
+        yield missing("whenUnsatisfiable", constraint, path, f"it is one of `{'`, `'.join(_ACTIONS)}`")
     elif action not in _ACTIONS:
-        yield unsupported_choice(action, _ACTIONS, (*path, "whenUnsatisfiable"))
+        yield unsupported(action, _ACTIONS, (*path, "whenUnsatisfiable"))
     for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
         if field in constraint and constraint[field] not in _POLICIES:
-            yield unsupported_choice(constraint[field], _POLICIES, (*path, field))
+            yield unsupported(constraint[field], _POLICIES, (*path, field))
     yield from _domains(constraint, action, path)
 
 
@@ -59,7 +59,7 @@ def _domains(constraint: dict[str, Any], action: str, path: Path) -> Iterator[Pr
     if domains is None:
         return
     if domains < 1:
-        yield out_of_range(domains, 1, None, at)
+        yield outside(domains, 1, None, at)
     if action != _ACTIONS[0]:
         message = f"`minDomains` needs `whenUnsatisfiable: {_ACTIONS[0]}`"
         yield Problem("conflicting-values", at, message, "remove one of the two, or change `whenUnsatisfiable`", at_key=True)

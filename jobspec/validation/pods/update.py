@@ -11,8 +11,8 @@ from jobspec.diagnostics import Key, spell
 from jobspec.validation.pods.changes import changes, pull_policy
 from jobspec.validation.pods.gated import gate_problems, node_affinity_differs
 from jobspec.validation.pods.pod_admission import of_class
+from jobspec.validation.pods.told import describe
 from jobspec.validation.problem import Problem
-from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ Follows the `validate...VolumeSource` functions and `validateAzureDisk`, k8s.io/
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code, out_of_range, unsupported_choice
 from jobspec.validation.metadata import bad_label_name
+from jobspec.validation.pods.told import describe, missing, outside, unsupported
 from jobspec.validation.pods.volume_sources import secret_reference_problems
 from jobspec.validation.problem import Problem, name_of
-from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,16 +31,16 @@ _MAX_TENANT = 64
 
 def _partition(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     if not 0 <= data.get("partition", 0) <= 255:
-        yield out_of_range(data["partition"], 0, 255, (*path, "partition"))
+        yield outside(data["partition"], 0, 255, (*path, "partition"))
 
 
 def _iscsi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     if data.get("iqn"):
         yield from _qualified_name(data["iqn"], (*path, "iqn"))
     if not 0 <= data.get("lun", 0) <= 255:
-        yield out_of_range(data["lun"], 0, 255, (*path, "lun"))
+        yield outside(data["lun"], 0, 255, (*path, "lun"))
     if (data.get("chapAuthDiscovery") or data.get("chapAuthSession")) and "secretRef" not in data:
-        yield missing_by_code("secretRef", data, path, "CHAP needs the Secret with its credentials")
+        yield missing("secretRef", data, path, "CHAP needs the Secret with its credentials")
     if "initiatorName" in data:
         yield from _qualified_name(data["initiatorName"], (*path, "initiatorName"))
 
@@ -58,22 +57,22 @@ def _qualified_name(name: str, path: Path) -> Iterator[Problem]:
 def _fc(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     targets, disks = data.get("targetWWNs"), data.get("wwids")
     if not targets and not disks:
-        yield missing_by_code("targetWWNs", data, path, "name the disk by `targetWWNs` and `lun`, or by `wwids`")
+        yield missing("targetWWNs", data, path, "name the disk by `targetWWNs` and `lun`, or by `wwids`")
     if targets and disks:
         message = "`targetWWNs` and `wwids` both name the disk, and exclude each other"
         yield Problem("conflicting-values", (*path, "targetWWNs"), message, "remove one of the two")
     if targets and "lun" not in data:
-        yield missing_by_code("lun", data, path, "`targetWWNs` need the number of the logical unit")
+        yield missing("lun", data, path, "`targetWWNs` need the number of the logical unit")
     elif targets and not 0 <= data["lun"] <= 255:
-        yield out_of_range(data["lun"], 0, 255, (*path, "lun"))
+        yield outside(data["lun"], 0, 255, (*path, "lun"))
 
 
 def _azure_disk(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     kind, caching, uri = data.get("kind", "Shared"), data.get("cachingMode", "ReadWrite"), data.get("diskURI") or ""
     if caching not in _CACHING:
-        yield unsupported_choice(caching, _CACHING, (*path, "cachingMode"))
+        yield unsupported(caching, _CACHING, (*path, "cachingMode"))
     if kind not in _DISK_KINDS:
-        yield unsupported_choice(kind, _DISK_KINDS, (*path, "kind"))
+        yield unsupported(kind, _DISK_KINDS, (*path, "kind"))
     start = "/subscriptions/" if kind == "Managed" else "https://"
     if uri and not uri.startswith(start):
         hint = "" if "kind" in data or not uri.startswith("/subscriptions/") else "add `kind: Managed`; the default is `Shared`"
@@ -112,7 +111,7 @@ def _storage_os(data: dict[str, Any], path: Path) -> Iterator[Problem]:
 def _flocker(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     name, uuid = data.get("datasetName"), data.get("datasetUUID")
     if not name and not uuid:
-        yield missing_by_code("datasetName", data, path, "name the dataset, or give its `datasetUUID`")
+        yield missing("datasetName", data, path, "name the dataset, or give its `datasetUUID`")
     if name and uuid:
         message = "`datasetName` and `datasetUUID` both name the dataset, and exclude each other"
         yield Problem("conflicting-values", (*path, "datasetName"), message, "remove one of the two")

@@ -7,9 +7,9 @@ Follows `validateSecretVolumeSource`, `validateConfigMapVolumeSource`, `validate
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.pods.downward import field_problems, resource_problems
 from jobspec.validation.pods.paths import file_path_problems, mode_problems
+from jobspec.validation.pods.told import missing
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ def _keys(data: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 
 def _key(item: dict[str, Any], path: Path) -> Iterator[Problem]:
-    yield from (missing_by_code(field, item, path) for field in ("key", "path") if not item.get(field))
+    yield from (missing(field, item, path) for field in ("key", "path") if not item.get(field))
     yield from file_path_problems(item.get("path") or "", (*path, "path"))
     yield from mode_problems(item.get("mode"), (*path, "mode"))
 
@@ -46,7 +46,7 @@ def _downward_api(data: dict[str, Any], path: Path) -> Iterator[Problem]:
 def _fact(item: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of a file with a fact about the pod."""
     if not item.get("path"):
-        yield missing_by_code("path", item, path)
+        yield missing("path", item, path)
     yield from file_path_problems(item.get("path") or "", (*path, "path"))
     if "fieldRef" in item:
         yield from field_problems(item["fieldRef"], (*path, "fieldRef"), _FIELDS)
@@ -56,7 +56,7 @@ def _fact(item: dict[str, Any], path: Path) -> Iterator[Problem]:
     elif "resourceFieldRef" in item:
         yield from resource_problems(item["resourceFieldRef"], (*path, "resourceFieldRef"), in_volume=True)
     else:
-        yield missing_by_code("fieldRef", item, path, "write which field of the pod it is, or a `resourceFieldRef`")
+        yield missing("fieldRef", item, path, "write which field of the pod it is, or a `resourceFieldRef`")
     yield from mode_problems(item.get("mode"), (*path, "mode"))
 
 
@@ -86,7 +86,7 @@ def _taken(source: dict[str, Any], path: Path, taken: dict[str, Path]) -> Iterat
 
 def _named(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     if not data.get("name"):
-        yield missing_by_code("name", data, path)
+        yield missing("name", data, path)
     yield from _keys(data, path)
 
 
@@ -96,7 +96,7 @@ def _token(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         message = f"a token is valid for 600 seconds, which are 10 minutes, to 2^32 seconds, not {seconds}"
         yield Problem("out-of-range", (*path, "expirationSeconds"), message)
     if not file:
-        yield missing_by_code("path", data, path)
+        yield missing("path", data, path)
     else:
         yield from file_path_problems(file, (*path, "path"))
 

@@ -6,12 +6,11 @@ Follows the `validate...VolumeSource` functions, k8s.io/kubernetes pkg/apis/core
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.complaints import missing_by_code, unsupported_choice
 from jobspec.validation.metadata import bad_subdomain
 from jobspec.validation.pods.ephemeral import ephemeral_problems
 from jobspec.validation.pods.paths import backstep_problems, relative_path_problems
+from jobspec.validation.pods.told import describe, missing, unsupported
 from jobspec.validation.problem import Problem
-from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,15 +58,15 @@ def required_problems(source: str, data: dict[str, Any], path: Path) -> Iterator
     for field in _REQUIRED.get(source, ()):
         if field == "volumeClaimTemplate":
             if field not in data:
-                yield missing_by_code(field, data, path, "write the claim to make as `spec: {...}` in it")
+                yield missing(field, data, path, "write the claim to make as `spec: {...}` in it")
         elif not data.get(field):
-            yield missing_by_code(field, data, path)
+            yield missing(field, data, path)
 
 
 def secret_reference_problems(data: dict[str, Any], field: str, path: Path) -> Iterator[Problem]:
     """The problem of a reference to a Secret without the Secret's name."""
     if field in data and not data[field].get("name"):
-        yield missing_by_code("name", data[field], (*path, field))
+        yield missing("name", data[field], (*path, field))
 
 
 def _empty_dir(data: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -88,7 +87,7 @@ def _host_path(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         return
     yield from backstep_problems(data["path"], (*path, "path"))
     if data.get("type", "") not in _HOST_TYPES:
-        yield unsupported_choice(data["type"], _HOST_TYPES, (*path, "type"))
+        yield unsupported(data["type"], _HOST_TYPES, (*path, "type"))
 
 
 def _git_repo(data: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -129,7 +128,7 @@ def _csi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 def _image(data: dict[str, Any], path: Path) -> Iterator[Problem]:
     if data.get("pullPolicy") and data["pullPolicy"] not in _PULL_POLICIES:
-        yield unsupported_choice(data["pullPolicy"], _PULL_POLICIES, (*path, "pullPolicy"))
+        yield unsupported(data["pullPolicy"], _PULL_POLICIES, (*path, "pullPolicy"))
 
 
 #: The rules of a source besides its required fields.

@@ -5,8 +5,8 @@ Follows `ValidateVolumes` and `validateVolumeSource`, k8s.io/kubernetes pkg/apis
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.metadata import bad_label_name
+from jobspec.validation.pods.told import missing
 from jobspec.validation.pods.volume_disks import DISKS
 from jobspec.validation.pods.volume_files import FILES
 from jobspec.validation.pods.volume_sources import SOURCES, required_problems
@@ -44,7 +44,7 @@ def volume_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
 def _name(volume: dict[str, Any], taken: dict[str, int], index: int, path: Path) -> Iterator[Problem]:
     name = volume.get("name") or ""
     if not name:
-        yield missing_by_code("name", volume, path)
+        yield missing("name", volume, path)
     elif why := bad_label_name(name):
         yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a volume: {why}", _name_hint(name))
     elif name in taken:
