@@ -8,8 +8,6 @@ that off.
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name, bad_subdomain, generated_name
-from jobspec.validation.pods.affinity import pod_terms
-from jobspec.validation.pods.label_keys import repeated_key_problems
 from jobspec.validation.pods.told import missing
 from jobspec.validation.pods.volumes import source_of
 from jobspec.validation.problem import Problem
@@ -35,7 +33,15 @@ def alone_problems(pod: dict[str, Any]) -> Iterator[Problem]:
             yield missing("reference", volume["image"], (*at, "image"), "name the image to mount")
     yield from _claim_names(spec, metadata)
     yield from _mirror(spec, metadata)
-    labels = metadata.get("labels") or {}
+    if "affinity" in spec or "topologySpreadConstraints" in spec:
+        yield from _repeated_keys(spec, metadata.get("labels") or {})
+
+
+def _repeated_keys(spec: dict[str, Any], labels: dict[str, str]) -> Iterator[Problem]:
+    """The problems of keys in selectors to which the server adds the pod's *labels*."""
+    from jobspec.validation.pods.affinity import pod_terms
+    from jobspec.validation.pods.label_keys import repeated_key_problems
+
     for term, at in (*pod_terms(spec, _SPEC), *_spreads(spec)):
         if term.get("labelSelector") is not None:
             yield from repeated_key_problems(term, labels, at)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation.metadata import bad_subdomain
-from jobspec.validation.pods.ephemeral import ephemeral_problems
 from jobspec.validation.pods.paths import backstep_problems, relative_path_problems
 from jobspec.validation.pods.told import describe, missing, unsupported
 from jobspec.validation.problem import Problem
@@ -131,12 +130,18 @@ def _image(data: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield unsupported(data["pullPolicy"], _PULL_POLICIES, (*path, "pullPolicy"))
 
 
+def _ephemeral(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    from jobspec.validation.pods.ephemeral import ephemeral_problems
+
+    return ephemeral_problems(data, path)
+
+
 #: The rules of a source besides its required fields.
 SOURCES: dict[str, Rule] = {
     "cinder": _cinder,
     "csi": _csi,
     "emptyDir": _empty_dir,
-    "ephemeral": ephemeral_problems,
+    "ephemeral": _ephemeral,
     "flexVolume": _flex_volume,
     "gitRepo": _git_repo,
     "hostPath": _host_path,

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name
 from jobspec.validation.pods.told import missing
-from jobspec.validation.pods.volume_disks import DISKS
-from jobspec.validation.pods.volume_files import FILES
-from jobspec.validation.pods.volume_sources import SOURCES, required_problems
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -19,7 +16,6 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
 
-_RULES = {**SOURCES, **FILES, **DISKS}
 #: The sources in the order in which the server looks for them: of several, it takes the first.
 _ORDER = (
     *("emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker"),
@@ -60,9 +56,7 @@ def source_of(volume: dict[str, Any]) -> str:
 def _sources(volume: dict[str, Any], path: Path) -> Iterator[Problem]:
     given = [source for source in _ORDER if source in volume]
     for source in given[:1]:
-        yield from required_problems(source, volume[source], (*path, source))
-        if rule := _RULES.get(source):
-            yield from rule(volume[source], (*path, source))
+        yield from _source(source, volume[source], (*path, source))
     for source in given[1:]:
         message = f"a volume has one source, and this has `{given[0]}` and `{source}`"
         yield Problem("conflicting-values", (*path, source), message, "remove one of the two, or make two volumes", at_key=True)
@@ -72,6 +66,20 @@ def _sources(volume: dict[str, Any], path: Path) -> Iterator[Problem]:
         if len(joined.encode()) > _MAX_INITIATOR:
             message = f"with an `initiatorName`, `{joined}` names the interface, and has more than {_MAX_INITIATOR} characters"
             yield Problem("wrong-size", (*path, "name"), message, "give the volume a shorter name")
+
+
+def _source(source: str, data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    from jobspec.validation.pods.volume_files import FILES
+    from jobspec.validation.pods.volume_sources import SOURCES, required_problems
+
+    yield from required_problems(source, data, path)
+    rule = SOURCES.get(source) or FILES.get(source)
+    if rule is None:
+        from jobspec.validation.pods.volume_disks import DISKS
+
+        rule = DISKS.get(source)
+    if rule:
+        yield from rule(data, path)
 
 
 def _name_hint(name: str) -> str:
