@@ -114,6 +114,11 @@ HUNTS = (
         lambda ground, random: pod_surroundings.finds(ground.server, random),
         lambda ground: pods.prepare(ground.server),
     ),
+    Hunt(
+        "updated-workloads",
+        lambda ground, random: workloads.update_finds(ground.server, random, ground.folder),
+        lambda ground: ground.server,
+    ),
     Hunt("workloads", lambda ground, random: workloads.finds(ground.server, random, ground.folder), lambda ground: ground.server),
     Hunt("pod-updates", lambda ground, random: pod_updates.finds(ground.server, random), lambda ground: ground.server),
     Hunt("rules", lambda ground, random: rules.finds(ground.server, random, ground.folder, ground.tally), lambda ground: ground.server),

@@ -58,6 +58,10 @@ class OnServer:
             self._give_status(document.data["status"])
         self._version = server.get(self._path)["metadata"]["resourceVersion"] if made.accepted else ""
 
+    def read(self) -> Document:
+        """The object as the server has it."""
+        return documents(json_of(self._server.get(self._path)), "stored.yaml")[0]
+
     def update(self, data: dict[str, Any]) -> Answer:
         """The reply to a dry update; a custom resource's needs to say of which state."""
         path = f"{self._path}{STRICT}"

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from http.client import RemoteDisconnected
 from pathlib import Path
 from random import Random
@@ -12,10 +13,11 @@ from typing import Any
 
 import yaml
 
-from jobspec.cluster import Cluster
+from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic
 from jobspec.targets import choose
 from tests.hunt.finds import Find
+from tests.hunt.updates import OnServer, documents, json_of, namespace
 from tests.support.checking import result
 from tests.support.reference import ROOT
 from tests.support.server import STRICT, WORKLOADS, Answer, Server
@@ -55,6 +57,54 @@ def ask(server: Server, data: dict[str, Any]) -> Answer:
         return Answer(500, "the server panics, and hangs up")
 
 
+def update_finds(server: Server, random: Random, folder: Path, *, count: int = 800) -> Iterator[Find]:
+    """The updates at random on which a server and we disagree."""
+    with namespace(server) as name, freed(server, name):
+        stored = [
+            (base, OnServer(server, documents(json_of({"apiVersion": VERSIONS[kind], "kind": kind, **base}), "old.yaml")[0], name))
+            for kind in KINDS
+            for base in _named([*KINDS[kind].get("stored", ()), *KINDS[kind]["good"]])
+        ]
+        assert [each.refusal for _, each in stored if each.refusal] == []
+        for _, each in stored:
+            if each.document.kind == "Service" or random.random() < 0.5:  # what a Service was given, only the server can say
+                each.document = each.read()
+        for number in range(count):
+            base, old = random.choice(stored)
+            kind = old.document.kind
+            new = {"apiVersion": VERSIONS[kind], "kind": kind, **_with_changes(base, kind, random, updating=True)}
+            new["metadata"]["name"] = old.document.name
+            yield from _update_find(new, old, folder / f"{number}.yaml")
+
+
+def _named(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"metadata": {"name": f"a{number}"}, **base} for number, base in enumerate(bases)]
+
+
+def _update_find(new: dict[str, Any], old: OnServer, file: Path) -> Iterator[Find]:
+    text = json_of(new)
+    file.write_text(text)
+    cluster = Cluster(choose([]), webhooks=False, stored=StoredObjects([old.document]))
+    found = [each for each in result(file, cluster).diagnostics if each.severity == "error"]
+    try:
+        answer = old.update(new)
+    except RemoteDisconnected:
+        answer = Answer(500, "the server panics, and hangs up")
+    if not _ONLY_THE_CLUSTER_KNOWS.search(answer.message) and answer.accepted != (not found):
+        yield Find(text, str(found), str(answer), "control-plane", answer.accepted, stored=json_of(old.document.data))
+
+
+@contextmanager
+def freed(server: Server, namespace: str) -> Iterator[None]:
+    """Delete the namespace's Services in the end, since a server without controllers keeps them, and their node ports."""
+    place = WORKLOADS["Service"].format(namespace)
+    try:
+        yield
+    finally:
+        for each in server.get(place)["items"]:
+            server.call("DELETE", f"{place}/{each['metadata']['name']}")
+
+
 def errors(text: str, file: Path) -> list[Diagnostic]:
     """What we have against an object."""
     file.write_text(text)
@@ -64,9 +114,15 @@ def errors(text: str, file: Path) -> list[Diagnostic]:
 def changed(random: Random, kinds: Iterable[str] = tuple(KINDS)) -> dict[str, Any]:
     """A good object of some kind after some of its fields got any of their values."""
     kind = random.choice(list(kinds))
-    made = {"apiVersion": VERSIONS[kind], "kind": kind, "metadata": {"name": "a"}, **copy.deepcopy(random.choice(KINDS[kind]["good"]))}
+    base = {"metadata": {"name": "a"}, **random.choice(KINDS[kind]["good"])}
+    return {"apiVersion": VERSIONS[kind], "kind": kind, **_with_changes(base, kind, random)}
+
+
+def _with_changes(base: dict[str, Any], kind: str, random: Random, *, updating: bool = False) -> dict[str, Any]:
+    made = copy.deepcopy(base)
+    pools = [KINDS[kind]["fields"], *([KINDS[kind]["updates"]] * 2 if updating and "updates" in KINDS[kind] else ())]
     for _ in range(random.choice((0, 1, 1, 1, 2, 2, 3, 4))):
-        path, values = random.choice(list(KINDS[kind]["fields"].items()))
+        path, values = random.choice(list(random.choice(pools).items()))
         put(made, path.split("."), copy.deepcopy(random.choice(values)))
     return made
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
@@ -15,7 +14,7 @@ from tests.hunt.updates import OnServer, documents, json_of
 from tests.support.cases import states
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
-from tests.support.server import WORKLOADS, Server, kubeconfig
+from tests.support.server import Server, kubeconfig
 
 CASES = [
     path
@@ -38,21 +37,10 @@ def test_a_server_says_the_same_to_each_case(path: Path, server: Server, tmp_pat
     assert report(workloads.compared(server, made, tmp_path)) == ""
 
 
-@contextmanager
-def _freed(server: Server, namespace: str) -> Iterator[None]:
-    """Delete the namespace's Services in the end, since a server without controllers keeps them, and their node ports."""
-    place = WORKLOADS["Service"].format(namespace)
-    try:
-        yield
-    finally:
-        for each in server.get(place)["items"]:
-            server.call("DELETE", f"{place}/{each['metadata']['name']}")
-
-
 @pytest.mark.parametrize("name", ["job", "service", "workloads"])
 def test_a_server_says_the_same_to_each_update(name: str, server: Server, tmp_path: Path) -> None:
     before, after = states((ROOT / "tests" / "cases" / "updates" / f"{name}.yaml").read_text())
-    with updates.namespace(server) as namespace, _freed(server, namespace):
+    with updates.namespace(server) as namespace, workloads.freed(server, namespace):
         stored = {(each.kind, each.name): OnServer(server, each, namespace) for each in documents(before, "old.yaml")}
         assert [each.refusal for each in stored.values() if each.refusal] == []
         pairs = [(json_of(each.data), stored[each.kind, each.name]) for each in documents(after, "new.yaml")]
@@ -61,3 +49,8 @@ def test_a_server_says_the_same_to_each_update(name: str, server: Server, tmp_pa
 
 def test_workloads_at_random(server: Server, tmp_path: Path) -> None:
     assert report(workloads.finds(server, Random(seed()), tmp_path, count=400)) == ""
+
+
+@pytest.mark.slow
+def test_updates_of_workloads_at_random(server: Server, tmp_path: Path) -> None:
+    assert report(workloads.update_finds(server, Random(seed()), tmp_path, count=250)) == ""
