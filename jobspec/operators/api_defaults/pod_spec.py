@@ -30,7 +30,8 @@ def pod_spec_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
     for name in CONTAINERS:
         spec = each_item(spec, name, lambda container: container_defaults(container, server))
     spec = each_item(spec, "volumes", lambda volume: volume_defaults(volume, server))
-    account = spec.get("serviceAccountName") or spec.get("serviceAccount")  # the older name of the same
+    named = spec.get("serviceAccountName")
+    account = named if named and named.value else spec.get("serviceAccount")  # the older name of the same
     if account:
         spec = spec.with_value({**spec.value, "serviceAccountName": account, "serviceAccount": account})
     return with_missing(spec, _OWN, server)

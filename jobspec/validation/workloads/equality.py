@@ -7,6 +7,7 @@ pkg/apis/core/v1, 1.36. The defaults are those of `jobspec.operators.api_default
 from __future__ import annotations
 
 from jobspec.quantities import quantity
+from jobspec.validation.pods.defaults import without_disabled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def same_claims(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool:
 
 
 def whole_pods(spec: dict[str, Any]) -> Any:
-    """A spec of pods with the defaults of its type, without what is empty."""
+    """A spec of pods with the defaults of its type, without what is empty, or dropped by the server."""
+    spec = without_disabled(spec)
     account = spec.get("serviceAccountName") or spec.get("serviceAccount") or ""
     volumes = [{"emptyDir": {}, **volume} if volume.keys() <= {"name"} else volume for volume in spec.get("volumes") or ()]
     return whole({**_POD_SPEC, **spec, "serviceAccountName": account, "serviceAccount": account, "volumes": volumes})
@@ -83,6 +85,8 @@ def whole(value: Any, field: str = "") -> Any:
     if isinstance(value, dict):
         if field in _QUANTITIES:
             return {name: _amount(each) for name, each in value.items()}
+        if field == "volumeClaimTemplate":
+            value = {**value, "spec": {**_CLAIM, **(value.get("spec") or {})}}
         filled = {**_DEFAULTS.get(field, {}), **_pull_policy(value, field), **value}
         return {name: made for name, each in filled.items() if (made := whole(each, name)) not in (None, "", [], {})}
     if isinstance(value, list):

@@ -1,0 +1,39 @@
+"""What of a workload's pods means the same: the defaults that decide on it are those that `expand` fills in."""
+
+from random import Random
+from typing import Any
+
+from jobspec import shapes
+from jobspec.diagnostics import Mark
+from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.marks import set_by
+from jobspec.targets import choose
+from jobspec.validation.typed import typed_value
+from jobspec.validation.workloads.equality import same_pods
+from tests.support.pod_growth import grown
+from tests.support.seeds import seed
+
+_TARGET = choose([])
+
+
+def _whole(spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec of a Job's pods as the server stores it."""
+    template = {"spec": {"restartPolicy": "Never", **spec}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a", "namespace": "a"}, "spec": {"template": template}}
+    stored: dict[str, Any] = completed([set_by(Mark("job"), job)], [], _TARGET)[0].data()["spec"]["template"]["spec"]
+    return stored
+
+
+def test_pods_with_their_defaults_mean_the_same_as_without() -> None:
+    random = Random(seed())
+    pod = shapes.load("v1", "Pod", _TARGET)
+    assert pod and pod.fields
+    shape = pod.fields["spec"]
+    small: dict[str, Any] = {"containers": [{"name": "a", "image": "a:1"}]}
+    for _ in range(60):
+        spec = small
+        for _ in range(20):
+            spec = typed_value(grown(spec, shape, random), shape)
+        given = {"restartPolicy": "Never", **spec}
+        assert same_pods(given, typed_value(_whole(spec), shape)), spec
+        assert not same_pods(given, {**given, "priorityClassName": "other"})
