@@ -12,6 +12,7 @@ from tests.hunt import (
     claims,
     definitions,
     exact_kinds,
+    job_policies,
     laws,
     manifests,
     models,
@@ -42,12 +43,16 @@ class Ground:
         return Server(kubeconfig())
 
     @cached_property
+    def operators(self) -> Server:
+        return Server(kubeconfig(OPERATORS))
+
+    @cached_property
     def without_webhooks(self) -> manifests.Setting:
         return manifests.without_webhooks(manifests.control_plane(self.server))
 
     @cached_property
     def with_webhooks(self) -> manifests.Setting:
-        return manifests.with_webhooks(manifests.operators(Server(kubeconfig(OPERATORS))))
+        return manifests.with_webhooks(manifests.operators(self.operators))
 
 
 class Hunt:
@@ -102,8 +107,13 @@ HUNTS = (
     Hunt("claims", lambda ground, random: claims.finds(ground.server, random, ground.folder), lambda ground: ground.server),
     Hunt("pods", lambda ground, random: pods.finds(ground.server, random), lambda ground: (pods.prepare(ground.server), folder("golden"))),
     Hunt(
+        "job-policies",
+        lambda ground, random: job_policies.finds(ground.operators, random, ground.tally),
+        lambda ground: ground.operators.needs("PyTorchJob"),
+    ),
+    Hunt(
         "pod-policies",
-        lambda ground, random: pod_policies.finds(ground.server, random, ground.tally, worlds=10),
+        lambda ground, random: pod_policies.finds(ground.server, random, ground.tally, count=10),
         lambda ground: ground.server,
     ),
     Hunt("exact-kinds", lambda ground, random: exact_kinds.finds(ground.server, random), lambda ground: ground.server),

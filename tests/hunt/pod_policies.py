@@ -55,6 +55,11 @@ class World:
     is_whole: bool
     """Whether the server has its controllers, which make accounts and count what quotas count; else it looks at no accounts."""
 
+    @property
+    def prefix(self) -> str:
+        """What the names of all classes begin with."""
+        return self.namespace.rpartition("-")[0]
+
     def policies(self) -> PolicyObjects:
         """What our plugins are told."""
         return PolicyObjects(self.objects, closed=True)
@@ -64,20 +69,27 @@ class World:
         return self.server.call("POST", f"{_NAMESPACES}/{self.namespace}/pods{STRICT}", json.dumps(pod))
 
 
-def finds(server: Server, random: Random, tally: Counter[str], *, worlds: int = 6, pods: int = 60) -> Iterator[Find]:
-    """The pods on which a server and our plugins disagree."""
+@contextmanager
+def worlds(server: Server, random: Random, count: int) -> Iterator[list[World]]:
+    """Namespaces with policies, as long as they are needed."""
     prefix = f"policies-{random.randrange(1 << 32):08x}-{time.time_ns() % 10**9:09d}"
-    with _classes(server, prefix) as classes, ThreadPoolExecutor(6) as pool:
-        made = [_world(server, f"{prefix}-{number}", classes, random) for number in range(worlds)]
+    with _classes(server, prefix) as classes:
+        made = [_world(server, f"{prefix}-{number}", classes, random) for number in range(count)]
         time.sleep(_SETTLED)
         try:
-            for world in made:
-                grown = [_with_names(policy_growth.pod(random), prefix) for _ in range(pods)]
-                for pod, answer in zip(grown, pool.map(world.judge, grown), strict=True):
-                    yield from _find(world, pod, answer, tally)
+            yield made
         finally:
             for world in made:
                 server.call("DELETE", f"{_NAMESPACES}/{world.namespace}")
+
+
+def finds(server: Server, random: Random, tally: Counter[str], *, count: int = 6, pods: int = 60) -> Iterator[Find]:
+    """The pods on which a server and our plugins disagree, in that many namespaces."""
+    with worlds(server, random, count) as made, ThreadPoolExecutor(6) as pool:
+        for world in made:
+            grown = [with_names(policy_growth.pod(random), world.prefix) for _ in range(pods)]
+            for pod, answer in zip(grown, pool.map(world.judge, grown), strict=True):
+                yield from _find(world, pod, answer, tally)
 
 
 def _find(world: World, pod: Data, answer: Answer, tally: Counter[str]) -> Iterator[Find]:
@@ -203,12 +215,12 @@ def _classes(server: Server, prefix: str) -> Iterator[list[Data]]:
             server.call("DELETE", f"{_PATHS[each['kind']]}/{each['metadata']['name']}")
 
 
-def _with_names(value: Any, prefix: str) -> Any:
+def with_names(value: Any, prefix: str) -> Any:
     """Data with the names of classes in place of `<low>` and the like."""
     if isinstance(value, dict):
-        return {key: _with_names(each, prefix) for key, each in value.items()}
+        return {key: with_names(each, prefix) for key, each in value.items()}
     if isinstance(value, list):
-        return [_with_names(each, prefix) for each in value]
+        return [with_names(each, prefix) for each in value]
     return f"{prefix}-{value[1:-1]}" if isinstance(value, str) and value.startswith("<") else value
 
 
@@ -224,7 +236,7 @@ def _world(server: Server, name: str, classes: list[Data], random: Random) -> Wo
     is_whole = server.call("GET", f"{_NAMESPACES}/kube-system/serviceaccounts/default").accepted
     if is_whole:
         wished = [{field: value for field, value in each.items() if field != "status"} for each in wished]
-    made = [each for each in (_made(server, name, _with_names(each, prefix)) for each in wished) if each]
+    made = [each for each in (_made(server, name, with_names(each, prefix)) for each in wished) if each]
     return World(server, name, [namespace, *classes, *made], is_whole)
 
 

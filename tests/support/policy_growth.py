@@ -210,8 +210,13 @@ _ANNOTATIONS: tuple[Data, ...] = (
 )
 
 
-def pod(random: Random) -> Data:
-    """A pod: hardened or plain, with some fields set to something."""
+def pod(random: Random, *, plain: float = 0.0) -> Data:
+    """A pod: hardened or not, with some fields set to something, or with that probability none but resources."""
+    if random.random() < plain:
+        return {
+            "metadata": {"name": "a"},
+            "spec": {"containers": [{"name": "c0", "image": "a", "resources": _resources(random, ("cpu", "memory"))}]},
+        }
     is_hard = random.random() < 0.6
     containers = [_container(f"c{index}", random, is_hard=is_hard) for index in range(random.choice((1, 1, 2)))]
     spec: Data = {"containers": containers}

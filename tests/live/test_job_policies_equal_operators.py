@@ -1,0 +1,26 @@
+"""In namespaces with all sorts of policies, the pods of a PyTorchJob come where `validate` says so, and are refused where it says that."""
+
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from tests.hunt import job_policies
+from tests.hunt.finds import report
+from tests.support.seeds import seed
+from tests.support.server import OPERATORS, Server, kubeconfig
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    found = Server(kubeconfig(OPERATORS))
+    found.needs("PyTorchJob")
+    yield found
+    found.close()
+
+
+def test_random_jobs(server: Server) -> None:
+    tally: Counter[str] = Counter()
+    assert report(job_policies.finds(server, Random(seed()), tally)) == ""
+    assert min(tally[each] for each in ("came", "refused")) > 1, tally
