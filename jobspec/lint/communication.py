@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.lint.containers import flags, launcher, resources, torchrun_flags, variable, variables, written
+from jobspec.lint.network_policies import isolates, labels_of, lets_in
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
 
@@ -174,6 +175,53 @@ def elastic_with_master(job: JobView) -> Iterator[Finding]:
         yield Finding(master, "the Master joins an elastic job and is not counted among its nodes", "let the Workers be all")
 
 
+def elastic_range(job: JobView) -> Iterator[Finding]:
+    """The limits of an elastic job contradict each other, or the number of its Workers.
+
+    Why: torchrun ends at once where the least number of nodes is above the most; with fewer Workers than the least, all wait until their
+    timeout, and with more than the most, some wait outside for ever.
+    Instead: `minReplicas` at most `replicas`, and that at most `maxReplicas`.
+    Before:
+        elasticPolicy: {minReplicas: 4, maxReplicas: 8}
+        Worker: {replicas: 2}
+    After:
+        elasticPolicy: {minReplicas: 2, maxReplicas: 8}
+        Worker: {replicas: 2}
+    Evidence: `parse_min_max_nnodes` of torch.distributed.run; kubeflow/trainer#2277
+    """
+    policy = job.tree.get("spec", "elasticPolicy") if job.is_pytorchjob else None
+    least, most = (policy and policy.get(name) for name in ("minReplicas", "maxReplicas"))
+    low, high = (each.value if each and isinstance(each.value, int) else None for each in (least, most))
+    workers = next((role.count for role in job.roles if role.name == "Worker"), 0)
+    if least and low is not None and high is not None and low > high:
+        yield Finding(least, f"the least number of Workers, {low}, is above the most, {high}", "raise `maxReplicas`")
+    elif least and low is not None and 0 < workers < low:
+        yield Finding(least, f"{workers} Worker{'' if workers == 1 else 's'} wait for {low}", "start as many, or lower `minReplicas`")
+    elif most and high is not None and workers > high:
+        yield Finding(most, f"of {workers} Workers, {high} can take part", "start fewer, or raise `maxReplicas`")
+
+
+def blocked_by_policy(job: JobView) -> Iterator[Finding]:
+    """NetworkPolicies of the files let no pod of the job reach another.
+
+    Why: pods that a policy selects accept what some policy allows, and nothing else. The workers wait for the first pod until their
+    timeout; NCCL needs ports that nobody knows before.
+    Instead: a policy that allows all traffic between the pods of the job.
+    Before: spec: {podSelector: {}, policyTypes: [Ingress]}
+    After: spec: {podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{podSelector: {}}]}]}
+    Evidence: kubeflow/trainer#3120, kubeflow/pytorch-operator#216
+    """
+    policies = job.documents.beside(job.given, "NetworkPolicy") if job.is_job and sum(role.count for role in job.training) > 1 else []
+    for role in job.training if policies else ():
+        own = labels_of(role.pods[0].tree)
+        selecting = [each for each in policies if isolates(each, own)]
+        senders = [labels_of(each.pods[0].tree) for each in job.training if each is not role or role.count > 1]
+        if selecting and not all(any(lets_in(each, sender) for each in selecting) for sender in senders):
+            message = f"the NetworkPolicy `{selecting[0].name}` lets no pod of the job reach those of {role.name}"
+            place = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
+            yield Finding(place or ("metadata", "name"), message, "allow traffic between the pods of the job")
+
+
 def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:
     """`rdzvBackend` names a backend that torchrun does not have.
 
@@ -242,5 +290,7 @@ RULES = (
     Rule(rdma_without_network, "info"),
     Rule(overriding_flags, "warning"),
     Rule(elastic_with_master, "warning", sees="job"),
+    Rule(elastic_range, "warning", sees="job"),
+    Rule(blocked_by_policy, "warning", sees="job"),
     Rule(unknown_rendezvous_backend, "warning"),
 )

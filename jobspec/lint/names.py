@@ -9,9 +9,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.lint.views import DocumentView
+    from jobspec.lint.views import DocumentView, JobView
 
 _LONGEST = 20
+_OF_PODS = (
+    "cluster-autoscaler.kubernetes.io/safe-to-evict",
+    "k8s.v1.cni.cncf.io/networks",
+    "karpenter.sh/do-not-disrupt",
+    "kueue.x-k8s.io/podset-preferred-topology",
+    "kueue.x-k8s.io/podset-required-topology",
+    "prometheus.io/port",
+    "prometheus.io/scrape",
+)
 
 
 def long_replicated_job_name(document: DocumentView) -> Iterator[Finding]:
@@ -49,6 +58,22 @@ def repeated_object(document: DocumentView) -> Iterator[Finding]:
         yield Finding(("metadata", "name"), message, "give it another name", severity=None if is_near else "info")
 
 
+def annotation_of_pods(job: JobView) -> Iterator[Finding]:
+    """The job has an annotation that something looks for at pods, and its pods do not have it.
+
+    Why: the operators copy neither labels nor annotations of the job to its pods: the autoscaler evicts them, no network is attached, no
+    metric is read, and nobody says so.
+    Instead: write it into the metadata of the pod templates, of a TrainJob by a patch.
+    Before: metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}
+    After: template: {metadata: {annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}}
+    Evidence: `createNewPod` of training-operator pkg/controller.v1/common; kubeflow/sdk#381
+    """
+    metadata = job.tree.get("metadata")
+    for name, said in metadata.entries("annotations") if metadata else ():
+        if name in _OF_PODS and not any(role.pods[0].tree.get("metadata", "annotations", name) for role in job.roles):
+            yield Finding(said, f"`{name}` is looked for at pods, which do not get it from the job", "write it into the pod templates")
+
+
 def generated_name(document: DocumentView) -> Iterator[Finding]:
     """The job has `generateName`, and no name.
 
@@ -65,5 +90,6 @@ def generated_name(document: DocumentView) -> Iterator[Finding]:
 RULES = (
     Rule(long_replicated_job_name, "warning", sees="runtime"),
     Rule(repeated_object, "warning", sees="document"),
+    Rule(annotation_of_pods, "warning", sees="job"),
     Rule(generated_name, "info", sees="document"),
 )

@@ -59,6 +59,27 @@ def uncounted_backoff_limit(job: JobView) -> Iterator[Finding]:
         yield Finding(limit, f"nothing is counted against this limit with the restart policy {said}", "use OnFailure, or remove the limit")
 
 
+def unlimited_restarts(job: JobView) -> Iterator[Finding]:
+    """A job that fails starts again without an end.
+
+    Why: with OnFailure and neither `backoffLimit` nor a deadline, a program that ends with an error at its first line is started for ever,
+    and the job never fails.
+    Instead: write a `backoffLimit`, or a deadline.
+    Before: restartPolicy: OnFailure
+    After:
+        runPolicy: {backoffLimit: 3}
+        restartPolicy: OnFailure
+    Evidence: kubeflow/trainer#1589, kubeflow/trainer#2045
+    """
+    if job.get("spec", "runPolicy", "backoffLimit") is not None or job.get("spec", "runPolicy", "activeDeadlineSeconds") is not None:
+        return
+    for _, spec in _replica_specs(job):
+        said = spec.get("restartPolicy")
+        if said and said.value in ("OnFailure", "Always") and said.mark.line:
+            yield Finding(said, "a job that fails starts again without an end", "write `backoffLimit` into `runPolicy`")
+            return
+
+
 def partial_restart(job: JobView) -> Iterator[Finding]:
     """One pod of several restarts alone, and the others wait for a peer that began anew.
 
@@ -207,6 +228,7 @@ def _policies_written(job: JobView) -> list[str]:
 RULES = (
     Rule(ignored_restart_policy, "warning", sees="job"),
     Rule(uncounted_backoff_limit, "warning", sees="job"),
+    Rule(unlimited_restarts, "info", sees="job"),
     Rule(partial_restart, "warning", sees="job"),
     Rule(implicit_restart_policy, "info", sees="job"),
     Rule(unknown_clean_pod_policy, "warning", sees="job"),

@@ -153,6 +153,21 @@ def several_launchers(job: JobView) -> Iterator[Finding]:
         yield Finding(number, f"{launcher.count} launchers would each start the program on all nodes", "write 1")
 
 
+def no_processes(document: DocumentView) -> Iterator[Finding]:
+    """A runtime starts no process in a node.
+
+    Why: trainers before 2.4 accept any number in `mpi.numProcPerNode`; mpirun refuses the list of hosts that is made of it.
+    Instead: 1, which stands for the number of GPUs, or another number.
+    Before: mpi: {numProcPerNode: -5}
+    After: mpi: {numProcPerNode: 1}
+    Evidence: kubeflow/trainer#3809
+    """
+    path = ("spec", "mlPolicy", "mpi", "numProcPerNode")
+    number = document.get(*path)
+    if isinstance(number, int) and number < 1:
+        yield Finding(path, f"no node starts {number} processes", "write 1 or more")
+
+
 def implicit_runtime_kind(job: JobView) -> Iterator[Finding]:
     """The job does not say the kind of its runtime, and there is a TrainingRuntime of the name beside the ClusterTrainingRuntime.
 
@@ -263,6 +278,7 @@ RULES = (
     Rule(lost_tolerations, "warning", sees="job"),
     Rule(image_of_launcher, "warning", sees="job"),
     Rule(several_launchers, "warning"),
+    Rule(no_processes, "warning", sees="runtime"),
     Rule(implicit_runtime_kind, "warning", sees="job"),
     Rule(gang_without_scheduler, "warning"),
     Rule(gang_with_initializers, "warning"),

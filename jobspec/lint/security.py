@@ -70,6 +70,25 @@ def host_namespaces(job: JobView) -> Iterator[Finding]:
                 yield Finding(said, f"the pod shares {what} of its node with all that runs there", "leave it out")
 
 
+def unknown_service_account(job: JobView) -> Iterator[Finding]:
+    """The pods have a service account that is not among those of their namespace.
+
+    Why: the server refuses pods of an account that is not there, so that none comes.
+    Instead: name one of the accounts, or give the file of the account, too.
+    Before: serviceAccountName: trainer
+    After: serviceAccountName: training
+    Evidence: https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/
+    """
+    for role in job.roles:
+        said = role.pods[0].tree.get("spec", "serviceAccountName")
+        if not said or text(said) in ("", "default") or job.documents.named(job.given, "ServiceAccount", text(said)):
+            continue
+        known = sorted({each.name for each in job.documents.beside(job.given, "ServiceAccount")})
+        if known:
+            listed = ", ".join(f"`{each}`" for each in known)
+            yield Finding(said, f"the files have no ServiceAccount `{text(said)}` in the job's namespace", f"there is {listed}")
+
+
 def _is_real(value: str) -> bool:
     """Whether a text can be a secret, and is no place for one."""
     return len(value) >= _SHORTEST and value[0] not in _PLACEHOLDERS and not value.lower().startswith(("your", "xxx", "change", "replace"))
@@ -78,5 +97,6 @@ def _is_real(value: str) -> bool:
 RULES = (
     Rule(secret_in_manifest, "warning"),
     Rule(privileged_container, "warning"),
+    Rule(unknown_service_account, "info", sees="job"),
     Rule(host_namespaces, "info"),
 )

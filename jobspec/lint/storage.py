@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.lint.containers import bytes_of, gpu_place, gpus, volume_at, written
+from jobspec.lint.containers import amount, bytes_of, gpu_place, gpus, volume_at, written
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
 from jobspec.overlays.marked_tree import items
@@ -81,6 +81,23 @@ def memory_volume_over_limit(job: JobView) -> Iterator[Finding]:
                 if size and limit and _mounts(container, text(volume, "name")) and bytes_of(text(size)) >= bytes_of(limit) > 0:
                     message = f"{text(size)} of memory volume in a container that may use {limit}, the volume included"
                     yield Finding(size, message, "raise the memory limit, or lower `sizeLimit`")
+
+
+def unsized_container(job: JobView) -> Iterator[Finding]:
+    """A container asks for no memory, or for no CPU.
+
+    Why: the scheduler takes it for one that needs nothing, and puts it beside others that need all; where memory runs short, it is killed
+    first. A ResourceQuota of the namespace refuses it.
+    Instead: write requests, and a limit for memory.
+    Before: resources: {limits: {nvidia.com/gpu: 1}}
+    After: resources: {requests: {cpu: 8}, limits: {memory: 32Gi, nvidia.com/gpu: 1}}
+    Evidence: kubeflow/pipelines#7699, microsoft/pai#5215
+    """
+    for role in job.training:
+        container = role.training_container()
+        missing = [name for name in ("cpu", "memory") if container and not amount(container, name)]
+        if container and missing:
+            yield Finding(container, f"the container asks for no {' and no '.join(missing)}", "write requests, and a limit for memory")
 
 
 def claim_of_one_node(job: JobView) -> Iterator[Finding]:
@@ -193,6 +210,7 @@ RULES = (
     Rule(small_shared_memory, "warning"),
     Rule(unlimited_memory_volume, "warning"),
     Rule(memory_volume_over_limit, "warning"),
+    Rule(unsized_container, "info", by_default=False),
     Rule(claim_of_one_node, "warning", sees="job"),
     Rule(claim_of_one_pod, "error", sees="job"),
     Rule(read_only_claim, "warning", sees="job"),

@@ -36,7 +36,7 @@ spec:
   pytorchReplicaSpecs:
     Worker:
       replicas: 2
-      restartPolicy: OnFailure
+      restartPolicy: Never
       template:
         spec:
           containers: [{name: pytorch, image: "train:1.4"}]
