@@ -42,7 +42,8 @@ def wrong_address(job: JobView) -> Iterator[Finding]:
         for said, place in _addresses(container) if container else ():
             host = _host(said)
             if _is_internal(host, job) and not any(_is_same(host, each) for each in hosts):
-                yield Finding(place, f"no pod of the job is reached as `{host}`", f"the first one is `{_first(job)}`")
+                severity: Severity | None = None if _looks_made(host.partition(".")[0]) else "info"  # else it may be a service of others
+                yield Finding(place, f"no pod of the job is reached as `{host}`", f"the first one is `{_first(job)}`", severity=severity)
 
 
 def host_network_without_dns(job: JobView) -> Iterator[Finding]:
@@ -190,6 +191,8 @@ def elastic_range(job: JobView) -> Iterator[Finding]:
     Evidence: `parse_min_max_nnodes` of torch.distributed.run; kubeflow/trainer#2277
     """
     policy = job.tree.get("spec", "elasticPolicy") if job.is_pytorchjob else None
+    if policy and policy.get("metrics"):
+        return  # the server refuses an autoscaler with such limits, which is told as what becomes of the job
     least, most = (policy and policy.get(name) for name in ("minReplicas", "maxReplicas"))
     low, high = (each.value if each and isinstance(each.value, int) else None for each in (least, most))
     workers = next((role.count for role in job.roles if role.name == "Worker"), 0)
@@ -246,7 +249,7 @@ def _addresses(container: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:
     """The addresses that a file writes by hand, and their places."""
     for name, each in variables(container):
         value = each.get("value")
-        if name in _ADDRESSES and value and value.mark.line and value.value:
+        if name in _ADDRESSES and each.mark.line and value and value.mark.line and value.value:
             yield str(value.value), value
     if launcher(container) == "torchrun":
         yield from ((value, place) for name, value, place in flags(container) if name in _ADDRESS_FLAGS and value)

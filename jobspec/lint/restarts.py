@@ -71,7 +71,8 @@ def unlimited_restarts(job: JobView) -> Iterator[Finding]:
         restartPolicy: OnFailure
     Evidence: kubeflow/trainer#1589, kubeflow/trainer#2045
     """
-    if job.get("spec", "runPolicy", "backoffLimit") is not None or job.get("spec", "runPolicy", "activeDeadlineSeconds") is not None:
+    policy = job.get("spec", "runPolicy") or {}
+    if policy.get("backoffLimit") is not None or policy.get("activeDeadlineSeconds") is not None or next(partial_restart(job), None):
         return
     for _, spec in _replica_specs(job):
         said = spec.get("restartPolicy")

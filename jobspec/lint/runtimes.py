@@ -258,7 +258,7 @@ def sidecar_container(job: JobView) -> Iterator[Finding]:
     """
     for role in job.training:
         for container in items(role.pods[0].tree.get("spec", "containers")):
-            if text(container, "name") != role.training and container.mark.line and role.training_container():
+            if text(container, "name") != role.training and text(container, "image") and container.mark.line and role.training_container():
                 message = f"the pod ends when `{text(container, 'name')}` has ended, too"
                 yield Finding(
                     container, message, "where it runs until it is stopped, make it an init container with `restartPolicy: Always`"
