@@ -125,7 +125,7 @@ def _settings(options: Options) -> Settings | None:
     """What the caller chose to be told; None where neither an option nor a file of the working folder says anything of it."""
     from jobspec.commands.files import mentions
 
-    given = (options.select, options.ignore, options.fail_on, options.baseline)
+    given = (options.select, options.ignore, options.fail_on, options.baseline, options.contract)
     if not any(given) and not mentions("jobspec.yaml", b"checks:") and not mentions("pyproject.toml", b"tool.jobspec"):
         return None
     from jobspec.commands.choosing import settings_of
@@ -402,6 +402,7 @@ def _choice_options() -> list[Option]:
         add("--fail-on", "SEVERITY", "exit with 1 on an error (the default), on a warning, too, or on an info, too"),
         add("--baseline", "FILE", "do not tell what this baseline has, and tell which of its entries are stale"),
         add("--write-baseline", "FILE", "write all that is found as a baseline, and succeed"),
+        add("--contract", "IMAGE=FILE", "check the flags of this image's program by a JSON Schema of them; repeatable", repeatable=True),
     ]
 
 

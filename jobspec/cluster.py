@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from jobspec.contracts import Contract
     from jobspec.documents.document import Document
     from jobspec.documents.manifest import Manifest
     from jobspec.targets import Target
@@ -40,7 +41,7 @@ class StoredObjects:
 class Cluster:
     """What a manifest meets when it is sent."""
 
-    __slots__ = ("closed", "custom_kinds", "later", "objects", "stored", "target", "webhooks")
+    __slots__ = ("closed", "contracts", "custom_kinds", "later", "objects", "stored", "target", "webhooks")
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class Cluster:
         stored: StoredObjects | Sequence[Manifest] | None = None,
         webhooks: bool = True,
         closed: bool = False,
+        contracts: Mapping[str, Contract] | None = None,
     ) -> None:
         """Raises JobspecError for an unknown release, and for *crds*, *objects* and *stored* that cannot be read."""
         wished = target or {}
@@ -70,6 +72,8 @@ class Cluster:
         """Whether the operators' webhooks are asked."""
         self.closed = closed
         """Whether an object that a manifest refers to and that is nowhere at hand does not exist."""
+        self.contracts: Mapping[str, Contract] = contracts or {}
+        """Of images, by their names without tag and digest: the flags that their programs take."""
 
     @property
     def releases(self) -> dict[str, str]:
@@ -82,8 +86,27 @@ class Cluster:
 
     def updating(self, stored: StoredObjects) -> Cluster:
         """The same cluster, where manifests are updates of these objects."""
-        kinds, objects = self.custom_kinds, self.objects
-        return Cluster(self._wished, custom_kinds=kinds, objects=objects, stored=stored, webhooks=self.webhooks, closed=self.closed)
+        return Cluster(
+            self._wished,
+            custom_kinds=self.custom_kinds,
+            objects=self.objects,
+            stored=stored,
+            webhooks=self.webhooks,
+            closed=self.closed,
+            contracts=self.contracts,
+        )
+
+    def with_contracts(self, contracts: Mapping[str, Contract]) -> Cluster:
+        """The same cluster, where more is known of images."""
+        return Cluster(
+            self._wished,
+            custom_kinds=self.custom_kinds,
+            objects=self.objects,
+            stored=self.stored,
+            webhooks=self.webhooks,
+            closed=self.closed,
+            contracts=contracts,
+        )
 
     def with_objects(self, objects: Sequence[Document]) -> Cluster:
         """The same cluster with further objects in it."""

@@ -237,6 +237,8 @@ _OUTCOME = {
     "ranks-missing": "The program waits for more ranks than processes are started, for ever.",
     "wrong-process-count": "torchrun ends at once, since the number of processes is none that it takes.",
     "unknown-address": "The operator tells the pods to meet at a name that none of them has, so that they never do.",
+    "unknown-flag": "The program of a container, or torchrun before it, takes no such flag, and ends at once with 2.",
+    "wrong-flag-value": "The program of a container, or torchrun before it, does not take this value for a flag, and ends at once with 2.",
     "complete-without-training": "The job counts as complete, and nothing was trained.",
     "restarts-for-ever": "A job that fails starts again without end, since the count of its restarts begins anew.",
 }

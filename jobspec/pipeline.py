@@ -280,7 +280,8 @@ def _foreseen(file: Checked, jobs: Sequence[Document], beside: Sequence[Document
         if rows[at].status != "valid":
             rows[at] = result_of(rows[at], rows[at].status, runs=False)
             continue
-        foresight = foresee_job(job, beside, cluster.target, objects=[*cluster.objects, *file.objects], closed=cluster.closed)
+        objects = [*cluster.objects, *file.objects]
+        foresight = foresee_job(job, beside, cluster.target, objects=objects, closed=cluster.closed, contracts=cluster.contracts)
         if foresight is None:
             unforeseen.append(job)
         else:

@@ -1,4 +1,4 @@
-"""Settings of the checks: which rules are told, what fails, and the baseline."""
+"""Settings of the checks: which rules are told, what fails, the baseline, and the contracts of images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEVERITIES = ("error", "warning", "info")
 class Settings:
     """What is chosen, by options or in a file."""
 
-    __slots__ = ("baseline", "fail_on", "ignore", "select")
+    __slots__ = ("baseline", "contracts", "fail_on", "ignore", "select")
 
     def __init__(
         self,
@@ -29,6 +29,7 @@ class Settings:
         ignore: Sequence[str] = (),
         fail_on: str = "",
         baseline: str = "",
+        contracts: Mapping[str, str] | None = None,
     ) -> None:
         self.select = select
         """Names of rules and stages; none for all."""
@@ -36,14 +37,17 @@ class Settings:
         self.fail_on = fail_on or SEVERITIES[0]
         self.baseline = baseline
         """The path of the baseline; empty where there is none."""
+        self.contracts = contracts or {}
+        """Image -> path of the JSON Schema of its flags."""
 
     def over(self, data: Mapping[str, Any]) -> Settings:
-        """These settings, of options, over those that a file declares: what is ignored is added to the file's."""
+        """These settings, of options, over those that a file declares: what is ignored, and contracts, are added to the file's."""
         return Settings(
             select=self.select or data.get("select") or (),
             ignore=[*(data.get("ignore") or ()), *self.ignore],
             fail_on=data.get("failOn") or "" if self.fail_on == SEVERITIES[0] else self.fail_on,
             baseline=self.baseline or data.get("baseline") or "",
+            contracts={**(data.get("contracts") or {}), **self.contracts},
         )
 
     def tells(self, rule: str, stage: str) -> bool:

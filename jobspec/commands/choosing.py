@@ -24,9 +24,17 @@ PROJECT = "jobspec.yaml"
 PYPROJECT = "pyproject.toml"
 
 
-def settings_of(select: Sequence[str], ignore: Sequence[str], fail_on: str | None, baseline: str | None) -> Settings:
+def settings_of(
+    select: Sequence[str], ignore: Sequence[str], fail_on: str | None, baseline: str | None, contracts: Sequence[str]
+) -> Settings:
     """The settings of options over those of the working folder. Raises JobspecError for names that there are not."""
-    given = Settings(select=_names(select), ignore=_names(ignore), fail_on=fail_on or "", baseline=baseline or "")
+    given = Settings(
+        select=_names(select),
+        ignore=_names(ignore),
+        fail_on=fail_on or "",
+        baseline=baseline or "",
+        contracts=dict(map(_contract, contracts)),
+    )
     require_known(given, rules(), "the options")
     data, where = _in_folder()
     settings = given.over(data)
@@ -36,6 +44,13 @@ def settings_of(select: Sequence[str], ignore: Sequence[str], fail_on: str | Non
 
 def _names(given: Sequence[str]) -> list[str]:
     return [name.strip() for each in given for name in each.split(",") if name.strip()]
+
+
+def _contract(text: str) -> tuple[str, str]:
+    image, _, path = text.partition("=")
+    if not image or not path:
+        raise JobspecError(f"--contract {text}: write IMAGE=FILE, such as ghcr.io/example/train=contract.json")
+    return image, path
 
 
 def _in_folder() -> tuple[Any, str]:

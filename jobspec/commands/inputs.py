@@ -80,6 +80,10 @@ class Setting:
         self.remarks = remarks
         """Results about the command line itself, which the report begins with."""
 
+    def with_cluster(self, cluster: Cluster) -> Setting:
+        """The same, with another cluster."""
+        return Setting(cluster, self.overlays, self.wrong, self.remarks, self.crds)
+
 
 def load(inputs: Inputs, *, stored: StoredObjects | None = None, for_server: bool = False) -> Setting:
     """Read the CRDs and overlays of a command line; *for_server*: the CRDs are to be stored on one, so that all of a folder are read.

@@ -6,6 +6,7 @@ import sys
 
 from jobspec import pipeline
 from jobspec.commands.choosing import verdict_of
+from jobspec.commands.contracts import with_contracts
 from jobspec.commands.files import find, reader
 from jobspec.commands.fixing import fix_files
 from jobspec.commands.inputs import load, require_workload
@@ -34,7 +35,7 @@ def run(
 
     *fix* mends first what has one safe remedy, *diff* shows that and writes nothing.
     """
-    setting = load(inputs)
+    setting = with_contracts(load(inputs), settings)
     found = find(inputs.paths)
     if (fix or diff) and not setting.wrong and fix_files(inputs, found, _judge(found, inputs, setting, settings), diff=diff):
         return 1

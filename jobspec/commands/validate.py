@@ -43,6 +43,10 @@ def run(
     of accepted jobs is told, too. *fix* mends first what has a certain remedy, *diff* shows that and writes nothing.
     """
     setting = load(inputs, stored=_stored(inputs, stored, ref))
+    if settings:
+        from jobspec.commands.contracts import with_contracts
+
+        setting = with_contracts(setting, settings)
     found = find(inputs.paths)
     if (fix or diff) and _fix(inputs, setting, found, diff=diff):
         return 1

@@ -51,6 +51,9 @@ class Checks(Model):
         None, description="what is enough to fail: `error`, the default, `warning` or `info`"
     )
     baseline: Text | None = Field(None, description="path of a baseline, which `--write-baseline` writes: what it has is not told again")
+    contracts: dict[str, Text] | None = Field(
+        None, description="for an image, without tag and digest, the path of the JSON Schema of its flags; `trainer` is that of jobspec's"
+    )
 
 
 class ProjectSpec(Model):

@@ -8,14 +8,16 @@ from jobspec.operators.expanded_job import ExpandedJob
 from jobspec.operators.expansion import expand
 from jobspec.outcome.endings import complete_without_training, restarts_for_ever
 from jobspec.outcome.policies import policy_outcomes
+from jobspec.outcome.program import Program
 from jobspec.outcome.refusals import refused_objects
 from jobspec.outcome.rendezvous import no_rendezvous, ranks_missing, trains_alone, unknown_address, wrong_process_count
 from jobspec.runtimes.runtime import runtime_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from jobspec.contracts import Contract
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.outcome.rule import Outcome, Rule
@@ -45,18 +47,31 @@ class Foresight:
 
 
 def foresee(
-    job: Document, beside: Sequence[Document], target: Target, *, objects: Sequence[Document] = (), closed: bool = False
+    job: Document,
+    beside: Sequence[Document],
+    target: Target,
+    *,
+    objects: Sequence[Document] = (),
+    closed: bool = False,
+    contracts: Mapping[str, Contract] | None = None,
 ) -> Foresight | None:
     """What becomes of an accepted job; None where its runtime is not at hand.
 
-    *beside*: the documents that it may refer to; *objects*: accepted ones that decide on its pods; *closed*: the cluster has no others.
+    *beside*: the documents that it may refer to; *objects*: accepted ones that decide on its pods; *closed*: the cluster has no others;
+    *contracts*: of images, the flags that their programs take.
     """
     if job.group_kind == TRAINJOB and runtime_of(job, beside, target) is None:
         return None
+
+    def outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
+        yield from _outcomes(expanded)
+        yield from policy_outcomes(expanded, objects, closed=closed)
+        yield from _of_arguments(expanded, contracts or {})
+
     try:
-        found = _found(job.without_marks(), [each.without_marks() for each in beside], target, objects, closed=closed)
+        found = _found(job.without_marks(), [each.without_marks() for each in beside], target, outcomes)
         if found:  # then the lines that cause it are worth a second look
-            found = _found(job, beside, target, objects, closed=closed)
+            found = _found(job, beside, target, outcomes)
     except JobspecError:  # more pods than anybody could look at
         return Foresight((), runs=None)
     worst = {each.severity for each in found}
@@ -64,18 +79,29 @@ def foresee(
     return Foresight(found, runs=False if "error" in worst else None if unknown else True)
 
 
-def _found(job: Document, beside: Sequence[Document], target: Target, objects: Sequence[Document], *, closed: bool) -> list[Diagnostic]:
+def _found(
+    job: Document, beside: Sequence[Document], target: Target, outcomes: Callable[[ExpandedJob], Iterator[Outcome]]
+) -> list[Diagnostic]:
     expansion = expand(job, beside, target, ends=True)
     found = list(expansion.diagnostics)
     if not any(each.severity == "error" for each in found):
         expanded = ExpandedJob(job, expansion.objects, target, expansion.counts)
-        found += _each_place_once((*_outcomes(expanded), *policy_outcomes(expanded, objects, closed=closed)), job)
+        found += _each_place_once(outcomes(expanded), job)
     return found
 
 
 def _outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
     for rule in _RULES:
         yield from rule(expanded)
+
+
+def _of_arguments(expanded: ExpandedJob, contracts: Mapping[str, Contract]) -> Iterator[Outcome]:
+    trains = [Program(container) for role in expanded.roles() if (container := role.training_container())]
+    if contracts or any(each.is_torchrun for each in trains):
+        from jobspec.outcome.arguments import wrong_flags, wrong_torchrun_options
+
+        yield from wrong_torchrun_options(expanded)
+        yield from wrong_flags(expanded, contracts)
 
 
 def _each_place_once(outcomes: Iterable[Outcome], job: Document) -> list[Diagnostic]:

@@ -36,6 +36,7 @@ ORDER = [
     "jobspec.fixes",
     "jobspec.results",
     "jobspec.validation",
+    "jobspec.contracts",
     "jobspec.cluster",
     "jobspec.workloads",
     "jobspec.runtimes",
