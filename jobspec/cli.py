@@ -243,7 +243,7 @@ def _schema(options: Options) -> int:
         from jobspec.commands import kubernetes_kinds
 
         return kubernetes_kinds.run(options.releases)
-    return schema.check() if options.action == "check" else schema.export(options.folder)
+    return schema.check(options.folder) if options.action == "check" else schema.export(options.folder)
 
 
 def _inputs(options: Options) -> Inputs:
@@ -577,7 +577,8 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
     kustomize.add_argument("--base", metavar="FILE", help="the document to add them to, instead of the one of the cluster at hand")
     declare(kustomize, [_target("the fields of this release, not of the newest; repeatable")])
     action("export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
-    action("check", "fail where a committed schema differs from the models")
+    check = action("check", "fail where a schema that was written differs from the models")
+    check.add_argument("folder", nargs="?", metavar="DIR", help="where `schema export` wrote them; jobspec's own, if nothing is said")
     kubernetes = action("kubernetes", "print the table of built-in kinds, `schemas/kubernetes.json`, from upstream's OpenAPI documents")
     kubernetes.add_argument("releases", nargs="+", metavar="RELEASE=DIR", help="1.36=FOLDER, the folder api/openapi-spec of its source")
     return parser

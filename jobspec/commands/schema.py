@@ -116,19 +116,25 @@ def export(folder: str) -> int:
     return 0
 
 
-def check() -> int:
-    """Compare the committed schemas with those that follow from the models; 1 where one is stale, missing or no longer used."""
+def check(folder: str | None) -> int:
+    """Compare the schemas in *folder*, or our own, with those that follow from the models; 1 where one is stale, missing or unused.
+
+    Raises JobspecError where there is no such folder.
+    """
+    top, shown = folder or data.path("schemas"), (folder or "schemas").rstrip("/")
+    if not os.path.isdir(top):
+        raise JobspecError(f"{top}: no such folder; `jobspec schema export {top}` writes one")
     fresh = dict(files())
-    stale = [name for name, text in fresh.items() if _text(data.path("schemas", *name.split("/"))) != text]
-    sys.stdout.writelines(f"schemas/{name} is not what the models give; write it with `jobspec schema export schemas`\n" for name in stale)
-    needless = [name for name in _stored() if name not in fresh]
-    sys.stdout.writelines(f"schemas/{name} is of no kind and release that jobspec knows; remove it\n" for name in needless)
+    stale = [name for name, text in fresh.items() if _text(os.path.join(top, *name.split("/"))) != text]
+    remedy = f"write it with `jobspec schema export {shown}`"
+    sys.stdout.writelines(f"{shown}/{name} is not what the models give; {remedy}\n" for name in stale)
+    needless = [name for name in _stored(top) if name not in fresh]
+    sys.stdout.writelines(f"{shown}/{name} is of no kind and release that jobspec knows; remove it\n" for name in needless)
     return 1 if stale or needless else 0
 
 
-def _stored() -> list[str]:
-    """The committed schemas of kinds and releases, as paths below `schemas/`."""
-    top = data.path("schemas")
+def _stored(top: str) -> list[str]:
+    """The schemas of kinds and releases in a folder, as paths below it."""
     paths = [os.path.join(folder, name) for folder, _, names in os.walk(top) if folder != top for name in names]
     return sorted(os.path.relpath(path, top).replace(os.sep, "/") for path in paths)
 

@@ -52,31 +52,98 @@ def test_the_hooks_file_is_what_pre_commit_takes() -> None:
     done = program(sys.executable, "-m", "pre_commit", "validate-manifest", ".pre-commit-hooks.yaml")
     assert (done.returncode, done.stdout) == (0, "")
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
-    assert [hook["id"] for hook in hooks] == ["jobspec-validate", "jobspec-dry-run"]
+    ours = ["validate", "lint", "fix", "render-check", "schema-check", "dry-run"]
+    assert [hook["id"] for hook in hooks] == [f"jobspec-{name}" for name in ours]
+    page = (ROOT / "docs" / "pre-commit.md").read_text()
+    assert re.findall(r"^\| `(jobspec-[\w-]+)` \|", page, re.MULTILINE) == [hook["id"] for hook in hooks]
+    assert [hook["id"] for hook in hooks if hook.get("stages") == ["manual"]] == ["jobspec-dry-run"]
+
+
+class Theirs:
+    """A repository that never heard of jobspec, and names its hooks by `repo:` and `rev:`."""
+
+    def __init__(self, folder: Path, hooks: list[dict[str, object]], files: dict[str, str]) -> None:
+        ours = folder / "jobspec"
+        config = {"repos": [{"repo": str(ours), "rev": _working_tree(ours), "hooks": hooks}]}
+        self.folder = folder / "theirs"
+        self.home = folder / "home"
+        _repository(self.folder, {**files, ".pre-commit-config.yaml": yaml.safe_dump(config)})
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run hooks on all files as they stand."""
+        _git("add", "--all", cwd=self.folder)
+        variables = {**os.environ, "PRE_COMMIT_HOME": str(self.home), "GIT_CONFIG_GLOBAL": os.devnull}
+        variables.pop("PYTHONPATH", None)
+        words = ("run", *arguments, "--all-files", "--color=never")
+        return program(sys.executable, "-m", "pre_commit", *words, cwd=self.folder, env=variables)
+
+    def results(self, *arguments: str) -> dict[str, str]:
+        """Each hook that ran, and how it ended."""
+        done = self.run(*arguments)
+        return dict(re.findall(r"^(jobspec [^.]+?)\.+(?:\(.*\))?(Passed|Failed|Skipped)$", done.stdout, re.MULTILINE)) or {
+            "": done.stdout + done.stderr
+        }
+
+
+_GOOD = JOB.replace("replicas: 1\n", "replicas: 1\n      restartPolicy: Never\n")
 
 
 @pytest.mark.slow
-def test_another_repository_runs_the_hook(tmp_path: Path) -> None:
-    ours = tmp_path / "jobspec"
-    revision = _working_tree(ours)
-    config = {"repos": [{"repo": str(ours), "rev": revision, "hooks": [{"id": "jobspec-validate", "verbose": True}]}]}
-    theirs = tmp_path / "theirs"
-    _repository(theirs, {**OTHERS, "deploy/job.yaml": JOB, ".pre-commit-config.yaml": yaml.safe_dump(config)})
+def test_another_repository_runs_the_hooks(tmp_path: Path) -> None:
+    ids = ("validate", "lint", "fix", "render-check", "schema-check", "dry-run")
+    theirs = Theirs(tmp_path, [{"id": f"jobspec-{name}", "verbose": True} for name in ids], {**OTHERS, "deploy/job.yaml": _GOOD})
+    job = theirs.folder / "deploy" / "job.yaml"
 
-    def hook() -> subprocess.CompletedProcess[str]:
-        variables = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
-        variables.pop("PYTHONPATH", None)
-        return program(sys.executable, "-m", "pre_commit", "run", "--all-files", "--color=never", cwd=theirs, env=variables)
-
-    done = hook()
+    # nothing to say of a good job; skipped are a workflow, a compose file, a package and the hooks' own configuration
+    done = theirs.run("jobspec-validate")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"^jobspec validate\.+Passed$", done.stdout, re.MULTILINE)
-    # one job; skipped are the hook's own configuration, a workflow, a compose file and a package
     assert "5 documents: 1 valid, 4 skipped (" in done.stdout
+    assert theirs.results("jobspec-lint") == {"jobspec lint": "Passed"}
+    assert theirs.results("jobspec-fix") == {"jobspec lint --fix": "Passed"}
 
-    (theirs / "deploy" / "bad.yaml").write_text(JOB.replace("replicas: 1", "replica: 1"))
-    _git("add", "--all", cwd=theirs)
-    done = hook()
-    assert done.returncode == 1
-    assert "deploy/bad.yaml:8:7: error: " in done.stdout
-    assert "6 documents: 1 valid, 1 invalid, 4 skipped, 1 error (" in done.stdout
+    # a mistake that can be mended is told, mended, and gone; so that a commit goes through at the second try
+    job.write_text(_GOOD.replace("replicas: 1", "replicaz: 1  # one"))
+    done = theirs.run("jobspec-validate")
+    assert (done.returncode, "deploy/job.yaml:8:7: error: " in done.stdout) == (1, True)
+    assert theirs.results("jobspec-fix") == {"jobspec lint --fix": "Failed"}
+    assert job.read_text() == _GOOD.replace("replicas: 1", "replicas: 1  # one")
+    assert theirs.results("jobspec-fix") == {"jobspec lint --fix": "Passed"}
+    assert theirs.results("jobspec-validate") == {"jobspec validate": "Passed"}
+
+    # one that cannot is told by each
+    job.write_text(_GOOD.replace("image:", "picture:"))
+    assert [theirs.results(f"jobspec-{name}") for name in ids[:3]] == [
+        {"jobspec validate": "Failed"},
+        {"jobspec lint": "Failed"},
+        {"jobspec lint --fix": "Failed"},
+    ]
+    job.write_text(_GOOD)
+
+    # the project as a whole
+    write(theirs.folder, {"jobspec.yaml": _PROJECT})
+    assert theirs.results("jobspec-render-check") == {"jobspec render --check": "Failed"}
+    jobspec = next(theirs.home.glob("repo*/py_env-*/bin/jobspec"))
+    assert program(jobspec, "render", cwd=theirs.folder, env=dict(os.environ)).returncode == 0
+    assert theirs.results("jobspec-render-check") == {"jobspec render --check": "Passed"}
+
+    # schemas for editors, where there are any
+    assert theirs.results("jobspec-schema-check") == {"jobspec schema check": "Failed"}
+    assert program(jobspec, "schema", "export", "schemas", cwd=theirs.folder, env=dict(os.environ)).returncode == 0
+    assert theirs.results("jobspec-schema-check") == {"jobspec schema check": "Passed"}
+    with (theirs.folder / "schemas" / "trainer-2.3.0" / "trainer.kubeflow.org" / "trainjob_v1alpha1.json").open("a") as file:
+        file.write(" ")
+    assert theirs.results("jobspec-schema-check") == {"jobspec schema check": "Failed"}
+
+    # without a server: the hook is there when called alone, and says what it lacks
+    said = theirs.run("--hook-stage", "manual", "jobspec-dry-run").stdout
+    assert "Failed" in said
+    assert re.search(r"kind|Docker", said)
+
+
+_PROJECT = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Project
+spec:
+  variants:
+    - {name: one, base: deploy/job.yaml}
+"""

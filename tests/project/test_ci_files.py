@@ -1,0 +1,94 @@
+"""The action for GitHub and the component for GitLab: their steps run as they stand, with the inputs that others give."""
+
+import os
+import re
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.manifests import JOB, write
+from tests.support.processes import command, environment, program
+from tests.support.reference import ROOT
+
+_BAD = JOB.replace("replicas: 1", "replicaz: 1")
+ACTION: dict[str, Any] = yaml.load((ROOT / "action.yml").read_text(), yaml.BaseLoader)
+
+
+def _program(folder: Path) -> None:
+    """A program `jobspec` of this checkout in a folder."""
+    folder.mkdir(parents=True)
+    words = " ".join(f'"{word}"' for word in command())
+    (folder / "jobspec").write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    (folder / "jobspec").chmod(0o755)
+
+
+def _step(folder: Path, name: str, **given: str) -> CompletedProcess[str]:
+    """Run a step of the action as a runner does: with the inputs in its environment, by `bash -e`."""
+    (step,) = [each for each in ACTION["runs"]["steps"] if each.get("name") == name]
+    inputs = {key: each["default"] for key, each in ACTION["inputs"].items()} | {
+        key.replace("_", "-"): value for key, value in given.items()
+    }
+    variables = {key: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: inputs[found[1]], text) for key, text in step["env"].items()}
+    if "FORMAT" in variables:
+        variables["FORMAT"] = "github" if inputs["annotations"] == "true" else "text"
+    assert "${{" not in step["run"] + "".join(variables.values())
+    if not (folder / "temp").exists():
+        _program(folder / "temp" / "jobspec" / "bin")
+    return program("bash", "-eo", "pipefail", "-c", step["run"], cwd=folder, env=environment(RUNNER_TEMP=str(folder / "temp"), **variables))
+
+
+def test_the_action_annotates_and_fails(tmp_path: Path) -> None:
+    write(tmp_path, {"jobs/a.yaml": _BAD, "more/b.yaml": JOB})
+    done = _step(tmp_path, "Tell what is wrong with manifests", paths="jobs more", options="--target trainer=2.2")
+    assert done.returncode == 1
+    assert done.stdout.startswith("::error file=jobs/a.yaml,line=8,")
+    said = _step(tmp_path, "Tell what is wrong with manifests", annotations="false", paths="more", command="validate").stdout
+    assert said.startswith("1 document: 1 valid")
+    assert _step(tmp_path, "Tell what is wrong with manifests", paths="more").returncode == 0
+
+
+def test_the_action_writes_for_code_scanning_whatever_is_found(tmp_path: Path) -> None:
+    write(tmp_path, {"jobs/a.yaml": _BAD})
+    done = _step(tmp_path, "Write the same for code scanning", paths="jobs")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert '"unknown-field"' in (tmp_path / "temp" / "jobspec.sarif").read_text()
+    assert _step(tmp_path, "Write the same for code scanning", paths="none").returncode != 0
+
+
+def test_the_action_is_what_runners_take() -> None:
+    steps = ACTION["runs"]["steps"]
+    assert ACTION["runs"]["using"] == "composite"
+    assert all(("run" in step) == ("shell" in step) and ("run" in step) != ("uses" in step) for step in steps)
+    assert all(re.fullmatch(r"(actions|github)/[\w/-]+@v\d+", step["uses"]) for step in steps if "uses" in step)
+    assert "${{" not in "".join(step.get("run", "") for step in steps)  # what others write must not become a command
+    used = set(re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text()))
+    assert used == ACTION["inputs"].keys()
+
+
+@pytest.mark.parametrize(("page", "inputs"), [("github.md", ACTION["inputs"].keys()), ("gitlab.md", None)])
+def test_the_pages_name_every_input(page: str, inputs: Any) -> None:
+    told = set(re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs" / page).read_text(), re.MULTILINE))
+    assert told == set(inputs or _component({})[0])
+
+
+def _component(given: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The inputs of the component, and its jobs with the inputs filled in."""
+    head, _, body = (ROOT / "templates" / "jobspec.yml").read_text().partition("\n---\n")
+    inputs = yaml.load(head, yaml.BaseLoader)["spec"]["inputs"]
+    values = {name: each["default"] for name, each in inputs.items()} | given
+    return inputs, yaml.load(re.sub(r"\$\[\[ inputs\.(\w+) \]\]", lambda found: values[found[1]], body), yaml.BaseLoader)
+
+
+@pytest.mark.parametrize(("text", "code"), [(JOB, 0), (_BAD, 1)])
+def test_the_component_reports_tests_and_fails_where_they_do(tmp_path: Path, text: str, code: int) -> None:
+    write(tmp_path, {"jobs/a.yaml": text})
+    _program(tmp_path / ".jobspec-venv" / "bin")
+    _, jobs = _component({"paths": "jobs", "options": "--target trainer=2.2", "command": "lint"})
+    script = "\n".join(jobs["jobspec"]["script"])
+    done = program("bash", "-eo", "pipefail", "-c", script, cwd=tmp_path, env=environment(PATH=os.environ["PATH"]))
+    assert done.returncode == code, done.stderr
+    assert ("<failure" in (tmp_path / "jobspec.xml").read_text()) == bool(code)
+    assert jobs["jobspec"]["artifacts"]["reports"] == {"junit": "jobspec.xml"}
