@@ -69,6 +69,8 @@ def _of_pytorchjob(job: MarkedTree, nodes: Sequence[Node]) -> Iterator[tuple[Key
     ttl = policy.get("ttlSecondsAfterFinished")
     if ttl is not None and ttl.value is not None:
         yield _fact("ttlSecondsAfterFinished", f"{ttl.value} seconds after the end, and so is the job", ttl)
+    if len(nodes) > 1:
+        yield _fact("others after a failure", "run on" if kind == "None" else "are ended", mark)
     yield _fact("finished pods", "stay" if kind in ("None", "Running") else "are deleted", mark)
 
 
@@ -98,7 +100,7 @@ def _of_trainjob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence
     spec = job.value["spec"]
     jobs = {text(each, "metadata", "name"): each for each in objects if text(each, "kind") == "Job"}
     for node in nodes:
-        yield from _restarts_of_job(node, jobs[text(node.pod.tree.value["metadata"].value["ownerReferences"].value[0], "name")])
+        yield from _restarts_of_job(node, jobs[_job_of(node)])
     yield from _said(spec)
     for each in jobs.values():
         deadline = each.get("spec", "activeDeadlineSeconds")
@@ -107,7 +109,17 @@ def _of_trainjob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence
     for each in objects:
         if text(each, "kind") == "JobSet":
             yield from _of_jobset(each, list(jobs.values()), nodes)
+    limits = [jobs[name].get("spec", "backoffLimit") for name in dict.fromkeys(map(_job_of, nodes))]
+    if len(limits) > 1 and any(each and 0 < each.value < UNLIMITED for each in limits):
+        yield _fact("restarts are counted", "for each Job by itself", spec)
+    if len(nodes) > 1:
+        yield _fact("others after a failure", "are ended", spec)
     yield _fact("finished pods", "stay", spec)
+
+
+def _job_of(node: Node) -> str:
+    """The name of a pod's Job."""
+    return text(items(node.pod.tree.get("metadata", "ownerReferences"))[0], "name")
 
 
 def _restarts_of_job(node: Node, job: MarkedTree) -> Iterator[tuple[Key, Fact]]:

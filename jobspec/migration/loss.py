@@ -66,6 +66,8 @@ def _life(about: str, difference: Difference) -> str:
         return CHANGED if before is None or before.value == "any number" else LOST
     if about == "ttlSecondsAfterFinished" and before and after:
         return CHANGED if str(before.value).split()[0] == str(after.value).split()[0] else LOST
+    if about == "others after a failure":
+        return NOTE
     if about == "succeeds":
         return CHANGED if before and "run on" in str(before.value) else LOST
     return CHANGED if before is None and after else LOST

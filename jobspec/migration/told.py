@@ -24,6 +24,8 @@ _LIFE = {
     "restart": "a container that fails is handled otherwise: {after}; it was: {before}",
     "restarts": "containers are started again {after} times in all before the job fails; it was {before}",
     "succeeds": "the job succeeds {after}; it was {before}",
+    "others after a failure": "once the job has failed, its other pods {after}; they {before} so far",
+    "restarts are counted": "restarts are counted {after}, not over all pods",
     "finished pods": "pods that have ended {after}; they {before} so far",
     "activeDeadlineSeconds": "the job ends after {after} seconds; it was {before}",
     "ttlSecondsAfterFinished": "the pods are deleted {after}; it was: {before}",

@@ -33,7 +33,12 @@ def _row(each: Diagnostic) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text in one line in which nothing but backticks means anything to Markdown."""
-    for character in ("|", "<", "*", "_"):
+    """Text in one line in which nothing but backticks means anything to Markdown; between these, only the table's own bar does."""
+    parts = " ".join(text.replace("|", "\\|").split()).split("`")
+    return "`".join(part if number % 2 else _plain(part) for number, part in enumerate(parts))
+
+
+def _plain(text: str) -> str:
+    for character in ("<", "*", "_"):
         text = text.replace(character, f"\\{character}")
-    return " ".join(text.split())
+    return text

@@ -1,10 +1,9 @@
 """Jobs for tests of migration, read and checked as the command does it."""
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
@@ -48,10 +47,8 @@ def pytorchjob(pod: dict[str, Any] | None = None, *, workers: int = 1, master: b
     """A PyTorchJob; *pod* are fields of the container that trains, *spec* those of its spec."""
     container = {"name": "pytorch", "image": "example.com/train:1", "command": ["python", "train.py"], **(pod or {})}
     replica: dict[str, Any] = {"restartPolicy": "OnFailure", "template": {"spec": {"containers": [container]}}}
-    replicas = {
-        **({"Master": {"replicas": 1, **replica}} if master else {}),
-        **({"Worker": {"replicas": workers, **replica}} if workers else {}),
-    }
+    replicas = {"Master": {"replicas": 1, **copy.deepcopy(replica)}, "Worker": {"replicas": workers, **copy.deepcopy(replica)}}
+    replicas = {name: each for name, each in replicas.items() if (master if name == "Master" else workers)}
     job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "train", "namespace": "ml"}}
     return {**job, "spec": {**spec, "pytorchReplicaSpecs": replicas}}
 
@@ -63,7 +60,3 @@ def text_of(*manifests: dict[str, Any]) -> str:
 def corpus(folder: Path) -> list[Path]:
     """The public manifests."""
     return sorted(each for each in folder.rglob("*") if each.suffix in (".yaml", ".yml"))
-
-
-def loaded(text: str) -> list[Any]:
-    return list(yaml.safe_load_all(text))

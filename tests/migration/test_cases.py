@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import command, environment, program
+from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
 CASES = sorted((ROOT / "tests" / "cases" / "migrate").iterdir())
@@ -23,6 +23,6 @@ def _expect(path: Path, actual: str) -> None:
 @pytest.mark.parametrize("case", CASES, ids=[each.name for each in CASES])
 def test_case(case: Path) -> None:
     options = (case / "job.yaml").read_text().partition("\n")[0].removeprefix("# jobspec migrate ").split()
-    done = program(*command("migrate", "job.yaml", *options), cwd=case, env=environment(), timeout=60)
+    done = run_here("migrate", "job.yaml", *options, cwd=case)
     _expect(case / "migrated.yaml", done.stdout)
     _expect(case / "report.txt", f"{done.stderr}exit {done.returncode}\n")

@@ -27,6 +27,7 @@ def _told(before: str, after: str) -> dict[str, tuple[Any, Any]]:
 LIFE = {
     "node 0 life restarts": ("any number", 6),
     "node 1 life restarts": ("any number", 6),
+    "job life others after a failure": ("run on", "are ended"),
     "job life succeeds": ("once node 0 has, and the others run on", "once all nodes have"),
 }
 

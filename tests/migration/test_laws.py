@@ -20,7 +20,7 @@ from tests.support.job_growth import grown_job
 from tests.support.seeds import seed
 from tests.support.trainjob_growth import trainjob
 
-_JOBS = 60
+_JOBS = 40
 
 
 def _grown() -> Iterator[tuple[dict[str, Any], Document]]:

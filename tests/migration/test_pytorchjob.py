@@ -33,6 +33,7 @@ def _rules(found: Migrated) -> dict[str, str]:
     pairs = zip(found.rules(), found.differences, strict=True)
     rules = {" ".join(shared_key(each.key)): rule.removeprefix("migration-") for rule, each in pairs}
     assert all(rule == "note" for name, rule in rules.items() if name.endswith(f" env {NAME}"))
+    assert rules.pop("job life others after a failure", "note") == "note"
     return {name: rule for name, rule in rules.items() if not name.endswith(f" env {NAME}")}
 
 
@@ -158,6 +159,12 @@ def test_master_and_workers_that_differ_are_two_replicated_jobs(trainer: str) ->
     assert _rules(found) == {}
     ranks = [_after(found)[f"node {rank}", "container that trains", "env", "RANK"].value for rank in range(3)]
     assert ranks == ["0", "1", "2"]
+
+
+def test_restarts_of_roles_are_counted_by_job() -> None:
+    job = pytorchjob(nprocPerNode="1", runPolicy={"backoffLimit": 3, "cleanPodPolicy": "Running"})
+    job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["workingDir"] = "/x"
+    assert _rules(_migrated(job)) == {"job life restarts are counted": "change"}
 
 
 @pytest.mark.parametrize(("scheduler", "trainer"), [("volcano", "2.1"), ("volcano", "2.3"), ("scheduler-plugins", "2.0")])
