@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-_ON_PODS = frozenset((*kinds.DECIDING, *kinds.AWAITED))
-
-
 class Source:
     """A file's content under its name."""
 
@@ -265,10 +262,13 @@ def foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
 
 def with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None:
     """The cluster with the objects of all files that decide on pods; None where no job meets such objects of another file."""
-    holders = [file for file in files if any(each.group_kind in _ON_PODS for each in file.objects)]
-    if not any(file is not holder for file in files if file.has_jobs for holder in holders):
+    from jobspec.outcome.policies import decides
+
+    holders = [(file, each) for file in files for each in file.objects if decides(each, closed=cluster.closed)]
+    places = {id(file) for file, _ in holders}
+    if not any(places - {id(file)} for file in files if file.has_jobs):
         return None
-    return cluster.with_objects([each for file in holders for each in file.objects if each.group_kind in _ON_PODS])
+    return cluster.with_objects([each for _, each in holders])
 
 
 def _foreseen(file: Checked, jobs: Sequence[Document], beside: Sequence[Document], cluster: Cluster) -> Checked:

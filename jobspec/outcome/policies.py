@@ -5,6 +5,9 @@ from __future__ import annotations
 from jobspec import kinds
 from jobspec.operators.stored import as_a_cluster_names
 from jobspec.outcome.rule import Outcome, place_in
+from jobspec.workloads import value_at
+
+_LABELS = "pod-security.kubernetes.io/"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +20,32 @@ if TYPE_CHECKING:
     from jobspec.validation.problem import Problem
 
 
+def decides(document: Document, *, closed: bool) -> bool:
+    """Whether an object decides on pods, or they wait for it. Unless the cluster is *closed*, what is absent does not count."""
+    kind = document.group_kind
+    if kind == kinds.NAMESPACE and not closed:
+        return any(str(name).startswith(_LABELS) for name in value_at(document.data, ("metadata", "labels")) or ())
+    if kind == kinds.SERVICE_ACCOUNT and not closed:
+        return bool(value_at(document.data, ("metadata", "annotations")))
+    return kind in kinds.DECIDING or (closed and kind in kinds.AWAITED)
+
+
+def _concerns(document: Document, namespace: str) -> bool:
+    """Whether an object is of the whole cluster, or in a namespace."""
+    return document.namespace == namespace or kinds.is_cluster_scoped(document.api_version, document.kind)
+
+
 def policy_outcomes(job: ExpandedJob, beside: Sequence[Document], *, closed: bool) -> Iterator[Outcome]:
     """What the plugins of the server say of a job's pods, by the objects *beside* the job; *closed*: there are no others."""
-    if not closed and not any(each.group_kind in kinds.DECIDING for each in beside):
+    objects = [each for each in beside if _concerns(each, job.job.namespace) and decides(each, closed=closed)]
+    if not objects and not closed:
         return
     from jobspec.admission.plugins.objects import policies_of
     from jobspec.admission.plugins.quotas import exceeds, job_quota_problems
     from jobspec.admission.plugins.review import review_pod
 
     namespace = job.job.namespace
-    policies = policies_of(beside, made=_made(job, namespace), closed=closed)
+    policies = policies_of(objects, made=_made(job, namespace), closed=closed)
     counted = []
     for role in job.roles():
         review = review_pod(as_a_cluster_names(role.pods[0].tree.data()), namespace, policies, job.target)
