@@ -18,7 +18,7 @@ _HOLE = re.compile(r"<([a-z ]+)>")
 def finds(server: Server, random: Random, *, count: int = 500) -> Iterator[Find]:
     """The pods on which a server and we disagree."""
     pods.prepare(server)
-    yield from pods.compared(server, (pod(random) for _ in range(count)))
+    yield from pods.compared(server, (_template(random) if random.random() < 0.15 else pod(random) for _ in range(count)))
 
 
 def pod(random: Random) -> str:
@@ -32,6 +32,13 @@ def pod(random: Random) -> str:
     metadata = _filled(_TEXTS["metadata"], random) if random.random() < 0.2 else "labels: {}"
     head = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p, {metadata}}}\nspec:\n"
     return head + "".join(f"  {field}: {value}\n" for field, value in spec.items())
+
+
+def _template(random: Random) -> str:
+    """A PodTemplate around what could be a pod."""
+    _, metadata, spec = re.split(r"^(?:metadata|spec):", pod(random), flags=re.MULTILINE)
+    inside = spec.replace("\n  ", "\n    ")
+    return f"apiVersion: v1\nkind: PodTemplate\nmetadata: {{name: p}}\ntemplate:\n  metadata:{metadata}  spec:{inside}"
 
 
 def _filled(pool: list[str], random: Random) -> str:
