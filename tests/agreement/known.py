@@ -32,6 +32,18 @@ class Refusal:
         return error.rule == self.rule and re.search(self.says, error.message) is not None
 
 
+@dataclass(frozen=True)
+class Acceptance:
+    """A pod that `validate` takes on purpose although a live server refuses it."""
+
+    says: str
+    """What the server's message holds."""
+    cause: str
+    witness: str
+    stored: str = ""
+    """The pod that the witness replaces, where it is an update."""
+
+
 @cache
 def _entries() -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name("known.yaml").read_text())
@@ -63,3 +75,9 @@ def refusals(server: str) -> list[Refusal]:
 def named_servers() -> set[str]:
     """The servers that the entries name."""
     return {server for entry in _entries()["live"] for server in entry["servers"]}
+
+
+@cache
+def pods() -> list[Acceptance]:
+    """What we take of pods and a live server refuses."""
+    return [Acceptance(**entry) for entry in _entries()["pods"]]

@@ -6,6 +6,9 @@ from random import Random
 
 import pytest
 
+from jobspec.targets import choose
+from jobspec.validation.verdict import verdict
+from tests.agreement import known
 from tests.hunt import pod_updates, updates
 from tests.hunt.finds import report
 from tests.hunt.updates import OnServer, documents, json_of
@@ -33,3 +36,16 @@ def test_our_own_cases(server: Server, tmp_path: Path) -> None:
 
 def test_generated_updates(server: Server) -> None:
     assert report(pod_updates.finds(server, Random(seed()), count=100)) == ""
+
+
+@pytest.mark.parametrize("case", known.pods(), ids=lambda case: case.says)
+def test_what_we_take_on_purpose_and_the_server_refuses(case: known.Acceptance, server: Server) -> None:
+    (new,) = documents(case.witness, "new.yaml")
+    stored = documents(case.stored, "old.yaml")
+    with updates.namespace(server) as namespace:
+        if stored:
+            answer = OnServer(server, stored[0], namespace).update(new.data)
+        else:
+            answer = server.call("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All", case.witness)
+    assert answer.code == 422 and case.says in answer.message
+    assert verdict(new, choose([]), old=stored[0] if stored else None).diagnostics == []
