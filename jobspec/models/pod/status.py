@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import Int64, Keyed, Merge, Model, PodList, Quantity, SetList, Time
+from jobspec.models.base import AtomicList, Int64, Keyed, Merge, Model, PodList, Quantity, SetList, Time
 from jobspec.models.pod.container_status import ContainerStatus
 from jobspec.models.pod.resources import ResourceRequirements
 
@@ -90,6 +90,6 @@ class PodStatus(Model):
     )
     allocated_resources: dict[str, Quantity] | None = Field(None, description="what the node reserves for the pod as a whole")
     resources: ResourceRequirements | None = Field(None, description="requests and limits that the pod as a whole has now")
-    node_allocatable_resource_claim_statuses: Annotated[list[NodeAllocatableResourceClaimStatus] | None, Keyed("resourceClaimName")] = (
-        Field(None, description="what ResourceClaims take of the node's own resources")
+    node_allocatable_resource_claim_statuses: AtomicList[NodeAllocatableResourceClaimStatus] | None = Field(
+        None, description="what ResourceClaims take of the node's own resources"
     )
