@@ -8,13 +8,14 @@ from random import Random
 import pytest
 
 from jobspec.documents.reader import read
+from tests.agreement import known
 from tests.hunt import updates, workloads
 from tests.hunt.finds import report
 from tests.hunt.updates import OnServer, documents, json_of
 from tests.support.cases import states
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
-from tests.support.server import Server, kubeconfig
+from tests.support.server import WORKLOADS, Server, kubeconfig
 
 CASES = [
     path
@@ -54,3 +55,10 @@ def test_workloads_at_random(server: Server, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_updates_of_workloads_at_random(server: Server, tmp_path: Path) -> None:
     assert report(workloads.update_finds(server, Random(seed()), tmp_path, count=250)) == ""
+
+
+def test_a_create_refuses_the_node_port_that_a_dry_run_takes(server: Server, tmp_path: Path) -> None:
+    (refusal,) = [each for each in known.refusals("control-plane") if each.kind == "Service"]
+    assert server.judge("Service", refusal.witness).accepted
+    assert "provided port is not in the valid range" in server.call("POST", WORKLOADS["Service"].format("default"), refusal.witness).message
+    assert [refusal.is_told_by(error) for error in workloads.errors(refusal.witness, tmp_path / "service.yaml")] == [True]

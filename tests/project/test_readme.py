@@ -77,6 +77,12 @@ def test_what_is_said_of_a_pod(tmp_path: Path) -> None:
     assert run_here("validate", "debug.yaml", cwd=tmp_path).stdout == shown
 
 
+def test_what_is_said_of_what_runs_pods(tmp_path: Path) -> None:
+    (tmp_path / "nightly.yaml").write_text(_block("yaml", "name: nightly"))
+    shown = _block("console", "jobspec validate nightly.yaml").partition("\n")[2]
+    assert run_here("validate", "nightly.yaml", cwd=tmp_path).stdout == shown
+
+
 def test_what_the_policies_say(tmp_path: Path) -> None:
     (tmp_path / "team.yaml").write_text(_block("yaml", "kind: ResourceQuota"))
     shown = _block("console", "jobspec validate team.yaml").partition("\n")[2]

@@ -76,7 +76,7 @@ class Server:
     def judge(self, kind: str, text: str | bytes, *, namespace: str = "default") -> Answer:
         """The reply to a strict, dry create of one document in its own text."""
         self.has_namespace(namespace)
-        path = PLURALS[kind].format(quote(namespace)) + STRICT
+        path = {**PLURALS, **WORKLOADS}[kind].format(quote(namespace)) + STRICT
         return self.call("POST", path, text)
 
     def needs(self, *kinds: str) -> None:

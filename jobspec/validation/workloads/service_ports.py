@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _AT: Path = ("spec", "ports")
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
+_MOST = 65535
 _ON_NODES = ("NodePort", "LoadBalancer")
 
 
@@ -101,8 +102,9 @@ def _allocated(ports: list[Port]) -> Iterator[Problem]:
         asked = wanted if own in shared and wanted != shared[own] else 0 if own in shared else first
         if asked and asked in taken:
             yield Problem("duplicate-item", (*_AT, index, "nodePort"), f"another port has the node port {asked}, too")
-        if wanted:
-            yield from number_problems(wanted, (*_AT, index, "nodePort"))
+        if wanted and not 1 <= wanted <= _MOST:
+            message = f"a node port is a number from 1 to {_MOST:,}, and of most clusters from 30,000 to 32,767; {wanted:,} is none"
+            yield Problem("out-of-range", (*_AT, index, "nodePort"), message, "leave it out; the server chooses one that is free")
         taken.add(asked)
         if first:
             shared.setdefault(own, first)
