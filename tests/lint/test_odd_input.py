@@ -1,0 +1,99 @@
+"""Odd documents: whatever a server takes, lint does not crash on it; and what becomes of a job is not told a second time."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import yaml
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.lint.linting import lint
+from jobspec.lint.rules import RULES
+from jobspec.pipeline import Source
+from tests.support.checking import checked
+from tests.support.reference import ROOT
+from tests.support.seeds import seed
+
+CASES = ROOT / "tests" / "cases"
+ODD: list[Any] = [
+    None,
+    "",
+    0,
+    -1,
+    1,
+    [],
+    {},
+    "x",
+    True,
+    False,
+    1.5,
+    "${X}",
+    10**9,
+    ["a"],
+    {"a": "b"},
+    "Never",
+    "auto",
+    "16Gi",
+    "=",
+    "/dev/shm",
+]
+_TIMES = 100
+
+
+def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, child in inside:
+        yield from _paths(child, (*path, step))
+
+
+def _with(data: Any, path: tuple[Any, ...], value: Any) -> Any:
+    if not path:
+        return value
+    inner = _with(data[path[0]], path[1:], value)
+    if isinstance(data, dict):
+        return {**data, path[0]: inner}
+    return [inner if index == path[0] else each for index, each in enumerate(data)]
+
+
+def test_odd_values_are_told_or_passed_by() -> None:
+    random = Random(seed())
+    files = [list(yaml.safe_load_all(path.read_text())) for path in sorted((CASES / "lint").rglob("*.yaml"))]
+    clusters = [Cluster(), Cluster({"trainer": "2.0", "training-operator": "1.7"}), Cluster({"trainer": "2.1"})]
+    found = 0
+    for _ in range(_TIMES):
+        documents = list(random.choice(files))
+        for _ in range(random.randint(1, 3)):
+            at = random.randrange(len(documents))
+            path = random.choice(list(_paths(documents[at]))[1:] or [()])
+            documents[at] = _with(documents[at], path, random.choice(ODD))
+        cluster = random.choice(clusters)
+        text = "---\n".join(json.dumps(each) + "\n" for each in documents)
+        file = pipeline.foresee(pipeline.checked(Source("odd.yaml", text), (), cluster), cluster)
+        found += sum(each.stage == "lint" for each in lint([file], cluster.target, RULES)[0].diagnostics)
+    assert found > _TIMES // 4
+
+
+#: Lines at which an outcome and advice are told of different things.
+_BESIDE = {("restarts-for-ever", "ttl-in-git"), ("never-fits", "no-deadline"), ("pods-refused", "host-namespaces")}
+
+
+def test_what_becomes_of_a_job_is_told_once() -> None:
+    twice = set()
+    for path in sorted((CASES / "outcome").glob("*.yaml")):
+        for line, rules in _told(path).items():
+            twice |= {(outcome, advice) for outcome in rules["outcome"] for advice in rules["lint"] if line}
+    assert twice <= _BESIDE
+
+
+def _told(path: Path) -> dict[int, dict[str, set[str]]]:
+    cluster = Cluster()
+    file = pipeline.foresee(checked(path, cluster), cluster)
+    by_line: dict[int, dict[str, set[str]]] = {}
+    for each in lint([file], cluster.target)[0].diagnostics:
+        stages = by_line.setdefault(each.mark.line, {"outcome": set(), "lint": set()})
+        stages.setdefault(each.stage, set()).add(each.rule)
+    return by_line
