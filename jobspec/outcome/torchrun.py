@@ -30,7 +30,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--monitor-interval": {"type": "number"},
     "--start-method": {"enum": ["spawn", "fork", "forkserver"]},
     "--numa-binding": {"enum": ["node", "socket", "exclusive", "core-complex"]},
-    "--print-completion": {"enum": ["bash", "zsh", "tcsh"]},
+    "--print-completion": {},
     **dict.fromkeys(("--standalone", "--module", "--no-python", "--run-path", "--virtual-local-rank", "--help"), _SWITCH),
 }
 _SHORT = {"-m": "--module", "-r": "--redirects", "-t": "--tee", "-h": "--help"}
