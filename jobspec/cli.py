@@ -264,6 +264,7 @@ def _inputs(options: Options) -> Inputs:
         closed_world=said("closed_world", False),
         crds=said("crd", ()),
         schema_locations=said("schema_location", ()),
+        markdown=said("markdown", False),
     )
 
 
@@ -410,6 +411,7 @@ def _fix_options() -> list[Option]:
     return [
         Option("--fix", what="first mend in the files what has one certain remedy, such as a misspelt field"),
         Option("--diff", what="show what --fix would change, and write nothing"),
+        Option("--markdown", what="read the manifests in Markdown pages of folders, too; in a page that is named they always are"),
     ]
 
 

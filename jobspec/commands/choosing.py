@@ -7,9 +7,10 @@ import os
 from jobspec.catalogue import rules, stage_of
 from jobspec.choice.comments import MARKER, ignores, without_ignored
 from jobspec.choice.settings import Settings, declared, require_known
-from jobspec.commands.files import reader
+from jobspec.commands.files import PAGES, reader
 from jobspec.commands.output import write_whole
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read
 from jobspec.results import FileResult
 
@@ -121,6 +122,8 @@ def _is_asked(rule: str, settings: Settings, *, outcome: bool, lint: bool) -> bo
 def _uncommented(result: FileResult, text: str, asked: frozenset[str]) -> FileResult:
     if MARKER not in text:
         return result
+    if result.path.endswith(PAGES):
+        text = yaml_of(text)
     kept, number = without_ignored(result.diagnostics, ignores(text, result.path), rules(), asked)
     return result.with_only(kept, ignored=number)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 STDIN = "<stdin>"
 ENDINGS = (".yaml", ".yml", ".json")
+PAGES = (".md", ".markdown")
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
 
 
@@ -31,8 +32,10 @@ class Found:
         """What it holds, where that can be read only once."""
 
 
-def find(paths: Iterable[str]) -> list[Found]:
+def find(paths: Iterable[str], *, markdown: bool = False) -> list[Found]:
     """The files that *paths* stand for: `-` is standard input, a folder all manifests in it, dot-folders left out.
+
+    *markdown*: a folder stands for its Markdown pages, too.
 
     Raises JobspecError naming every path that does not exist and every folder without a manifest.
     """
@@ -44,7 +47,7 @@ def find(paths: Iterable[str]) -> list[Found]:
         if path == "-":
             found.append(Found(STDIN, named=True, content=stdin))
         elif os.path.isdir(path):
-            inside = list(_walk(path))
+            inside = list(_walk(path, (*ENDINGS, *PAGES) if markdown else ENDINGS))
             found += inside
             if not inside:
                 wrong.append(f"{path}: no *.yaml, *.yml or *.json file in this folder")
@@ -57,11 +60,11 @@ def find(paths: Iterable[str]) -> list[Found]:
     return found
 
 
-def _walk(folder: str) -> Iterator[Found]:
+def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[Found]:
     for here, folders, names in os.walk(folder, onerror=_unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            if name.endswith(ENDINGS) and not name.startswith("."):
+            if name.endswith(endings) and not name.startswith("."):
                 yield Found(os.path.join(here, name), named=False)
 
 
@@ -87,7 +90,22 @@ def content_of(found: Found) -> bytes:
 
 def source_of(found: Found, *, skip_unknown: bool) -> Source:
     """A file ready to be checked; what is unknown in it is skipped where the user did not name the file, or wants it so."""
-    return Source(found.path, content_of(found), skip_unknown=skip_unknown or not found.named)
+    content = _yaml_of_page(found) if found.path.endswith(PAGES) else content_of(found)
+    return Source(found.path, content, skip_unknown=skip_unknown or skips_unknown(found))
+
+
+def skips_unknown(found: Found) -> bool:
+    """Whether what is unknown in a file is skipped in any case: the user did not name the file, or it is a page, which is full of it."""
+    return not found.named or found.path.endswith(PAGES)
+
+
+def _yaml_of_page(found: Found) -> bytes:
+    """The manifests of a Markdown page, on its lines; the page as it is where it is no text."""
+    from jobspec.documents.markdown import yaml_of
+
+    content = content_of(found)
+    text = decode(content, found.path)
+    return yaml_of(text).encode() if isinstance(text, str) else content
 
 
 def mentions(path: str, words: bytes) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from jobspec.commands.files import STDIN, Found, content_of
+from jobspec.commands.files import PAGES, STDIN, Found, content_of
 from jobspec.commands.output import replace
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.text import decode
-from jobspec.fixes.rounds import mend
+from jobspec.fixes.rounds import Mended, mend
 from jobspec.gitops.tree import differences
 
 TYPE_CHECKING = False
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from jobspec.commands.inputs import Inputs
     from jobspec.diagnostics import Diagnostic
-    from jobspec.fixes.rounds import Mended
 
     #: A file and its text to everything that is said of it.
     Judge = Callable[[Found, str], Sequence[Diagnostic]]
@@ -83,8 +83,11 @@ def _fix(found: Found, judge: Judge) -> FixedFile | None:
     text = decode(content_of(found), found.path)
     if not isinstance(text, str):
         return None
-    mended = mend(text, lambda new: judge(found, new), file=found.path)
-    return FixedFile(found, text, mended) if mended.done or mended.refused else None
+    is_page = found.path.endswith(PAGES)
+    mended = mend(kept(text) if is_page else text, lambda new: judge(found, new), file=found.path)
+    if not mended.done and not mended.refused:
+        return None
+    return FixedFile(found, text, Mended(page_of(mended.text), mended.done, mended.refused) if is_page else mended)
 
 
 def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str) -> None:

@@ -22,7 +22,19 @@ class Inputs:
     """The arguments that `validate`, `render` and `dry-run` share."""
 
     __slots__ = (
-        *("admission", "closed_world", "crds", "output", "output_file", "overlays", "paths", "schema_locations", "sets", "skip_unknown"),
+        *(
+            "admission",
+            "closed_world",
+            "crds",
+            "markdown",
+            "output",
+            "output_file",
+            "overlays",
+            "paths",
+            "schema_locations",
+            "sets",
+            "skip_unknown",
+        ),
         "targets",
     )
 
@@ -40,8 +52,10 @@ class Inputs:
         closed_world: bool = False,
         crds: Sequence[str] = (),
         schema_locations: Sequence[str] = (),
+        markdown: bool = False,
     ) -> None:
         self.paths = paths
+        self.markdown = markdown
         self.overlays = overlays
         self.sets = sets
         self.targets = targets

@@ -7,7 +7,7 @@ import sys
 from jobspec import pipeline
 from jobspec.commands.choosing import verdict_of
 from jobspec.commands.contracts import with_contracts
-from jobspec.commands.files import find, reader
+from jobspec.commands.files import find, reader, skips_unknown
 from jobspec.commands.fixing import fix_files
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver
@@ -36,7 +36,7 @@ def run(
     *fix* mends first what has one safe remedy, *diff* shows that and writes nothing.
     """
     setting = with_contracts(load(inputs), settings)
-    found = find(inputs.paths)
+    found = find(inputs.paths, markdown=inputs.markdown)
     if (fix or diff) and not setting.wrong and fix_files(inputs, found, _judge(found, inputs, setting, settings), diff=diff):
         return 1
     results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=inputs.skip_unknown)
@@ -69,7 +69,7 @@ def _judge(found: Sequence[Found], inputs: Inputs, setting: Setting, settings: S
     checked = {each.result.path: each for each in before}
 
     def judge(each: Found, text: str) -> Sequence[Diagnostic]:
-        source = pipeline.Source(each.path, text, skip_unknown=inputs.skip_unknown or not each.named)
+        source = pipeline.Source(each.path, text, skip_unknown=inputs.skip_unknown or skips_unknown(each))
         checked[each.path] = pipeline.checked(source, (), setting.cluster)
         files = pipeline.resolve(list(checked.values()), setting.cluster)
         results = lint(files, setting.cluster.target, _rules(settings))

@@ -6,7 +6,7 @@ import os
 import sys
 
 from jobspec import pipeline
-from jobspec.commands.files import find, reader, source_of
+from jobspec.commands.files import find, reader, skips_unknown, source_of
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, one_by_one, with_progress
 from jobspec.kinds import PROJECT, group_kind
@@ -47,7 +47,7 @@ def run(
         from jobspec.commands.contracts import with_contracts
 
         setting = with_contracts(setting, settings)
-    found = find(inputs.paths)
+    found = find(inputs.paths, markdown=inputs.markdown)
     if (fix or diff) and _fix(inputs, setting, found, diff=diff):
         return 1
     checked, marked = ([], []) if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome)
@@ -68,7 +68,7 @@ def _fix(inputs: Inputs, setting: Setting, found: Sequence[Found], *, diff: bool
     from jobspec.commands.fixing import fix_files
 
     def judge(each: Found, text: str) -> Sequence[Diagnostic]:
-        source = pipeline.Source(each.path, text, skip_unknown=inputs.skip_unknown or not each.named)
+        source = pipeline.Source(each.path, text, skip_unknown=inputs.skip_unknown or skips_unknown(each))
         return pipeline.checked(source, (), setting.cluster).result.diagnostics
 
     return not setting.wrong and fix_files(inputs, found, judge, diff=diff)

@@ -1,0 +1,98 @@
+"""Manifests in Markdown pages: found on the lines of the page, and mended there with all else as it was."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobspec.documents.markdown import kept, page_of, yaml_of
+from tests.support.manifests import CONFIG, JOB, write
+from tests.support.processes import run_here
+
+_BAD = JOB.replace("replicas: 1", 'replicaz: "1"  # one')
+_INDENTED = "".join(f"   {line}" for line in _BAD.splitlines(keepends=True))
+PAGE = f"""\
+# A guide
+
+Text with `code`, and a word of # jobspec: ignore[unknown-field] in it.
+
+```yaml
+{_BAD}```
+
+1. In a list:
+
+   ~~~~ yml title="second"
+{_INDENTED}   ~~~~
+
+```yaml
+replicaz: 1  # a part of a manifest
+```
+```python
+apiVersion: kind: not YAML: [
+```
+````markdown
+```yaml
+{_BAD}```
+````
+
+```{{.yaml}}
+---
+{CONFIG}---
+apiVersion: v1
+kind: [
+```
+The end"""
+
+
+def test_the_manifests_stand_on_the_lines_of_the_page() -> None:
+    text = yaml_of(PAGE)
+    lines, page = text.split("\n"), PAGE.split("\n")
+    assert len(lines) == len(page)
+    assert all(line in ("", "---", original) for line, original in zip(lines, page, strict=True))
+    assert [number for number, line in enumerate(lines, 1) if "replicaz" in line] == [13, 31]
+    assert text.count("PyTorchJob") == 2
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from(["```yaml", "```", "~~~", "~~~ yml", "````", "apiVersion: v1", "kind: A", "---", "", "  - a: b", "#x", "\r"]))
+)
+def test_any_page_comes_back_from_its_kept_lines(lines: list[str]) -> None:
+    page = "\n".join(lines)
+    assert page_of(kept(page)) == page
+    assert yaml_of(page).count("\n") == kept(page).count("\n") == page.count("\n")
+
+
+def test_a_page_is_checked_where_it_is_named_or_wished_for(tmp_path: Path) -> None:
+    write(tmp_path, {"guide.md": PAGE, "a.yaml": JOB})
+    done = run_here("validate", "guide.md", cwd=tmp_path)
+    assert done.returncode == 1
+    assert [line.partition(": ")[0] for line in done.stdout.splitlines() if line.startswith("guide.md")] == [
+        "guide.md:13:7",
+        "guide.md:31:10",
+        "guide.md:72:1",
+    ]
+    assert '   13 |       replicaz: "1"  # one' in done.stdout
+    assert "1 document: 1 valid" in run_here("validate", ".", cwd=tmp_path).stdout
+    assert "5 documents: 2 valid, 3 invalid" in run_here("validate", ".", "--markdown", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("command", ["validate", "lint"])
+def test_a_page_is_mended_in_its_fences_alone(tmp_path: Path, end: str, command: str) -> None:
+    write(tmp_path, {"guide.md": PAGE.replace("\n", end)})
+    done = run_here(command, "--fix", "--select", "schema", "guide.md", cwd=tmp_path)
+    assert done.stderr == "guide.md: 4 problems fixed\n"
+    parts = PAGE.split("````markdown")
+    expected = parts[0].replace('replicaz: "1"', "replicas: 1") + "````markdown" + parts[1]
+    assert (tmp_path / "guide.md").read_bytes().decode() == expected.replace("\n", end)
+
+
+def test_comments_in_fences_ignore(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"guide.md": f"# jobspec: ignore[wrong-type] a heading\n```yaml\n{_BAD.replace('# one', '# jobspec: ignore[unknown-field]')}```\n"},
+    )
+    done = run_here("validate", "guide.md", cwd=tmp_path)
+    assert (done.returncode, done.stdout.partition(" (")[0]) == (0, "1 document: 1 invalid, 1 ignored")
