@@ -7,7 +7,7 @@ import sys
 from jobspec import pipeline
 from jobspec.commands.choosing import verdict_of
 from jobspec.commands.contracts import with_contracts
-from jobspec.commands.files import find, reader, skips_unknown
+from jobspec.commands.files import PAGES, find, reader, skips_unknown
 from jobspec.commands.fixing import fix_files
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver
@@ -81,7 +81,7 @@ def _judge(found: Sequence[Found], inputs: Inputs, setting: Setting, settings: S
 
 def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found], rules: Sequence[Rule]) -> FileResult:
     """The result of a project that the user names, with what is wrong in its variants, and what bites."""
-    named = {each.path for each in found if each.named}
+    named = {each.path for each in found if each.named and not each.path.endswith(PAGES)}
     if result.path not in named or not any(map(is_project, result.documents)):
         return result
     from jobspec.commands.lint_project import advice_on

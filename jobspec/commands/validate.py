@@ -6,7 +6,7 @@ import os
 import sys
 
 from jobspec import pipeline
-from jobspec.commands.files import find, reader, skips_unknown, source_of
+from jobspec.commands.files import PAGES, find, reader, skips_unknown, source_of
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, one_by_one, with_progress
 from jobspec.kinds import PROJECT, group_kind
@@ -81,7 +81,7 @@ def is_project(document: DocumentResult) -> bool:
 
 def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found]) -> FileResult:
     """A project's result with what is wrong with the bases, overlays and variants that it names."""
-    if not os.path.isfile(result.path):
+    if not os.path.isfile(result.path) or result.path.endswith(PAGES):  # a page shows projects, and is none
         return result
     from jobspec.commands.project import mistakes_in
 

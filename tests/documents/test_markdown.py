@@ -96,3 +96,10 @@ def test_comments_in_fences_ignore(tmp_path: Path) -> None:
     )
     done = run_here("validate", "guide.md", cwd=tmp_path)
     assert (done.returncode, done.stdout.partition(" (")[0]) == (0, "1 document: 1 invalid, 1 ignored")
+
+
+def test_a_page_that_shows_a_project_is_none(tmp_path: Path) -> None:
+    project = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants: [{name: a, base: none.yaml}]\n"
+    write(tmp_path, {"guide.md": f"A & **b**\n```yaml\n{project}```\n"})
+    for command in ("validate", "lint"):
+        assert run_here(command, "guide.md", cwd=tmp_path).stdout.startswith("1 document: 1 valid ")
