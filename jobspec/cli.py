@@ -246,6 +246,16 @@ def _schema(options: Options) -> int:
     return schema.check(options.folder) if options.action == "check" else schema.export(options.folder)
 
 
+def _completion(options: Options) -> int:
+    from jobspec.commands import completion
+
+    whole = _parser("jobspec", "")
+    commands = whole.add_subparsers()
+    for name, (what, add_arguments, _) in _COMMANDS.items():
+        add_arguments(commands.add_parser(name, help=what))
+    return completion.run(whole, options.shell)
+
+
 def _inputs(options: Options) -> Inputs:
     from jobspec.commands.inputs import Inputs
 
@@ -298,7 +308,7 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
 def _parser(prog: str, what: str, *, epilog: str | None = None) -> ArgumentParser:
     from argparse import ArgumentParser
 
-    return ArgumentParser(prog=prog, description=f"{what[0].upper()}{what[1:]}.", epilog=epilog, formatter_class=_formatter)
+    return ArgumentParser(prog=prog, description=f"{what[:1].upper()}{what[1:]}.", epilog=epilog, formatter_class=_formatter)
 
 
 def _formatter(prog: str) -> HelpFormatter:
@@ -586,6 +596,12 @@ def _schema_arguments(parser: ArgumentParser) -> ArgumentParser:
     return parser
 
 
+def _completion_arguments(parser: ArgumentParser) -> ArgumentParser:
+    what = "put it where the shell reads it, such as `jobspec completion bash > ~/.local/share/bash-completion/completions/jobspec`"
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help=what)
+    return parser
+
+
 #: Each command, in the order of a job's way: what it does, its arguments, and what runs it.
 _COMMANDS = {
     "init": ("write a small repository that passes its own checks", _init_arguments, _init),
@@ -601,4 +617,5 @@ _COMMANDS = {
     "dry-run": ("ask a real API server for its verdict on manifests", _dry_run_arguments, _dry_run),
     "explain": ("explain a rule, or a field of a kind", _explain_arguments, _explain),
     "schema": ("print CRDs, write schemas for editors and kustomize, check them", _schema_arguments, _schema),
+    "completion": ("print what has a shell complete commands, options and files", _completion_arguments, _completion),
 }
