@@ -21,9 +21,8 @@ TRAINING = "container that trains"
 _NAMES = frozenset(("hostname", "subdomain", "restartPolicy", "containers", "initContainers"))
 #: Fields of a container that are compared as its program, or say what it is called.
 _PROGRAM = frozenset(("name", "command", "args", "env", "envFrom", "ports"))
-#: What operators and Jobs write on pods to find them again.
-_OPERATORS = ("training.kubeflow.org/", "jobset.sigs.k8s.io/", "batch.kubernetes.io/", "alpha.jobset.sigs.k8s.io/")
-_OF_JOBS = ("job-name", "controller-uid")
+#: What operators write on pods to find them again.
+_OPERATORS = {"training-operator": ("training.kubeflow.org/",), "trainer": ("jobset.sigs.k8s.io/", "alpha.jobset.sigs.k8s.io/")}
 #: The init container by which Workers wait for the name of the Master; the names of a TrainJob's nodes are known from the beginning.
 _WAITING = "init-pytorch"
 
@@ -40,8 +39,14 @@ def pod_facts(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
             yield from _container(node, container, field, side)
     for field in ("labels", "annotations"):
         for name, each in node.pod.tree.value["metadata"].entries(field):
-            if not name.startswith(_OPERATORS) and name not in _OF_JOBS and not str(each.mark).startswith(side.operator):
+            is_operators = name.startswith(_OPERATORS[side.operator]) or str(each.mark).startswith(side.operator)
+            if not is_operators and not (side.operator == "trainer" and is_of_job(name)):
                 yield (*key, field, name), Fact(each.value, each.place())
+
+
+def is_of_job(label: str) -> bool:
+    """Whether a Job writes a label on its pods; it refuses a template in which somebody else has."""
+    return label.startswith("batch.kubernetes.io/") or label in ("job-name", "controller-uid")
 
 
 def _container(node: Node, container: MarkedTree, field: str, side: Side) -> Iterator[tuple[Key, Fact]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec.migration.life import UNLIMITED, exit_code_rule
 from jobspec.migration.made import by_migration, present
+from jobspec.migration.placement import is_of_job
 from jobspec.migration.selectors import with_new_names
 from jobspec.migration.variables import environment, operators_own, text_of, translated
 from jobspec.operators.edits import text
@@ -46,8 +47,19 @@ def pod_template(
     word = "OnFailure" if source.restart(replica) in ("OnFailure", "Always") else "Never"
     restart = policy.with_value(word) if policy else by_migration(word)
     pod: MarkedTree = spec.with_value({"restartPolicy": restart, **fields, "containers": containers})
-    whole: MarkedTree = template.with_value({**template.value, "spec": pod})
+    whole: MarkedTree = template.with_value({**template.value, **_metadata(template), "spec": pod})
     return whole
+
+
+def _metadata(template: MarkedTree) -> dict[str, MarkedTree]:
+    """The metadata of a template without the labels that a Job writes itself, and refuses from others."""
+    labels = template.get("metadata", "labels")
+    if labels is None:
+        return {}
+    kept = labels.with_value({name: each for name, each in labels.value.items() if not is_of_job(name)})
+    metadata = template.value["metadata"]
+    others = {name: each for name, each in metadata.value.items() if name != "labels"}
+    return {"metadata": metadata.with_value({**({"labels": kept} if kept.value else {}), **others})}
 
 
 def _container(

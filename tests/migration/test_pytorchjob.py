@@ -161,6 +161,16 @@ def test_master_and_workers_that_differ_are_two_replicated_jobs(trainer: str) ->
     assert ranks == ["0", "1", "2"]
 
 
+@pytest.mark.parametrize("label", ["batch.kubernetes.io/job-name", "job-name", "controller-uid"])
+def test_labels_that_a_job_refuses_from_others_are_lost(label: str) -> None:
+    job = pytorchjob(workers=0, nprocPerNode="1", runPolicy={"backoffLimit": 3})
+    job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["metadata"] = {"labels": {label: "mine", "team": "a"}}
+    found = _migrated(job)
+    assert _rules(found) == {f"node labels {label}": "loss"}
+    runtime = found.documents[0].data["spec"]["template"]["spec"]["replicatedJobs"][0]
+    assert runtime["template"]["spec"]["template"]["metadata"] == {"labels": {"team": "a"}}
+
+
 def test_restarts_of_roles_are_counted_by_job() -> None:
     job = pytorchjob(nprocPerNode="1", runPolicy={"backoffLimit": 3, "cleanPodPolicy": "Running"})
     job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["workingDir"] = "/x"
@@ -208,6 +218,6 @@ def test_every_public_job_migrates_and_all_that_differs_is_told(trainer: str) ->
             assert migrated.after.nodes == migrated.before.nodes, path
             assert list(migrated.after.refusals) == [], path
             lost = {" ".join(each.key) for rule, each in zip(migrated.rules(), migrated.differences, strict=True) if rule == LOST}
-            assert lost <= {"job autoscaler"}, path
+            assert {each for each in lost if "job-name" not in each} <= {"job autoscaler"}, path
             assert bool(told(migrated)) == bool(migrated.differences), path
     assert found > 70
