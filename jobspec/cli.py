@@ -295,7 +295,7 @@ def _parse(arguments: Sequence[str]) -> tuple[Callable[[Options], int], Options]
         mixed = command != "schema" and "--" not in arguments  # argparse cannot mix paths and options beside these
         return run, (parser.parse_intermixed_args if mixed else parser.parse_args)(arguments[1:], Options())
     what = "configure and check Kubernetes training jobs: layered overlays, and an API server's verdict offline"
-    commands = "".join(f"  {name:10}{does}\n" for name, (does, *_) in _COMMANDS.items())
+    commands = "".join(f"  {name:12}{does}\n" for name, (does, *_) in _COMMANDS.items())
     parser = _parser("jobspec", what, epilog=f"commands:\n{commands}\n{_EXIT_CODES}")
     parser.add_argument("--version", action="version", version=f"jobspec {__version__}")
     parser.add_argument(
