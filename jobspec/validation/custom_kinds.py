@@ -6,8 +6,9 @@ from _thread import allocate_lock
 
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.reader import read
-from jobspec.kinds import COMPONENTS
+from jobspec.kinds import find
 from jobspec.shapes import load_metadata
+from jobspec.validation.builtin import is_judged
 from jobspec.validation.compiling import root_shape
 from jobspec.validation.crds.decode import decoded
 
@@ -85,7 +86,7 @@ class CustomKinds:
         self._find_json_schema = json_schema
 
     def find(self, document: Document, target: Target, judge: Judge) -> CustomKind | JSONSchema | list[Diagnostic] | None:
-        """The document's custom kind; without a CRD of it, and if it is no kind of ours, its JSON Schema; None without either.
+        """The document's custom kind; without a CRD of it, and if no verdict of ours is whole, its JSON Schema; None without either.
 
         A list of diagnostics means that the CRD cannot be used for the document. *judge* gives the diagnostics of a CRD.
         """
@@ -129,7 +130,8 @@ class CustomKinds:
     def _json_schema(self, document: Document) -> JSONSchema | None:
         if not self._find_json_schema or not document.api_version or not document.kind:
             return None
-        return None if (document.api_version, document.kind) in COMPONENTS else self._find_json_schema(document)
+        known = find(document.api_version, document.kind)
+        return None if known and (known.component or is_judged(known)) else self._find_json_schema(document)
 
 
 def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:

@@ -114,6 +114,17 @@ def test_kinds_with_a_json_schema_count_as_partly(layout: str, tmp_path: Path, c
     assert found == [("wrong-type", "spec.size"), ("unknown-field", "spec.more")]
 
 
+def test_a_json_schema_is_asked_about_built_in_kinds_that_are_checked_partly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("configmap-v1", "ingress-networking-v1"):
+        (tmp_path / f"{name}.json").write_text('{"required": ["none"]}')
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+    ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\n"
+    file = tmp_path / "objects.yaml"
+    file.write_text(f"{config}---\n{ingress}")
+    layout = f"{tmp_path}/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"
+    assert _statuses(_report(capsys, str(file), "--schema-location", layout)) == ["valid", "invalid"]
+
+
 @pytest.mark.parametrize("location", ["default", "https://example.com/{{.ResourceKind}}.json"])
 def test_nothing_is_fetched(location: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", _CRD, "--schema-location", location]) == 2
