@@ -221,3 +221,22 @@ def test_every_public_job_migrates_and_all_that_differs_is_told(trainer: str) ->
             assert {each for each in lost if "job-name" not in each} <= {"job autoscaler"}, path
             assert bool(told(migrated)) == bool(migrated.differences), path
     assert found > 70
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trainer", RELEASES)
+def test_every_probe_migrates_or_says_why_not(trainer: str) -> None:
+    migrated = 0
+    for path in corpus(folder("golden", "probes")):
+        documents, result = documents_of(path.read_bytes(), trainer, path.name)
+        for job in jobs_among(documents) if result.valid else ():
+            found = migrate_pytorchjob(job, documents, cluster(trainer))
+            if not isinstance(found, Migrated):
+                assert "stays as it is: " in found.message, path
+                continue
+            migrated += 1
+            assert found.after, path
+            assert found.after.nodes == found.before.nodes, path
+            text = text_of(*(each.data() for each in found.trees))
+            assert documents_of(text, trainer)[1].valid, path
+    assert migrated > 50
