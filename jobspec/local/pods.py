@@ -74,11 +74,13 @@ def local_pods(objects: Sequence[dict[str, Any]], kind: GroupKind, sources: Sour
 
 
 def _role_of(pod: dict[str, Any]) -> tuple[str, str]:
-    """The role of a pod, and its index in it."""
+    """The role of a pod, and its index in it: with the number of its Job before it, where the role has several."""
     labels = pod["metadata"].get("labels") or {}
     if "training.kubeflow.org/replica-type" in labels:
         return labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/replica-index"]
     index = (pod["metadata"].get("annotations") or {}).get(_INDEX, labels.get(_INDEX, "0"))
+    if labels.get("jobset.sigs.k8s.io/replicatedjob-replicas", "1") != "1":
+        index = f"{labels['jobset.sigs.k8s.io/job-index']}-{index}"
     return labels.get("jobset.sigs.k8s.io/replicatedjob-name", ""), index
 
 

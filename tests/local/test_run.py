@@ -262,6 +262,18 @@ def test_a_host_name_made_of_variables_is_an_address_of_this_machine(tmp_path: P
     assert {each["PEER"] for each in _shown(done).values()} == {"127.0.0.1"}
 
 
+def test_a_master_and_workers_that_differ_know_their_ranks_after_a_migration(tmp_path: Path) -> None:
+    job = yaml.safe_load(_job(SHOW, SHOW, workers=2))
+    job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["args"] = ["--worker"]
+    (tmp_path / "before.yaml").write_text(yaml.safe_dump(job))
+    migrated = program(*command("migrate", "before.yaml", "--to", "TrainJob"), cwd=tmp_path, env=environment(), timeout=60).stdout
+    before, after = _shown(_run(tmp_path, yaml.safe_dump(job))), _shown(_run(tmp_path, migrated))
+    names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "PET_NODE_RANK", "PET_NNODES", "PET_NPROC_PER_NODE", "ARGUMENTS")
+    assert [before[pod][name] for pod in ("master-0", "worker-0", "worker-1") for name in names] == [
+        after[pod][name] for pod in ("master-0", "node-0-0", "node-1-0") for name in names
+    ]
+
+
 def test_a_jobset_starts_all_of_a_trainjob_again_after_its_job_has_failed(tmp_path: Path) -> None:
     code = "import os, sys; sys.exit(0) if os.environ['JOB_COMPLETION_INDEX'] == '1' else None; " + COUNT.format("count") + "sys.exit(1)"
     done = _run(tmp_path, _trainjob(code))
