@@ -19,7 +19,7 @@ def test_a_script_knows_every_command(shell: str) -> None:
     assert "fail-on" in done.stdout
 
 
-@pytest.mark.parametrize("shell", filter(shutil.which, SHELLS))
+@pytest.mark.parametrize("shell", list(filter(shutil.which, SHELLS)))
 def test_a_shell_that_is_installed_reads_its_script(tmp_path: Path, shell: str) -> None:
     (tmp_path / "script").write_text(run_here("completion", shell).stdout)
     done = program(shell, "-n", tmp_path / "script")
