@@ -78,7 +78,9 @@ def disagreement(text: str, answer: Answer) -> str:
         return ""
     if answer.accepted or not found:
         return "" if answer.accepted == (not found) else f"{[(each.field, each.message) for each in found]}"
-    return pod_fields.difference(found, answer.fields) if answer.code == 422 else ""
+    if answer.code != 422 or any(each.stage == "decoding" for each in found):  # then one side did not look at fields
+        return ""
+    return pod_fields.difference(found, answer.fields)
 
 
 def errors(text: str) -> list[Diagnostic]:
