@@ -70,8 +70,7 @@ def _pods(random: Random, count: int) -> Iterator[dict[str, Any]]:
             made = _grown(random)
         else:
             made = pod_mutants.changed(pod_mutants.LARGER, _shape(), random, times=2)
-        made["metadata"] = {**made.get("metadata", {}), "name": f"p{number}"}
-        yield made
+        yield _called(made, f"p{number}")
 
 
 def _grown(random: Random) -> dict[str, Any]:
@@ -102,8 +101,13 @@ def _changed(old: dict[str, Any], random: Random) -> dict[str, Any]:
         made = {**old, "spec": {**old["spec"], field: other["spec"][field]}}
     else:
         made = pod_mutants.changed(old, _shape(), random, times=random.choice((1, 1, 2)))
-    kept = {field: each for field, each in (made.get("metadata") or {}).items() if field not in _IDENTITY}
-    return {**made, "metadata": {**kept, "name": old["metadata"]["name"]}}
+    return _called(made, old["metadata"]["name"])
+
+
+def _called(pod: dict[str, Any], name: str) -> dict[str, Any]:
+    """The pod under a name, without what else says which object is meant."""
+    kept = {field: each for field, each in (pod.get("metadata") or {}).items() if field not in _IDENTITY}
+    return {**pod, "metadata": {**kept, "name": name}}
 
 
 def _images(spec: dict[str, Any], random: Random) -> dict[str, Any]:
@@ -173,12 +177,18 @@ def _answer(server: Server, path: str, pod: dict[str, Any]) -> Answer:
 
 
 def _disagreement(old: dict[str, Any], new: dict[str, Any], answer: Answer) -> str:
-    """How what we say differs from the server's answer; empty where it does not."""
+    """How what we say differs from the server's answer; empty where it does not.
+
+    Where something changes that cannot, the server names the spec as a whole, and may complain of what applying left half of beside it: the
+    defaults inside of a field that is removed belong to nobody, and stay.
+    """
     if _NOT_APPLICABLE in answer.message:
         return ""
     found = _errors(old, new)
     if answer.accepted or not found or answer.code != 422:
         return "" if answer.accepted == (not found) else f"{[(each.field, each.message) for each in found]}"
+    if "spec" in answer.fields:
+        return "" if any(each.rule == "immutable-field" for each in found) else f"nothing changes that cannot: {found}"
     return pod_fields.difference(found, answer.fields)
 
 
