@@ -73,7 +73,8 @@ def _changes_of(server: Server, kind: tuple[str, str], random: Random) -> Iterat
             yield Find(json.dumps(other), found, str(answer), "control-plane", answer.accepted, stored=json.dumps(stored))
     server.call("DELETE", f"{path}/{name}")
     if kind[1] == "Namespace":  # which no controller empties on a server that is alone
-        server.call("PUT", f"{path}/{name}/finalize", json.dumps({**stored, "spec": {"finalizers": []}}))
+        going = server.get(f"{path}/{name}")
+        server.call("PUT", f"{path}/{name}/finalize", json.dumps({**going, "spec": {"finalizers": []}}))
 
 
 def _new(api_version: str, kind: str, random: Random, name: str = "a-new-one") -> dict[str, Any]:
