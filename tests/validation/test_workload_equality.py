@@ -1,4 +1,4 @@
-"""What of a workload's pods means the same: the defaults that decide on it are those that `expand` fills in."""
+"""What of a workload's pods means the same: with the defaults that `expand` fills in as without them."""
 
 from random import Random
 from typing import Any

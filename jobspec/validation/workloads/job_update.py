@@ -107,18 +107,21 @@ def _metadata(template: Spec) -> dict[str, Any]:
 def _scheduled(new: Spec, old: Spec) -> Spec:
     """The old pods with what may change as the new ones have it: on which nodes they run, and what they need there."""
     affinity = {name: each for name, each in mapping(old, "affinity").items() if name != "nodeAffinity"}
-    on_nodes = mapping(new, "affinity").get("nodeAffinity")
-    moved = {**affinity, **({"nodeAffinity": on_nodes} if on_nodes is not None else {})}
-    taken = {name: new.get(name) for name in _SCHEDULING}
-    sized = {field: _sized(structs(new, field), structs(old, field)) for field in ("containers", "initContainers")}
-    return {**old, **taken, **sized, "affinity": moved}
+    on_nodes = {name: each for name, each in mapping(new, "affinity").items() if name == "nodeAffinity"}
+    taken = {name: new[name] for name in _SCHEDULING if name in new}
+    sized = {field: _sized(structs(new, field), structs(old, field)) for field in ("containers", "initContainers") if field in old}
+    kept = {name: each for name, each in old.items() if name not in (*_SCHEDULING, "affinity")}
+    has_any = affinity or "affinity" in new
+    return {**kept, **taken, **sized, **({"affinity": {**affinity, **on_nodes}} if has_any else {})}
 
 
 def _sized(new: list[Spec], old: list[Spec]) -> list[Spec]:
     """The old containers with the resources of the new ones that have their places and names."""
     if len(new) != len(old):
         return old
-    return [
-        {**was, "resources": now.get("resources")} if text(now, "name") == text(was, "name") else was
-        for now, was in zip(new, old, strict=True)
-    ]
+    return [_with_resources(was, now) if text(now, "name") == text(was, "name") else was for now, was in zip(new, old, strict=True)]
+
+
+def _with_resources(container: Spec, other: Spec) -> Spec:
+    kept = {name: each for name, each in container.items() if name != "resources"}
+    return {**kept, "resources": other["resources"]} if "resources" in other else kept
