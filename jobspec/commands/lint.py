@@ -5,13 +5,10 @@ from __future__ import annotations
 import sys
 
 from jobspec import pipeline
-from jobspec.commands.choosing import verdict_of
-from jobspec.commands.contracts import with_contracts
 from jobspec.commands.files import PAGES, find, reader, skips_unknown
-from jobspec.commands.fixing import fix_files
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver
-from jobspec.commands.validate import check_files, is_project
+from jobspec.commands.validate import check_files, how_to_run, is_project
 from jobspec.lint.linting import DEFAULT, lint
 from jobspec.lint.rules import RULES
 
@@ -35,14 +32,23 @@ def run(
 
     *fix* mends first what has one safe remedy, *diff* shows that and writes nothing.
     """
-    setting = with_contracts(load(inputs), settings)
+    setting = load(inputs)
+    if settings:
+        from jobspec.commands.contracts import with_contracts
+
+        setting = with_contracts(setting, settings)
     found = find(inputs.paths, markdown=inputs.markdown)
-    if (fix or diff) and not setting.wrong and fix_files(inputs, found, _judge(found, inputs, setting, settings), diff=diff):
-        return 1
+    if (fix or diff) and not setting.wrong:
+        from jobspec.commands.fixing import fix_files
+
+        if fix_files(inputs, found, _judge(found, inputs, setting, settings), diff=diff):
+            return 1
     results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=inputs.skip_unknown)
     results = [_with_project(each, inputs, found, _rules(settings)) for each in require_workload(setting.overlays, results)]
     fails = not all(each.valid for each in results)
     if settings or marked or write_baseline is not None:
+        from jobspec.commands.choosing import verdict_of
+
         results, fails = verdict_of(results, settings, found, marked=marked, write_baseline=write_baseline, lint=True)
     deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
     return 1 if fails else 0
@@ -53,7 +59,7 @@ def linted(
 ) -> tuple[list[FileResult], list[str]]:
     """The results of files, with what lint finds in them; and the files that have comments for jobspec."""
     checked, marked = check_files(found, setting, skip_unknown=skip_unknown, outcome=True, documents=True)
-    return lint(checked, setting.cluster.target, _rules(settings)), marked
+    return lint(checked, setting.cluster.target, _rules(settings), run=how_to_run(found)), marked
 
 
 def _rules(settings: Settings | None) -> Sequence[Rule]:

@@ -14,6 +14,7 @@ from jobspec.kinds import PROJECT, group_kind
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from jobspec.choice.settings import Settings
     from jobspec.cluster import Cluster, StoredObjects
@@ -104,7 +105,7 @@ def check_files(
             checked = pipeline.foresee(checked, cluster) if outcome else checked
             return checked if documents else checked.without_documents(), b"jobspec: ignore" in source.content
 
-        return with_progress(files, check_one, _how_to_run(files))
+        return with_progress(files, check_one, how_to_run(files))
 
     cluster = setting.cluster
     answers = all_in(cluster, found)
@@ -119,7 +120,8 @@ def check_files(
     return (pipeline.foresee_rest(resolved, policies or cluster) if outcome else resolved), marked
 
 
-def _how_to_run(files: Sequence[Found]) -> Callable[..., list[tuple[Checked, bool]]]:
+def how_to_run(files: Sequence[Found]) -> Callable[..., list[Any]]:
+    """How work on so many files is run: where they are many, spread over processes."""
     if len(files) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
         return one_by_one
     from jobspec.commands.spread import spread

@@ -14,7 +14,7 @@ from jobspec.runtimes.runtime import Reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from jobspec.diagnostics import Mark, Path
     from jobspec.documents.document import Document
@@ -24,14 +24,30 @@ if TYPE_CHECKING:
     from jobspec.results import FileResult
     from jobspec.targets import Target
 
+    #: `run(files, work)` is `[work(file) for file in files]`.
+    Run = Callable[[Sequence[Checked], Callable[[Checked], list[Diagnostic]]], list[list[Diagnostic]]]
+
+
+def _one_by_one(files: Sequence[Checked], work: Callable[[Checked], list[Diagnostic]]) -> list[list[Diagnostic]]:
+    return [work(each) for each in files]
+
+
 #: The rules that are looked at where nobody chooses.
 DEFAULT = tuple(each for each in RULES if each.by_default)
 
 
-def lint(files: Sequence[Checked], target: Target, rules: Sequence[Rule] = DEFAULT) -> list[FileResult]:
-    """The files' results with what lint finds in their accepted documents; each finding is told once, in the file that wrote its cause."""
-    documents = Documents((each for file in files for each in seen(file)), target)
-    return told(files, {file.result.path: list(findings(file, documents, rules)) for file in files})
+def lint(files: Sequence[Checked], target: Target, rules: Sequence[Rule] = DEFAULT, *, run: Run = _one_by_one) -> list[FileResult]:
+    """The files' results with what lint finds in their accepted documents; each finding is told once, in the file that wrote its cause.
+
+    *run*: how the files are gone through, in several processes for example.
+    """
+    once = list({each.result.path: each for each in files}.values())
+    documents = Documents((each for file in once for each in seen(file)), target)
+
+    def of_file(file: Checked) -> list[Diagnostic]:
+        return list(findings(file, documents, rules))
+
+    return told(files, {file.result.path: found for file, found in zip(once, run(once, of_file), strict=True)})
 
 
 def seen(file: Checked) -> list[Document]:

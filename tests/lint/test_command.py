@@ -105,6 +105,11 @@ def test_all_files_are_seen_whatever_their_order(names: tuple[str, str], tmp_pat
     assert _told("workers.yaml", cwd=tmp_path) == []
 
 
+def test_a_file_that_is_given_twice_is_one(tmp_path: Path) -> None:
+    write(tmp_path, {"job.yaml": JOB})
+    assert set(_told("job.yaml", "job.yaml", cwd=tmp_path)) == {("job.yaml", "unpinned-image", 9)}
+
+
 def test_a_place_in_an_overlay_is_told_there(tmp_path: Path) -> None:
     write(tmp_path, {"job.yaml": JOB, "newest.yaml": OVERLAY})
     assert _told("job.yaml", "--overlay", "./newest.yaml", cwd=tmp_path) == [("./newest.yaml", "unpinned-image", 11)]

@@ -345,6 +345,21 @@ def test_expand_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     assert not {"typing", "dataclasses", "decimal", "fractions", "pydantic", "jsonschema", "ruamel", "kubernetes"} & loaded
 
 
+def test_lint_loads_its_rules_and_what_validate_loads() -> None:
+    loaded = _loaded("lint", str(ROOT / "tests" / "cases" / "guides" / "trainjob.yaml"))
+    assert "jobspec.lint.rules" in loaded
+    rooms = (
+        "jobspec.fixes",
+        "jobspec.choice",
+        "jobspec.gitops",
+        "jobspec.catalogue",
+        "jobspec.schemas",
+        "jobspec.models",
+    )
+    assert [module for module in loaded if module.startswith(rooms)] == []
+    assert not {"typing", "dataclasses", "pydantic", "jsonschema", "ruamel", "kubernetes", "textwrap"} & loaded
+
+
 def test_public_names_are_there_when_asked_for() -> None:
     import jobspec
 
