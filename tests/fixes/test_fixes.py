@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.documents.comments import comments_of
+from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.pieces import cut
 from jobspec.documents.reader import read
 from jobspec.fixes.mending import mended
 from jobspec.fixes.rounds import Mended, mend
+from jobspec.lint.linting import lint
 from jobspec.remedies import Change, Unfit, applied, quote, remove, rename, set_to
 from tests.support.reference import ROOT, folder
 from tests.support.rewriting import restyled
@@ -212,3 +213,43 @@ def test_fixing_public_manifests_leaves_valid_what_was() -> None:
         assert _mend(found.text).text == found.text, path
         mended_files += found.text != text
     assert mended_files
+
+
+def _advise(text: str) -> Sequence[Diagnostic]:
+    """What `lint` says of a text, the verdict of `validate` included."""
+    checked = pipeline.checked(pipeline.Source("a.yaml", text, skip_unknown=True), (), _CLUSTER)
+    (result,) = lint([pipeline.foresee(checked, _CLUSTER)], _CLUSTER.target)
+    return result.diagnostics
+
+
+def _texts_with_advice() -> list[Path]:
+    return sorted((ROOT / "tests" / "cases" / "lint").rglob("*.yaml"))
+
+
+def test_fixing_what_lint_finds_leaves_valid_what_was_and_nothing_to_fix() -> None:
+    done = set()
+    for path in _texts_with_advice():
+        text = path.read_text()
+        found = mend(text, _advise, file="a.yaml")
+        before, after = _advise(text), _advise(found.text)
+        assert found.refused == [], path
+        assert not any(each.severity == "error" for each in after) or any(each.severity == "error" for each in before), path
+        assert [each for each in after if each.changes] == [], path
+        assert lost(text, found.text) == [] or any(change.action == "remove" for each in found.done for change in each.changes), path
+        done |= {each.rule for each in found.done}
+    assert len(done) >= 3
+
+
+def test_fixing_public_manifests_by_lint_leaves_valid_what_was() -> None:
+    mended_files = 0
+    for path in sorted(folder("corpus", "manifests").rglob("*.yaml")):
+        text = path.read_text()
+        found = mend(text, _advise, file="a.yaml")
+        assert found.refused == [], path
+        if found.text != text:
+            mended_files += 1
+            assert not any(each.severity == "error" for each in _advise(found.text)) or any(
+                each.severity == "error" for each in _advise(text)
+            )
+            assert mend(found.text, _advise, file="a.yaml").text == found.text, path
+    assert mended_files > 5
