@@ -90,6 +90,8 @@ def _sentence(key: Key, difference: Difference) -> str:
 
 def _what(key: Key) -> str:
     parts = [each for each in key[1:] if each != TRAINING]
+    if parts[0] == "program":
+        return {"how": "what starts the program", "words": "the command line"}[parts[1]]
     if parts[0] == "env":
         return f"the variable `{parts[1]}`"
     if parts[0] == "launcher":
@@ -102,6 +104,8 @@ def _value(fact: Fact | None) -> str:
         return "not said"
     text = " ".join(fact.value) if isinstance(fact.value, list) and all(isinstance(each, str) for each in fact.value) else str(fact.value)
     text = text.replace("\n", " ")
+    if not text:
+        return "empty"
     short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
     return short if isinstance(fact.value, str) and " " in text else f"`{short}`"
 

@@ -91,7 +91,7 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
         found, dropped = migrate_trainjob(document, beside, [new(each) for each in beside if each is not document], before.target, cluster)
         if found.refusals:
             return (), [cannot(document, "; ".join(dict.fromkeys(found.refusals)))]
-        return _if_other(found.trees[0], document), _each_place_once([*dropped, *told(found)])
+        return _if_other(found.trees[0], document), _with_dropped(told(found), dropped)
 
     return [_migrated(each, outcome) for each in files]
 
@@ -110,12 +110,10 @@ def _if_other(tree: MarkedTree, document: Document) -> Sequence[MarkedTree]:
     return [tree] if tree.data() != document.data else ()
 
 
-def _each_place_once(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Without what is told twice of one place: that a field is gone, and what this does to the pods."""
-    seen: dict[tuple[str, str], Diagnostic] = {}
-    for each in diagnostics:
-        seen.setdefault((each.rule, f"{each.mark} {each.field}"), each)
-    return list(seen.values())
+def _with_dropped(diagnostics: Sequence[Diagnostic], dropped: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """What is told of a job's pods, and of the fields that are gone those that it does not tell of."""
+    places = {str(each.mark) for each in diagnostics}
+    return [*diagnostics, *(each for each in dropped if str(each.mark) not in places)]
 
 
 def _migrated(file: File, outcome: Callable[[Document, File], Outcome]) -> MigratedFile:
