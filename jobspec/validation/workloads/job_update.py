@@ -109,7 +109,7 @@ def _scheduled(new: Spec, old: Spec) -> Spec:
     affinity = {name: each for name, each in mapping(old, "affinity").items() if name != "nodeAffinity"}
     on_nodes = {name: each for name, each in mapping(new, "affinity").items() if name == "nodeAffinity"}
     taken = {name: new[name] for name in _SCHEDULING if name in new}
-    sized = {field: _sized(structs(new, field), structs(old, field)) for field in ("containers", "initContainers") if field in old}
+    sized: Spec = {field: _sized(structs(new, field), structs(old, field)) for field in ("containers", "initContainers") if field in old}
     kept = {name: each for name, each in old.items() if name not in (*_SCHEDULING, "affinity")}
     has_any = affinity or "affinity" in new
     return {**kept, **taken, **sized, **({"affinity": {**affinity, **on_nodes}} if has_any else {})}
