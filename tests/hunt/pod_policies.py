@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from jobspec.admission.plugins.amounts import amounts
 from jobspec.admission.plugins.objects import PolicyObjects
 from jobspec.admission.plugins.pod_security.evaluation import breaches
 from jobspec.admission.plugins.pod_security.levels import levels_of
@@ -20,6 +21,7 @@ from jobspec.admission.plugins.review import PodReview, review_pod
 from jobspec.diagnostics import spell
 from jobspec.targets import choose
 from jobspec.validation.builtin import builtin_problems
+from jobspec.validation.formats import is_parsed_quantity
 from tests.hunt.finds import Find
 from tests.support import policy_growth
 from tests.support.server import STRICT, Answer, Server
@@ -64,6 +66,10 @@ class World:
         """What our plugins are told."""
         return PolicyObjects(self.objects, closed=True)
 
+    def stored(self, pod: Data) -> Data:
+        """The pod as the server would store it."""
+        return self.server.post(f"{_NAMESPACES}/{self.namespace}/pods{STRICT}", json.dumps(pod))
+
     def judge(self, pod: Data) -> Answer:
         """The server's answer."""
         return self.server.call("POST", f"{_NAMESPACES}/{self.namespace}/pods{STRICT}", json.dumps(pod))
@@ -96,7 +102,7 @@ def _find(world: World, pod: Data, answer: Answer, tally: Counter[str]) -> Itera
     known, target = _without_accounts(pod, world), choose([])
     review = review_pod(known, world.namespace, world.policies(), target)
     review = PodReview(review.pod, [*builtin_problems(known, "v1", "Pod", target), *review.refusals], review.warnings)
-    difference = _difference(world, review, answer, tally)
+    difference = _difference(world, pod, review, answer, tally)
     if difference:
         ours = "; ".join(f"{spell(each.path)}: {each.message}" for each in (*review.refusals, *review.warnings))
         here = {**pod, "metadata": {**pod["metadata"], "namespace": world.namespace}}
@@ -109,7 +115,7 @@ def _without_accounts(pod: Data, world: World) -> Data:
     return pod if world.is_whole else {**pod, "spec": {k: v for k, v in pod["spec"].items() if k != "serviceAccountName"}}
 
 
-def _difference(world: World, review: PodReview, answer: Answer, tally: Counter[str]) -> str:
+def _difference(world: World, pod: Data, review: PodReview, answer: Answer, tally: Counter[str]) -> str:
     """In what we and the server differ; empty where in nothing. What the server refuses as a pod is not the plugins'."""
     if answer.code == 422:
         tally["no valid pod"] += 1
@@ -118,13 +124,54 @@ def _difference(world: World, review: PodReview, answer: Answer, tally: Counter[
         tally["accepted"] += 1
         theirs = [_reasons(each) for each in answer.warnings if "PodSecurity" in each]
         ours = list(dict.fromkeys(reason for reason, _ in breaches(review.pod, levels_of(world.policies().labels(world.namespace)).warn)))
-        return "refused" if review.refusals else "warnings" if (theirs or [[]])[0] != ours else ""
+        if review.refusals or (theirs or [[]])[0] != ours:
+            return "refused" if review.refusals else "warnings"
+        return _filled_otherwise(review.pod, world.stored(pod), is_whole=world.is_whole)
     for kind, (pattern, same) in _KINDS.items():
         match = re.search(pattern, answer.message)
         if match:
             tally[kind] += 1
             return "" if same(world, review, match) else kind
     return f"of no known kind ({answer.code})"
+
+
+_FILLED = (
+    "nodeSelector",
+    "overhead",
+    "preemptionPolicy",
+    "priority",
+    "priorityClassName",
+    "serviceAccountName",
+    "imagePullSecrets",
+)
+
+
+def _filled_otherwise(ours: Data, theirs: Data, *, is_whole: bool) -> str:
+    """What the plugins fill into a pod in another way than we do; *is_whole*: the server looks at accounts."""
+    one, other = _comparable(ours["spec"]), _comparable(theirs["spec"])
+    fields = [field for field in one.keys() | other.keys() if is_whole or field not in ("serviceAccountName", "imagePullSecrets")]
+    return ", ".join(f"{field}: {one.get(field)} and {other.get(field)}" for field in sorted(fields) if one.get(field) != other.get(field))
+
+
+def _comparable(spec: Data) -> Data:
+    """What the plugins fill into a pod's spec, without what each pod gets."""
+    found = {field: _canonical(spec[field]) for field in _FILLED if spec.get(field)}
+    own = [each for each in spec.get("tolerations") or () if each.get("tolerationSeconds") != _EVERYWHERE]
+    resources = [_canonical(each.get("resources")) for field in ("initContainers", "containers") for each in spec.get(field) or ()]
+    return {**found, "tolerations": own, "of containers": resources}
+
+
+_EVERYWHERE = 300
+"""The seconds of the tolerations that each pod gets."""
+
+
+def _canonical(value: Any) -> Any:
+    """A value with its quantities as numbers, however they are written, and without what is empty."""
+    if isinstance(value, dict):
+        return {name: _canonical(each) for name, each in value.items() if each or each == 0} if value else None
+    if isinstance(value, list):
+        return list(map(_canonical, value))
+    return amounts({"": value})[""].nanos if is_parsed_quantity(str(value)) else value
 
 
 def _reasons(text: str) -> list[str]:
@@ -202,7 +249,13 @@ def _classes(server: Server, prefix: str) -> Iterator[list[Data]]:
             "metadata": {"name": f"{prefix}-sealed"},
             "handler": "h",
             "overhead": {"podFixed": {"cpu": "250m"}},
-            "scheduling": {"nodeSelector": {"a": "b"}},
+            "scheduling": {
+                "nodeSelector": {"a": "b"},
+                "tolerations": [
+                    {"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 90},
+                    {"key": "d", "operator": "Exists"},
+                ],
+            },
         },
     ]
     for each in made:

@@ -21,5 +21,5 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 def test_random_pods(server: Server) -> None:
     tally: Counter[str] = Counter()
-    assert report(pod_policies.finds(server, Random(seed()), tally, count=8)) == ""
-    assert min(tally[each] for each in ("accepted", "pod security")) > 10, tally
+    assert report(pod_policies.finds(server, Random(seed()), tally, count=5)) == ""
+    assert min(tally[each] for each in ("accepted", "pod security")) > 5, tally

@@ -188,6 +188,12 @@ _SPEC: dict[str, tuple[Any, ...]] = {
     "runtimeClassName": ("<sealed>", "<bare>", "<none>"),
     "overhead": ({"cpu": "250m"}, {"cpu": "0.25", "memory": "120Mi"}, {}),
     "nodeSelector": ({"a": "b"}, {"a": "c"}, {"d": "e"}),
+    "tolerations": (
+        [{"operator": "Exists"}],
+        [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoExecute", "tolerationSeconds": 60}],
+        [{"key": "a", "operator": "Exists"}, {"key": "a", "operator": "Equal", "value": "b"}],
+        [{"key": "c", "operator": "Exists", "effect": "NoSchedule"}],
+    ),
     "serviceAccountName": ("default", "strict", "lenient", "none"),
     "imagePullSecrets": ([{"name": "registry"}], [{"name": "other"}]),
     "affinity": (

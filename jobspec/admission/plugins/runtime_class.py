@@ -39,7 +39,8 @@ def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Pr
     filled: Data = {"overhead": overhead} if overhead else {}
     if scheduling:
         filled["nodeSelector"] = {**mapping(spec, "nodeSelector"), **mapping(scheduling, "nodeSelector")}
-        filled["tolerations"] = [*sequence(spec, "tolerations"), *sequence(scheduling, "tolerations")]
+        tolerations = _merged([*sequence(spec, "tolerations"), *sequence(scheduling, "tolerations")])
+        filled |= {"tolerations": tolerations} if tolerations else {}
     return {**pod, "spec": {**spec, **filled}}, wrong
 
 
@@ -64,6 +65,31 @@ def _nodes(spec: Data, scheduling: Data, name: str) -> Iterator[Problem]:
         if label in own and own[label] != value:
             message = f"the runtime class `{name}` is for nodes with `{label}: {value}`, and the pod wants `{own[label]}`"
             yield Problem("refused-by-class", ("spec", "nodeSelector", Key(label)), message)
+
+
+def _merged(tolerations: list[Data]) -> list[Data]:
+    """Tolerations without those that another one covers; of two equal ones, the first stays."""
+    merged: list[Data] = []
+    for index, each in enumerate(tolerations):
+        later = [other for other in tolerations[index + 1 :] if other != each]
+        if not any(_covers(other, each) for other in (*merged, *later)):
+            merged.append(each)
+    return merged
+
+
+def _covers(wide: Data, narrow: Data) -> bool:
+    if wide == narrow:
+        return True
+    is_exists = wide.get("operator") == "Exists"
+    if narrow.get("key") != wide.get("key") and (wide.get("key") or not is_exists):
+        return False
+    if wide.get("effect") and narrow.get("effect") != wide["effect"]:
+        return False
+    if wide.get("effect") == "NoExecute" and wide.get("tolerationSeconds") is not None:
+        seconds = narrow.get("tolerationSeconds")
+        if seconds is None or seconds > wide["tolerationSeconds"]:
+            return False
+    return is_exists or (narrow.get("operator") == "Equal" and (narrow.get("value") or "") == (wide.get("value") or ""))
 
 
 def _unknown(name: str, objects: PolicyObjects) -> Problem:

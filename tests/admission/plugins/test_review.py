@@ -45,7 +45,6 @@ def test_what_the_plugins_fill_in() -> None:
         "preemptionPolicy": "Never",
         "overhead": {"cpu": "250m"},
         "nodeSelector": {"a": "b"},
-        "tolerations": [],
         "containers": [
             {"name": "c", "image": "i", "resources": {"limits": {"memory": "4Gi"}, "requests": {"cpu": "100m", "memory": "1Gi"}}},
         ],
