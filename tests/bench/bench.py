@@ -8,7 +8,8 @@ programs accept. kubeconform validates the same files by jobspec's own JSON Sche
 upstream's CRDs. A project of 1,000 variants is rendered on two processors, to a folder that is not there and over one that is as it should
 be. Beside it `kubectl kustomize` builds a single one of these variants, and all of them, by overlays that make the same changes: it prints
 them, without a file for each, a hash in a name or a check. jobspec is measured as users have it: installed into a virtual environment, with
-byte code, which a checkout may lack. Without a peer only what needs none is measured.
+byte code, which a checkout may lack. `jobspec lint`, which
+validates, too, is measured beside `jobspec validate`. Without a peer only what needs none is measured.
 """
 
 import argparse
