@@ -140,6 +140,33 @@ def test_another_repository_runs_the_hooks(tmp_path: Path) -> None:
     assert re.search(r"kind|Docker", said)
 
 
+@pytest.mark.slow
+def test_the_readme_s_three_commands_lead_to_green_hooks(tmp_path: Path) -> None:
+    chapter = (ROOT / "README.md").read_text().partition("## In pre-commit")[2].partition("```")[0]
+    install, configure, run = [line.strip() for line in chapter.splitlines() if line.startswith("    ")]
+    assert install == "pip install --quiet pre-commit"  # which this environment has
+    ours = tmp_path / "jobspec"
+    revision = _working_tree(ours)
+    configure = configure.replace("https://github.com/OWNER/jobspec", str(ours)).replace("v0.1.0", revision)
+    assert str(ours) in configure
+    assert revision in configure
+    theirs = tmp_path / "theirs"
+    _repository(theirs, {**OTHERS, "job.yaml": JOB.replace("replicas: 1", "replicaz: 1")})
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" and not name.startswith("GIT_")}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    variables = {**kept, "PATH": path, "PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
+
+    def shell(line: str) -> int:
+        return program("bash", "-ec", line, cwd=theirs, env=variables).returncode
+
+    assert shell(configure) == 0
+    assert shell(run) == 1  # what was mended is to be looked at
+    assert "replicas: 1" in (theirs / "job.yaml").read_text()
+    _git("add", "--all", cwd=theirs)
+    assert shell(run) == 0
+    assert (theirs / ".git" / "hooks" / "pre-commit").exists()
+
+
 _PROJECT = """\
 apiVersion: jobspec.dev/v1alpha1
 kind: Project
