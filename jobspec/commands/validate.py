@@ -59,7 +59,6 @@ def run(
         from jobspec.commands.choosing import verdict_of
 
         results, fails = verdict_of(results, settings, found, marked=marked, write_baseline=write_baseline, outcome=outcome)
-    results = [_with_project(each, inputs, found) if any(map(is_project, each.documents)) else each for each in results]
     deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
     return 1 if fails else 0
 
