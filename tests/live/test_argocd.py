@@ -216,7 +216,7 @@ def _version(resource: dict[str, Any]) -> int:
 def test_a_new_repository_runs_as_it_was_written(kind: str, place: Place) -> None:
     """`jobspec init`, the releases of the cluster, a commit and what is said to the engine are all that it takes.
 
-    The trainer of this cluster, 2.0, has no place for what keeps Istio away, which `jobspec render` tells.
+    The trainer of this cluster, 2.0, has no place for what keeps Istio away, and none for a deadline, as `jobspec render` tells.
     """
     folder = place.repository.folder
     done = run_here("init", folder, "--kind", kind, "--namespace", place.name, "--repository", place.repository.url)
@@ -224,7 +224,8 @@ def test_a_new_repository_runs_as_it_was_written(kind: str, place: Place) -> Non
     written = (folder / "jobspec.yaml").read_text()
     project = re.sub(r"(?m)^    overlays: \[istio-off\].*\n", "", re.sub(r"(?m)^  target: .*$", _TARGET, written))
     assert project != written
-    revision = place.repository.commit({"jobspec.yaml": project})
+    base = re.sub(r"(?m)^  activeDeadlineSeconds: .*\n", "", (folder / "base" / "mnist.yaml").read_text())
+    revision = place.repository.commit({"jobspec.yaml": project, "base/mnist.yaml": base})
     place.engage()
     if kind == "PyTorchJob":
         place.becomes(revision, "Progressing")

@@ -23,7 +23,6 @@ from jobspec.server.envtest import control_plane
 from jobspec.server.kubeconfig import of_config
 from tests.support import server as servers
 from tests.support.cluster import (
-    KUSTOMIZE_PATCH,
     Run,
     Runner,
     answering,
@@ -140,9 +139,9 @@ def own() -> Iterator[Client]:
 def test_a_bare_server_says_to_public_manifests_what_validate_says(dry_run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBEBUILDER_ASSETS", assets())
     arguments = (folder("corpus"), "--skip-unknown", "--no-admission")
-    asked, judged = dry_run(*arguments, "--envtest"), dry_run.validate(*arguments)
+    asked, judged = dry_run(*arguments, "--envtest"), dry_run.validate(*arguments, "--no-outcome")
     assert len(asked.statuses) > 350
-    assert refused(asked.report) ^ refused(judged.report) == {KUSTOMIZE_PATCH}
+    assert refused(asked.report) ^ refused(judged.report) == set()
 
 
 def _listens(url: str) -> bool:

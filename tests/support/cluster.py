@@ -125,10 +125,6 @@ def _runs_in(process: Path, place: Path) -> bool:
         return False
 
 
-#: The one public manifest that `validate` checks only partly, and a server refuses: a Namespace with a field of kustomize's.
-KUSTOMIZE_PATCH = "manifests__overlays__kubeflow-platform__patches__remove-namespace.yaml[0]"
-
-
 def refused(report: dict[str, Any], *, aside: str = "") -> set[str]:
     """The documents with an error of any rule but *aside*, as `FILE[INDEX]`."""
     return {

@@ -132,19 +132,19 @@ def namespace(server: Server) -> Iterator[str]:
 
 
 #: Objects that a server of the newest release does not take, or not with these identities, or that are in no namespace.
-_NOT_TO_BE_STORED = ("crd", "identity", "kept", "trainjob-2.1")
+_NOT_TO_BE_STORED = ("builtin", "crd", "identity", "kept", "trainjob-2.1")
 
 
 @pytest.mark.parametrize("path", [case for case in CASES if case.stem not in _NOT_TO_BE_STORED], ids=lambda path: path.stem)
 def test_a_server_says_the_same_to_each_case(path: Path, server: Server, namespace: str, tmp_path: Path) -> None:
     case = path.read_text()
     before, after = (documents(state, path.name) for state in states(case))
-    stored = {document.name: OnServer(server, document, namespace) for document in before}
+    stored = {(document.kind, document.name): OnServer(server, document, namespace) for document in before}
     assert [each.refusal for each in stored.values() if each.refusal] == []
     refused = {each.document for each in _judge(case, tmp_path)}
     for document in after:
-        if document.name in stored:
-            answer = stored[document.name].update(document.data)
+        if (document.kind, document.name) in stored:
+            answer = stored[document.kind, document.name].update(document.data)
             assert answer.accepted == (document.index not in refused), f"{document.kind} {document.name}: {answer.message}"
 
 
