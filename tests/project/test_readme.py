@@ -65,28 +65,19 @@ def test_the_complaints(tmp_path: Path) -> None:
     assert run_here("validate", "job.yaml", cwd=tmp_path).stdout == shown
 
 
-def test_what_becomes_of_an_accepted_job(tmp_path: Path) -> None:
-    (tmp_path / "bert.yaml").write_text(_block("yaml", "name: bert-finetune"))
-    shown = _block("console", "jobspec validate bert.yaml").partition("\n")[2]
-    assert run_here("validate", "bert.yaml", cwd=tmp_path).stdout == shown
-
-
-def test_what_is_said_of_a_pod(tmp_path: Path) -> None:
-    (tmp_path / "debug.yaml").write_text(_block("yaml", "name: debug"))
-    shown = _block("console", "jobspec validate debug.yaml").partition("\n")[2]
-    assert run_here("validate", "debug.yaml", cwd=tmp_path).stdout == shown
-
-
-def test_what_is_said_of_what_runs_pods(tmp_path: Path) -> None:
-    (tmp_path / "nightly.yaml").write_text(_block("yaml", "name: nightly"))
-    shown = _block("console", "jobspec validate nightly.yaml").partition("\n")[2]
-    assert run_here("validate", "nightly.yaml", cwd=tmp_path).stdout == shown
-
-
-def test_what_the_policies_say(tmp_path: Path) -> None:
-    (tmp_path / "team.yaml").write_text(_block("yaml", "kind: ResourceQuota"))
-    shown = _block("console", "jobspec validate team.yaml").partition("\n")[2]
-    assert run_here("validate", "team.yaml", cwd=tmp_path).stdout == shown
+@pytest.mark.parametrize(
+    ("file", "containing"),
+    [
+        ("bert.yaml", "name: bert-finetune"),
+        ("debug.yaml", "name: debug"),
+        ("nightly.yaml", "name: nightly"),
+        ("team.yaml", "kind: ResourceQuota"),
+    ],
+)
+def test_what_validate_says_of_each_example(tmp_path: Path, file: str, containing: str) -> None:
+    (tmp_path / file).write_text(_block("yaml", containing))
+    shown = _block("console", f"jobspec validate {file}").partition("\n")[2]
+    assert run_here("validate", file, cwd=tmp_path).stdout == shown
 
 
 def test_what_becomes_of_the_job(tmp_path: Path) -> None:
