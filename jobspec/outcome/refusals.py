@@ -9,7 +9,7 @@ from jobspec.validation.builtin import builtin_problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Any
 
     from jobspec.operators.expanded_job import ExpandedJob
@@ -27,20 +27,22 @@ _TEMPLATE = ("spec", "template")
 
 def refused_objects(job: ExpandedJob) -> Iterator[Outcome]:
     """The mistakes for which the server refuses objects. Pods of a refused Job never come."""
-    yield from _refused_others(job)
-    yield from _refused_pods(job)
+    of_jobs = {text(each, "metadata", "name"): _problems(each, job) for each in job.of_kind("Job")}
+    yield from _refused_others(job, of_jobs)
+    yield from _refused_pods(job, {name for name, problems in of_jobs.items() if problems})
 
 
-def _refused_others(job: ExpandedJob) -> Iterator[Outcome]:
-    for kind, (rule, name) in _RULES.items():
+def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) -> Iterator[Outcome]:
+    for kind, (rule, what) in _RULES.items():
         for each in _ends(job.of_kind(kind)):
-            for problem in _problems(each, job):
-                message = f"the server will refuse {name} `{text(each, 'metadata', 'name')}`: {problem.message}"
+            name = text(each, "metadata", "name")
+            for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
+                message = f"the server will refuse {what} `{name}`: {problem.message}"
                 yield Outcome(rule, message, place_in(each, problem.path), problem.hint)
 
 
-def _refused_pods(job: ExpandedJob) -> Iterator[Outcome]:
-    refused = {text(each, "metadata", "name") for each in job.of_kind("Job") if any(_problems(each, job))}
+def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Outcome]:
+    """The mistakes in pods, but for those of the *refused* Jobs."""
     for role in job.roles():
         pod = role.pods[0].tree  # the others differ in numbers alone, which make no pod's name too long
         if text(pod, "metadata", "labels", "batch.kubernetes.io/job-name") not in refused:
