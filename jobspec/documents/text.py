@@ -17,3 +17,16 @@ def decode(raw: bytes, name: str, *, layer: str = "") -> str | Diagnostic:
         before = raw[: error.start].decode()
         mark = Mark(name, before.count("\n") + 1, len(before) - before.rfind("\n"), layer=layer)
         return Diagnostic("not-utf8", f"the byte 0x{raw[error.start]:02x} is not UTF-8", mark, hint="save the file as UTF-8")
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is JSON, which has no comments and is written as YAML."""
+    from json import loads
+
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        loads(text)
+    except ValueError:
+        return False
+    return True

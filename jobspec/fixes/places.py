@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from jobspec.documents.text import is_json
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.documents.document import Marks
@@ -40,7 +42,7 @@ class Places:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.is_json = _is_json(text)
+        self.is_json = is_json(text)
         self.newline = "\r\n" if "\r\n" in text else "\n"
         self._starts = [0]
         for line in text.split("\n"):
@@ -117,15 +119,3 @@ class Places:
         if rest and not rest.startswith("#"):
             raise Uncuttable
         return end
-
-
-def _is_json(text: str) -> bool:
-    if text.lstrip()[:1] not in ("{", "["):
-        return False
-    from json import loads
-
-    try:
-        loads(text)
-    except ValueError:
-        return False
-    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec import pipeline, rendering
 from jobspec.documents.comments import comments_of, has_alias
 from jobspec.documents.pieces import cut
+from jobspec.documents.text import is_json
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import Reference, is_meant
 from jobspec.workloads import is_workload
@@ -47,7 +48,7 @@ def originals(file: str, text: str, documents: Sequence[Document], target: Targe
     if not jobs:
         return []
     parts = _parts(jobs, documents)
-    if _is_json(text):
+    if is_json(text):
         return _written(file, parts, target)
     if len(jobs) == 1:
         return [Original(file, documents, text)]
@@ -72,19 +73,6 @@ def _parts(jobs: Sequence[Document], documents: Sequence[Document]) -> list[list
     others = [each for each in documents if not is_workload(each) and id(each) not in runtimes]
     belonging = [[job, *named[id(job)], *(others if job is jobs[0] else ())] for job in jobs]
     return [[each for each in documents if any(each is other for other in part)] for part in belonging]
-
-
-def _is_json(text: str) -> bool:
-    """Whether a text is JSON, which has no comments and is written as YAML."""
-    from json import loads
-
-    if text.lstrip()[:1] not in ("{", "["):
-        return False
-    try:
-        loads(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _pieces_of(file: str, text: str, documents: Sequence[Document], target: Target) -> dict[int, str]:
