@@ -6,8 +6,9 @@ k8s.io/kubernetes pkg/apis/core/v1, 1.36.
 
 from __future__ import annotations
 
-from jobspec.admission.plugins.values import mapping, sequence
+from jobspec.admission.plugins.values import sequence
 from jobspec.quantities import Quantity, quantity
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from jobspec import kinds
 from jobspec.admission.plugins.objects import policies_of
-from jobspec.admission.plugins.values import mapping, sequence
+from jobspec.admission.plugins.values import sequence
 from jobspec.admission.webhooks import Answer
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

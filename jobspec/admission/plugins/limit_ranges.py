@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from jobspec.admission.plugins.amounts import amounts, of_containers
 from jobspec.admission.plugins.bounds import Bounded, bounds_problems
-from jobspec.admission.plugins.values import CONTAINERS, containers, mapping, sequence
+from jobspec.admission.plugins.values import CONTAINERS, containers, sequence
 from jobspec.kinds import LIMIT_RANGE
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ Follows `Plugin.admitPod`, k8s.io/kubernetes plugin/pkg/admission/priority, 1.36
 
 from __future__ import annotations
 
-from jobspec.admission.plugins.values import mapping
 from jobspec.kinds import PRIORITY_CLASS
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ pkg/apis/core/v1/helper/qos, 1.36.
 from __future__ import annotations
 
 from jobspec.admission.plugins.amounts import amounts
-from jobspec.admission.plugins.values import containers, mapping, sequence
+from jobspec.admission.plugins.values import containers, sequence
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

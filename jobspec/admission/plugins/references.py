@@ -5,8 +5,9 @@ Follows `VisitPodSecretNames` and `VisitPodConfigmapNames`, k8s.io/kubernetes pk
 
 from __future__ import annotations
 
-from jobspec.admission.plugins.values import containers, mapping, sequence
+from jobspec.admission.plugins.values import containers, sequence
 from jobspec.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ Follows `AllOrderedPlugins`, k8s.io/kubernetes pkg/kubeapiserver/options, 1.36: 
 
 from __future__ import annotations
 
-from jobspec.admission.plugins.values import mapping
 from jobspec.kinds import LIMIT_RANGE, RESOURCE_QUOTA
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ Follows k8s.io/kubernetes plugin/pkg/admission/runtimeclass and `MergeToleration
 from __future__ import annotations
 
 from jobspec.admission.plugins.amounts import amounts
-from jobspec.admission.plugins.values import mapping, sequence
+from jobspec.admission.plugins.values import sequence
 from jobspec.diagnostics import Key
 from jobspec.kinds import RUNTIME_CLASS
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ Follows `Plugin.Admit` and `limitSecretReferences`, k8s.io/kubernetes plugin/pkg
 from __future__ import annotations
 
 from jobspec.admission.plugins.references import references
-from jobspec.admission.plugins.values import mapping, sequence
+from jobspec.admission.plugins.values import sequence
 from jobspec.kinds import SECRET, SERVICE_ACCOUNT
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

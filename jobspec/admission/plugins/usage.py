@@ -7,8 +7,8 @@ pkg/quota/v1/evaluator/core, 1.36.
 from __future__ import annotations
 
 from jobspec.admission.plugins.amounts import amounts, pod_limits, pod_requests
-from jobspec.admission.plugins.values import mapping
 from jobspec.quantities import Quantity
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,13 +15,6 @@ if TYPE_CHECKING:
 CONTAINERS = ("initContainers", "containers")
 
 
-def mapping(data: Any, *steps: str) -> Data:
-    """The mapping at a path, an empty one where there is none."""
-    for step in steps:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data if isinstance(data, dict) else {}
-
-
 def sequence(data: Any, field: str) -> list[Any]:
     """The items of a list that are mappings or scalars, an empty list where there is none; null items are empty mappings."""
     found = data.get(field) if isinstance(data, dict) else None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from jobspec.admission.plugins.references import references
-from jobspec.admission.plugins.values import mapping
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation.problem import Problem
-from jobspec.validation.workloads.reading import mapping, string_map
+from jobspec.validation.reading import mapping, string_map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from jobspec.validation.complaints import missing_by_code, unsupported_choice
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import is_given, mapping, text
 from jobspec.validation.wording import closest
 from jobspec.validation.workloads.job_spec import job_spec
 from jobspec.validation.workloads.limits import negative_numbers
-from jobspec.validation.workloads.reading import is_given, mapping, text
 from jobspec.validation.workloads.schedule import bad_schedule
 from jobspec.validation.workloads.time_zones import bad_time_zone
 

@@ -6,10 +6,10 @@ DaemonSet without a selector is refused for the labels of its template, which no
 
 from __future__ import annotations
 
+from jobspec.validation.reading import mapping
 from jobspec.validation.workloads.annotations import number_in_annotation
 from jobspec.validation.workloads.limits import negative_numbers
 from jobspec.validation.workloads.pod_templates import lasting_pods
-from jobspec.validation.workloads.reading import mapping
 from jobspec.validation.workloads.rolling_updates import daemon_set_strategy
 from jobspec.validation.workloads.selectors import workload_selector
 from jobspec.validation.workloads.updates import selector_update

@@ -6,10 +6,10 @@ Follows `ValidateDeployment`, k8s.io/kubernetes pkg/apis/apps/validation, with t
 from __future__ import annotations
 
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import mapping, number
 from jobspec.validation.workloads.annotations import number_in_annotation
 from jobspec.validation.workloads.limits import negative_numbers
 from jobspec.validation.workloads.pod_templates import lasting_pods
-from jobspec.validation.workloads.reading import mapping, number
 from jobspec.validation.workloads.rolling_updates import deployment_strategy
 from jobspec.validation.workloads.selectors import workload_selector
 from jobspec.validation.workloads.updates import selector_update

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import is_given, mapping, number, text
 from jobspec.validation.workloads.job_selector import job_selector, name_of_job
 from jobspec.validation.workloads.job_spec import job_spec
-from jobspec.validation.workloads.reading import is_given, mapping, number, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

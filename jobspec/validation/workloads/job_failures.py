@@ -8,8 +8,8 @@ from __future__ import annotations
 from jobspec.validation.complaints import missing_by_code, unsupported_choice, wrong_size
 from jobspec.validation.metadata import bad_qualified_name
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import is_given, items, mapping, structs, text
 from jobspec.validation.wording import closest, listed
-from jobspec.validation.workloads.reading import is_given, items, mapping, structs, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

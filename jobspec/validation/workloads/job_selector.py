@@ -11,7 +11,7 @@ from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.label_selector import selector_problems
 from jobspec.validation.metadata import bad_label_value, generated_name
 from jobspec.validation.problem import Problem
-from jobspec.validation.workloads.reading import mapping, string_map, text
+from jobspec.validation.reading import mapping, string_map, text
 from jobspec.validation.workloads.selectors import misses, unmatched
 
 TYPE_CHECKING = False

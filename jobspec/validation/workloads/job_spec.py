@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from jobspec.validation.complaints import missing_by_code, out_of_range, unsupported_choice
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import is_given, mapping, number, text
 from jobspec.validation.wording import describe
 from jobspec.validation.workloads.job_failures import failure_policy
 from jobspec.validation.workloads.job_success import success_policy
 from jobspec.validation.workloads.limits import negative_numbers
 from jobspec.validation.workloads.managed_by import managed_by
-from jobspec.validation.workloads.reading import is_given, mapping, number, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.validation.complaints import missing_by_code, out_of_range, wrong_size
 from jobspec.validation.problem import Problem
-from jobspec.validation.workloads.reading import is_given, mapping, number, structs, text
+from jobspec.validation.reading import is_given, mapping, number, structs, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

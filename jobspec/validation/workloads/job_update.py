@@ -7,9 +7,9 @@ What the server filled in at first, and neither state says, stays too: the selec
 from __future__ import annotations
 
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import is_given, mapping, number, string_map, structs, text
 from jobspec.validation.workloads.equality import same, same_pods
 from jobspec.validation.workloads.job_selector import GENERATED
-from jobspec.validation.workloads.reading import is_given, mapping, number, string_map, structs, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

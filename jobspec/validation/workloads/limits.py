@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.validation.complaints import out_of_range
 from jobspec.validation.problem import Problem, name_of
-from jobspec.validation.workloads.reading import number
+from jobspec.validation.reading import number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

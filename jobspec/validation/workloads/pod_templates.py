@@ -6,8 +6,8 @@ Follows `ValidatePodTemplateSpecForReplicaSet`, k8s.io/kubernetes pkg/apis/apps/
 from __future__ import annotations
 
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import is_given, mapping, text
 from jobspec.validation.wording import describe
-from jobspec.validation.workloads.reading import is_given, mapping, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ Follows `ValidateReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36.
 
 from __future__ import annotations
 
+from jobspec.validation.reading import mapping
 from jobspec.validation.workloads.limits import negative_numbers
 from jobspec.validation.workloads.pod_templates import lasting_pods
-from jobspec.validation.workloads.reading import mapping
 from jobspec.validation.workloads.selectors import workload_selector
 from jobspec.validation.workloads.updates import selector_update
 

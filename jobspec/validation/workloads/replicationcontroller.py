@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import is_given, mapping, string_map
 from jobspec.validation.workloads.limits import negative_numbers
 from jobspec.validation.workloads.pod_templates import lasting_pods
-from jobspec.validation.workloads.reading import is_given, mapping, string_map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

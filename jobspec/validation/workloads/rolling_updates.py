@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from jobspec.validation.complaints import unsupported_choice
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import is_given, mapping, text
 from jobspec.validation.workloads.limits import amount, count_or_percentage, negative_numbers
-from jobspec.validation.workloads.reading import is_given, mapping, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

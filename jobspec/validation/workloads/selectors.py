@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.label_selector import selector_problems
 from jobspec.validation.problem import Problem
-from jobspec.validation.workloads.reading import mapping, string_map, structs, text, texts
+from jobspec.validation.reading import mapping, string_map, structs, text, texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Key
 from jobspec.validation.complaints import missing_by_code, unsupported_choice
 from jobspec.validation.metadata import bad_label_value, bad_qualified_name, bad_subdomain
 from jobspec.validation.problem import Problem
-from jobspec.validation.workloads.reading import is_given, items, mapping, string_map, text
+from jobspec.validation.reading import is_given, items, mapping, string_map, text
 from jobspec.validation.workloads.service_addresses import cluster_ips, is_headless, service_addresses
 from jobspec.validation.workloads.service_ports import service_ports
 from jobspec.validation.workloads.service_traffic import service_traffic

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from jobspec.validation.complaints import unsupported_choice
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import is_given, string_map, text, texts
 from jobspec.validation.workloads.addresses import address, family_of
-from jobspec.validation.workloads.reading import is_given, string_map, text, texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

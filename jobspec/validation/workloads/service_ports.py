@@ -11,7 +11,7 @@ from jobspec.validation.complaints import missing_by_code, unsupported_choice
 from jobspec.validation.metadata import bad_label_name, bad_qualified_name
 from jobspec.validation.pods.ports import bad_port_name, number_problems
 from jobspec.validation.problem import Problem
-from jobspec.validation.workloads.reading import is_given, number, structs, text
+from jobspec.validation.reading import is_given, number, structs, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

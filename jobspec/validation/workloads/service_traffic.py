@@ -10,8 +10,8 @@ from jobspec.validation.complaints import out_of_range, unsupported_choice
 from jobspec.validation.metadata import bad_qualified_name
 from jobspec.validation.pods.ports import number_problems
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import is_given, mapping, number, string_map, structs, text, texts
 from jobspec.validation.workloads.addresses import address, bad_external, bad_range
-from jobspec.validation.workloads.reading import is_given, mapping, number, string_map, structs, text, texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ ports or families, none is known to change.
 from __future__ import annotations
 
 from jobspec.validation.problem import Problem
-from jobspec.validation.workloads.reading import is_given, mapping, number, structs, text, texts
+from jobspec.validation.reading import is_given, mapping, number, structs, text, texts
 from jobspec.validation.workloads.service_addresses import cluster_ips, is_headless
 from jobspec.validation.workloads.service_traffic import is_external, needs_health_check
 

@@ -9,9 +9,9 @@ from jobspec.validation.complaints import unsupported_choice
 from jobspec.validation.metadata import bad_label_name
 from jobspec.validation.pods.ephemeral import claim_template_problems
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import mapping, structs, text
 from jobspec.validation.workloads.limits import negative_numbers
 from jobspec.validation.workloads.pod_templates import lasting_pods
-from jobspec.validation.workloads.reading import mapping, structs, text
 from jobspec.validation.workloads.rolling_updates import stateful_set_strategy
 from jobspec.validation.workloads.selectors import workload_selector
 from jobspec.validation.workloads.updates import stateful_set_update

@@ -7,8 +7,8 @@ k8s.io/kubernetes pkg/apis/apps/validation, 1.36.
 from __future__ import annotations
 
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import is_given, mapping, structs, text
 from jobspec.validation.workloads.equality import same, same_claims
-from jobspec.validation.workloads.reading import is_given, mapping, structs, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

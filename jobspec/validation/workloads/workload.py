@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from jobspec.validation.pods.found import beside
 from jobspec.validation.pods.template import template_problems
+from jobspec.validation.reading import mapping
 from jobspec.validation.typed import typed_value
-from jobspec.validation.workloads.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ Follows `check_*.go` of the level, k8s.io/pod-security-admission policy, 0.36.3;
 from __future__ import annotations
 
 from jobspec.admission.plugins.pod_security.breach import Breach, Check
-from jobspec.admission.plugins.values import containers, mapping, sequence
+from jobspec.admission.plugins.values import containers, sequence
 from jobspec.diagnostics import Key
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

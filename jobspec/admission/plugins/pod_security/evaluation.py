@@ -6,8 +6,8 @@ Follows `Admission.EvaluatePod` and `NewEvaluator`, k8s.io/pod-security-admissio
 from __future__ import annotations
 
 from jobspec.admission.plugins.pod_security.levels import LATEST, levels_of
-from jobspec.admission.plugins.values import mapping
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

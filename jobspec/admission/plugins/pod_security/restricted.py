@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from jobspec.admission.plugins.pod_security.baseline import contexts, proc_mount, seccomp, unless_own_users
 from jobspec.admission.plugins.pod_security.breach import Breach, Check
-from jobspec.admission.plugins.values import containers, mapping, sequence
+from jobspec.admission.plugins.values import containers, sequence
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
