@@ -221,7 +221,7 @@ def _started(folder: Path) -> int:
 def test_an_init_killed_at_any_moment_is_completed_by_the_next_or_was_none(tmp_path: Path, is_new: bool) -> None:
     start = time.monotonic()
     assert os.waitpid(_started(tmp_path / "whole"), 0)[1] == 0
-    usual = time.monotonic() - start
+    usual = time.monotonic() - start  # on a machine whose load changes, hence corrected by what is seen
     whole = _files(tmp_path / "whole")
     chance = random.Random(1)
     seen = []
@@ -237,6 +237,7 @@ def test_an_init_killed_at_any_moment_is_completed_by_the_next_or_was_none(tmp_p
         if not any(path.startswith((".jobspec-new/", ".jobspec-journal/")) for path in found):
             assert found in ({}, whole)
         seen.append(found == whole)
+        usual *= 0.8 if seen[-1] else 1.3
         assert run_here("init", folder).returncode in (0, 2)
         assert _files(folder) == whole
     assert 0 < sum(seen) < 20
