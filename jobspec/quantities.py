@@ -34,9 +34,12 @@ class Quantity:
         self.nanos = nanos
         self.format: Format = form
 
-    def plus(self, other: Quantity) -> Quantity:
+    def __add__(self, other: Quantity) -> Quantity:
         """The sum, in the format of the first that is not zero."""
         return Quantity(self.nanos + other.nanos, self.format if self.nanos else other.format)
+
+    def __gt__(self, other: Quantity) -> bool:
+        return self.nanos > other.nanos
 
     def times(self, count: int) -> Quantity:
         """That many times the amount."""

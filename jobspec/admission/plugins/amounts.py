@@ -1,18 +1,18 @@
 """Amounts of resources by name, as pods, LimitRanges and quotas hold them; and what a pod requests as a whole.
 
-Follows `AggregateContainerRequests`, `PodRequests` and `PodLimits`, k8s.io/component-helpers resource, and `SetDefaults_ResourceList`,
+Follows `PodRequests` and `PodLimits`, k8s.io/component-helpers resource, and `SetDefaults_ResourceList`,
 k8s.io/kubernetes pkg/apis/core/v1, 1.36.
 """
 
 from __future__ import annotations
 
-from jobspec.admission.plugins.values import sequence
 from jobspec.quantities import Quantity, quantity
+from jobspec.validation.pods.needs import needs_together, sum_of
 from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Any
 
     Data = dict[str, Any]
@@ -45,40 +45,9 @@ def exact_amounts(data: Any) -> Amounts:
     return {name: quantity(str(each)) for name, each in data.items()} if isinstance(data, dict) else {}
 
 
-def sum_of(several: Iterable[Amounts]) -> Amounts:
-    """The amounts added up, each with its like."""
-    total: Amounts = {}
-    for each in several:
-        for name, amount in each.items():
-            total[name] = total[name].plus(amount) if name in total else amount
-    return total
-
-
-def most(one: Amounts, other: Amounts) -> Amounts:
-    """The larger of both amounts of each resource."""
-    found = dict(one)
-    for name, each in other.items():
-        if name not in found or each.nanos > found[name].nanos:
-            found[name] = each
-    return found
-
-
 def of_containers(spec: Data, field: str, read: Callable[[Any], Amounts] = amounts) -> Amounts:
-    """What the containers request (*field*: `requests`) or are limited to (`limits`) together; *read*: how their amounts are read.
-
-    Those that run at once are added up; those that start before count where they need more.
-    """
-    running = sum_of(read(mapping(each, "resources").get(field)) for each in sequence(spec, "containers"))
-    beside: Amounts = {}
-    peak: Amounts = {}
-    for each in sequence(spec, "initContainers"):
-        own = read(mapping(each, "resources").get(field))
-        if each.get("restartPolicy") == "Always":
-            beside = sum_of((beside, own))
-            peak = most(peak, beside)
-        else:
-            peak = most(peak, sum_of((beside, own)))
-    return most(sum_of((running, beside)), peak)
+    """What the containers request (*field*: `requests`) or are limited to (`limits`) together; *read*: how their amounts are read."""
+    return needs_together(spec, lambda container: read(mapping(container, "resources").get(field)))
 
 
 def says_pod_resources(spec: Data) -> bool:

@@ -6,12 +6,13 @@ pkg/quota/v1/evaluator/core, 1.36. A quota that no controller has counted yet is
 
 from __future__ import annotations
 
-from jobspec.admission.plugins.amounts import amounts, says_pod_resources, sum_of
+from jobspec.admission.plugins.amounts import amounts, says_pod_resources
 from jobspec.admission.plugins.quota_scopes import matches_claim, matches_pod
 from jobspec.admission.plugins.usage import claim_usage, is_of_claims, is_of_pods, pod_usage, usage
 from jobspec.admission.plugins.values import containers
 from jobspec.kinds import RESOURCE_QUOTA
 from jobspec.quantities import Quantity
+from jobspec.validation.pods.needs import sum_of
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import mapping
 

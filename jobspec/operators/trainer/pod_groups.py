@@ -6,9 +6,10 @@ Follows the plugins coscheduling and volcano (2.1 on), github.com/kubeflow/train
 
 from __future__ import annotations
 
-from jobspec.admission.plugins.amounts import exact_amounts, pod_requests, sum_of
+from jobspec.admission.plugins.amounts import exact_amounts, pod_requests
 from jobspec.operators.edits import changed, text, with_fields
 from jobspec.operators.trainer.pod_sets import POD
+from jobspec.validation.pods.needs import sum_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

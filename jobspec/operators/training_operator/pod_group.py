@@ -14,6 +14,7 @@ from jobspec.operators.marks import set_by
 from jobspec.operators.training_operator.names import metadata
 from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.quantities import quantity
+from jobspec.validation.pods.needs import sum_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,9 +90,7 @@ def _least_resources(job: TrainingJob, members: int, beside: Sequence[Document])
         for container in items(replicas.template.get("spec", "containers")) * count:
             resources = container.get("resources")
             wanted = (resources.get("requests") or resources.get("limits")) if resources else None
-            for name, each in wanted.value.items() if wanted else ():
-                amount = quantity(str(each.value))
-                total[name] = total[name].plus(amount) if name in total else amount
+            total = sum_of((total, {name: quantity(str(each.value)) for name, each in wanted.value.items()} if wanted else {}))
     return {name: str(amount) for name, amount in total.items()}
 
 

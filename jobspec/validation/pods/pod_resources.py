@@ -1,7 +1,7 @@
 """The resources of a pod as a whole, against those of its containers.
 
 Follows `validatePodResources`, k8s.io/kubernetes pkg/apis/core/validation, `defaultPodRequests` and `defaultHugePagePodLimits`,
-pkg/apis/core/v1, and `AggregateContainerRequests`, k8s.io/component-helpers resource, 1.36.
+pkg/apis/core/v1, 1.36.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key
 from jobspec.quantities import canonical_quantity
 from jobspec.validation.pods.amounts import amount_of
+from jobspec.validation.pods.needs import needs_together
 from jobspec.validation.pods.resource_names import HUGE_PAGES, OF_PODS, bad_pod_resource
 from jobspec.validation.pods.resources import requirement_problems
 from jobspec.validation.pods.told import excluded
@@ -44,11 +45,11 @@ def pod_resources_problems(spec: Spec, path: Path) -> Iterator[Problem]:
 def _consistency(spec: Spec, resources: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The requests and limits that are too small for those of the containers."""
     requests, limits = resources.get("requests", {}), resources.get("limits", {})
-    for name, amount in total(spec, "requests").items():
+    for name, amount in _total(spec, "requests").items():
         if name in requests and amount > amount_of(requests[name]):
             message = f"the containers request more `{name}` together than the pod as a whole, {requests[name]}"
             yield excluded((*path, "resources", "requests", Key(name)), message, "raise the request of the pod, or lower theirs")
-    for name, amount in total(spec, "limits").items():
+    for name, amount in _total(spec, "limits").items():
         if name.startswith(HUGE_PAGES) and name in limits and amount > amount_of(limits[name]):
             message = f"the containers may use more `{name}` together than the pod as a whole, {limits[name]}"
             yield excluded((*path, "resources", "limits", Key(name)), message, "raise the limit of the pod, or lower theirs")
@@ -59,34 +60,9 @@ def _consistency(spec: Spec, resources: dict[str, Any], path: Path) -> Iterator[
                 yield excluded((*path, "containers", index, "resources", "limits", Key(name)), message, "raise that, or lower this one")
 
 
-def total(spec: Spec, field: str) -> Amounts:
-    """What the containers need together: those that run at once are added up, those that start before count where they need more."""
-    running = _sum(*(_amounts(each, field) for each in spec.get("containers", ())))
-    beside: Amounts = {}
-    peak: Amounts = {}
-    for each in spec.get("initContainers", ()):
-        if each.get("restartPolicy") == "Always":
-            beside = _sum(beside, _amounts(each, field))
-            peak = _most(peak, beside)
-        else:
-            peak = _most(peak, _sum(beside, _amounts(each, field)))
-    return _most(_sum(running, beside), peak)
-
-
-def _amounts(container: dict[str, Any], field: str) -> Amounts:
-    return {name: amount_of(text) for name, text in container.get("resources", {}).get(field, {}).items()}
-
-
-def _sum(*amounts: Amounts) -> Amounts:
-    made: Amounts = {}
-    for each in amounts:
-        for name, amount in each.items():
-            made[name] = made.get(name, 0) + amount
-    return made
-
-
-def _most(one: Amounts, other: Amounts) -> Amounts:
-    return {name: max(each[name] for each in (one, other) if name in each) for name in {**one, **other}}
+def _total(spec: Spec, field: str) -> Amounts:
+    """The `requests` or `limits` of the containers together, in thousandths."""
+    return needs_together(spec, lambda each: {name: amount_of(text) for name, text in each.get("resources", {}).get(field, {}).items()})
 
 
 def with_shared_resources(spec: Spec) -> Spec:
@@ -95,10 +71,10 @@ def with_shared_resources(spec: Spec) -> Spec:
     if not resources.get("limits") and not resources.get("requests"):
         return spec
     requests = resources.get("requests", {})
-    pages = {name: each for name, each in total(spec, "limits").items() if name.startswith(HUGE_PAGES) and name not in requests}
+    pages = {name: each for name, each in _total(spec, "limits").items() if name.startswith(HUGE_PAGES) and name not in requests}
     limits = {**_written(pages), **resources.get("limits", {})}
     if limits:
-        shared = {name: each for name, each in total(spec, "requests").items() if name in OF_PODS}
+        shared = {name: each for name, each in _total(spec, "requests").items() if name in OF_PODS}
         of_limits = {name: each for name, each in limits.items() if name in OF_PODS or name.startswith(HUGE_PAGES)}
         requests = {**of_limits, **_written(shared), **requests}
     made = {**resources, **({"limits": limits} if limits else {}), **({"requests": requests} if requests else {})}
