@@ -1,6 +1,7 @@
 """The tag of an image, by which a server chooses the pull policy.
 
-Follows `ParseImageName`, k8s.io/kubernetes pkg/util/parsers, 1.36, and `ParseNormalizedNamed`, github.com/distribution/reference 0.6.
+Follows `SetDefaults_Container`, k8s.io/kubernetes pkg/apis/core/v1, and `ParseImageName`, pkg/util/parsers, 1.36; and
+`ParseNormalizedNamed`, github.com/distribution/reference 0.6.
 """
 
 from __future__ import annotations
@@ -13,6 +14,11 @@ _NAME = rf"(?:{_HOST}(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
 _DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
 _REFERENCE = rf"(?P<name>{_NAME})(?::(?P<tag>[\w][\w.-]{{0,127}}))?(?:@(?P<digest>{_DIGEST}))?"
 _LONGEST = 255
+
+
+def default_pull_policy(image: str) -> str:
+    """The pull policy of an image for which none is said: a tag `latest` is asked for each time."""
+    return "Always" if tag_of(image) == "latest" else "IfNotPresent"
 
 
 def tag_of(image: str) -> str:

@@ -5,7 +5,7 @@ Follows `SetDefaults_HorizontalPodAutoscaler`, k8s.io/kubernetes pkg/apis/autosc
 
 from __future__ import annotations
 
-from jobspec.operators.api_defaults.filling import changed, with_missing
+from jobspec.operators.api_defaults.filling import where_given, with_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,4 +17,4 @@ _CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Util
 
 def autoscaler_defaults(autoscaler: MarkedTree, server: Mark) -> MarkedTree:
     """An autoscaler as the server stores it."""
-    return changed(autoscaler, "spec", lambda spec: with_missing(spec, {"minReplicas": 1, "metrics": [_CPU]}, server))
+    return where_given(autoscaler, "spec", lambda spec: with_missing(spec, {"minReplicas": 1, "metrics": [_CPU]}, server))

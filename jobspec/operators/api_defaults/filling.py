@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jobspec.operators.marks import set_by
-from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Mark
-
-    Change = Callable[[MarkedTree], MarkedTree]
+    from jobspec.overlays.marked_tree import MarkedTree
 
 
 def with_missing(tree: MarkedTree, defaults: Mapping[str, Any], server: Mark) -> MarkedTree:
@@ -21,12 +19,18 @@ def with_missing(tree: MarkedTree, defaults: Mapping[str, Any], server: Mark) ->
     return tree.with_value({**tree.value, **missing}) if missing else tree
 
 
-def changed(tree: MarkedTree, field: str, change: Change) -> MarkedTree:
+def as_stored(tree: MarkedTree, data: Any, server: Mark) -> MarkedTree:
+    """The tree of what the server makes of a value, its *data*: what was there before stands where it stood."""
+    if isinstance(data, dict):
+        own = {name: as_stored(child, data[name], server) for name, child in tree.value.items() if name in data}
+        new = {name: set_by(server, each) for name, each in data.items() if name not in tree.value}
+        return tree.with_value({**own, **new})
+    if isinstance(data, list):
+        return tree.with_value([as_stored(child, each, server) for child, each in zip(tree.value, data, strict=True)])
+    return tree
+
+
+def where_given(tree: MarkedTree, field: str, change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
     """A mapping with one field changed, where that is there."""
     child = tree.value.get(field)
     return tree.with_value({**tree.value, field: change(child)}) if child is not None else tree
-
-
-def each_item(tree: MarkedTree, field: str, change: Change) -> MarkedTree:
-    """A mapping with all items of the list in a field changed, where that is there."""
-    return changed(tree, field, lambda child: child.with_value([change(each) for each in items(child)]))

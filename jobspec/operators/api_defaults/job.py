@@ -5,7 +5,6 @@ Follows `SetObjectDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, and `DropD
 
 from __future__ import annotations
 
-from jobspec.operators.api_defaults.disabled import without_disabled
 from jobspec.operators.api_defaults.pod_spec import pod_spec_defaults
 from jobspec.operators.batch_job.job import job_defaults
 from jobspec.operators.edits import changed
@@ -18,4 +17,4 @@ if TYPE_CHECKING:
 
 def whole_job(job: MarkedTree, server: Mark) -> MarkedTree:
     """A Job as the server stores it."""
-    return changed(job_defaults(job, server), ("spec", "template", "spec"), lambda spec: without_disabled(pod_spec_defaults(spec, server)))
+    return changed(job_defaults(job, server), ("spec", "template", "spec"), lambda spec: pod_spec_defaults(spec, server))

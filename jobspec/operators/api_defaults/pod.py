@@ -6,14 +6,15 @@ plugin/pkg/admission, 1.36, as they are without any configuration.
 
 from __future__ import annotations
 
-from jobspec.operators.api_defaults.disabled import without_disabled
-from jobspec.operators.api_defaults.filling import changed, each_item, with_missing
+from jobspec.operators.api_defaults.filling import where_given, with_missing
 from jobspec.operators.api_defaults.pod_resources import with_pod_requests
-from jobspec.operators.api_defaults.pod_spec import CONTAINERS, pod_spec_defaults
+from jobspec.operators.api_defaults.pod_spec import pod_spec_defaults
 from jobspec.operators.api_defaults.priority import with_priority
 from jobspec.operators.api_defaults.service_account import with_service_account
+from jobspec.operators.edits import each_item
 from jobspec.operators.marks import set_by
 from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.validation.pods.defaults import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +29,10 @@ _SECONDS = 300
 
 def pod_defaults(pod: MarkedTree, server: Mark, beside: Sequence[Document] = ()) -> MarkedTree:
     """A pod as the server stores it."""
-    return changed(pod, "spec", lambda spec: _spec(spec, server, beside))
+    return where_given(pod, "spec", lambda spec: _spec(spec, server, beside))
 
 
 def _spec(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:
-    spec = without_disabled(spec)
     on_host = "hostNetwork" in spec.value
     for name in CONTAINERS:
         spec = each_item(spec, name, lambda container: _container(container, on_host, server))
@@ -43,7 +43,7 @@ def _spec(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedT
 
 def _container(container: MarkedTree, on_host: bool, server: Mark) -> MarkedTree:  # noqa: FBT001 (the pod's `hostNetwork`)
     """A container that requests what it is limited to, and on the node's network listens on the node's ports."""
-    container = changed(container, "resources", _with_requests)
+    container = where_given(container, "resources", _with_requests)
     if not on_host:
         return container
     return each_item(container, "ports", lambda port: with_missing(port, {"hostPort": port.value["containerPort"]}, server))

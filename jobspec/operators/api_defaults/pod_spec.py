@@ -1,37 +1,36 @@
-"""The defaults of a pod's spec, in a pod as in a template.
+"""The defaults of a pod's spec, in a pod as in a template, with the places of all that was there before.
 
-Follows `SetDefaults_PodSpec` and what is generated around it, k8s.io/kubernetes pkg/apis/core/v1, 1.36. The server fills `securityContext`
-and `schedulerName`, too.
+Follows `SetDefaults_PodSpec` and what is generated around it, k8s.io/kubernetes pkg/apis/core/v1, 1.36.
 """
 
 from __future__ import annotations
 
-from jobspec.operators.api_defaults.container import container_defaults
-from jobspec.operators.api_defaults.filling import each_item, with_missing
-from jobspec.operators.api_defaults.volume import volume_defaults
+from jobspec.operators.api_defaults.filling import as_stored, where_given, with_missing
+from jobspec.operators.edits import each_item, text
+from jobspec.validation.image import default_pull_policy
+from jobspec.validation.pods.completed import completed
+from jobspec.validation.pods.defaults import CONTAINERS, without_disabled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Mark
     from jobspec.overlays.marked_tree import MarkedTree
 
-CONTAINERS = ("containers", "initContainers")
-_OWN = {
-    "dnsPolicy": "ClusterFirst",
-    "restartPolicy": "Always",
-    "terminationGracePeriodSeconds": 30,
-    "securityContext": {},
-    "schedulerName": "default-scheduler",
-}
-
 
 def pod_spec_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
-    """A pod's spec with the defaults of its type."""
+    """A pod's spec with the defaults of its type, and without the fields of features that are off."""
+    spec = as_stored(spec, completed(without_disabled(spec.data())), server)
     for name in CONTAINERS:
-        spec = each_item(spec, name, lambda container: container_defaults(container, server))
-    spec = each_item(spec, "volumes", lambda volume: volume_defaults(volume, server))
+        spec = each_item(spec, name, lambda container: _container(container, server))
+    spec = each_item(spec, "volumes", lambda volume: where_given(volume, "image", lambda image: _image(image, server)))
     named = spec.get("serviceAccountName")
     account = named if named and named.value else spec.get("serviceAccount")  # the older name of the same
-    if account:
-        spec = spec.with_value({**spec.value, "serviceAccountName": account, "serviceAccount": account})
-    return with_missing(spec, _OWN, server)
+    return spec.with_value({**spec.value, "serviceAccountName": account, "serviceAccount": account}) if account else spec
+
+
+def _container(container: MarkedTree, server: Mark) -> MarkedTree:
+    return with_missing(container, {"imagePullPolicy": default_pull_policy(text(container, "image")), "resources": {}}, server)
+
+
+def _image(image: MarkedTree, server: Mark) -> MarkedTree:
+    return with_missing(image, {"pullPolicy": default_pull_policy(text(image, "reference"))}, server)

@@ -6,7 +6,8 @@ Follows `SetDefaults_Service`, k8s.io/kubernetes pkg/apis/core/v1, and `Alloc.in
 
 from __future__ import annotations
 
-from jobspec.operators.api_defaults.filling import changed, each_item, with_missing
+from jobspec.operators.api_defaults.filling import where_given, with_missing
+from jobspec.operators.edits import each_item
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def service_defaults(service: MarkedTree, server: Mark) -> MarkedTree:
     """A service as the server stores it."""
-    return changed(service, "spec", lambda spec: _spec(spec, server))
+    return where_given(service, "spec", lambda spec: _spec(spec, server))
 
 
 def _spec(spec: MarkedTree, server: Mark) -> MarkedTree:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.quantities import quantity
-from jobspec.validation.image import tag_of
+from jobspec.validation.image import default_pull_policy
 from jobspec.validation.pods.completed import completed
 
 TYPE_CHECKING = False
@@ -47,7 +47,16 @@ _LONGEST = 99  # of an exponent, which is else compared by its text
 
 def changes(new: dict[str, Any], old: dict[str, Any]) -> Iterator[Path]:
     """The paths, from the spec, at which two decoded specs differ."""
-    yield from _changes(completed(_reduced(new, "spec")), completed(_reduced(old, "spec")), ())
+    yield from _changes(_whole(new), _whole(old), ())
+
+
+def _whole(spec: dict[str, Any]) -> dict[str, Any]:
+    """A spec with its defaults, and without what is as good as absent."""
+    reduced = _reduced(spec, "spec")
+    account = reduced.pop("serviceAccount", None)  # the older name of the other field
+    if account is not None:
+        reduced.setdefault("serviceAccountName", account)
+    return completed({"enableServiceLinks": True, **reduced})
 
 
 def _reduced(value: Any, around: str) -> Any:
@@ -106,4 +115,4 @@ def _field(new: dict[str, Any], old: dict[str, Any], field: str, path: Path) -> 
 
 def pull_policy(around: dict[str, Any], image: str, policy: str) -> Any:
     """When an image is pulled: as it is said, or as its tag suggests."""
-    return around.get(policy) or ("Always" if tag_of(around.get(image) or "") == "latest" else "IfNotPresent")
+    return around.get(policy) or default_pull_policy(around.get(image) or "")
