@@ -74,6 +74,7 @@ class Shape:
         "parsed",
         "pattern",
         "plain",
+        "pointer",
         "required",
         "ruled_on_create",
         "ruled_on_update",
@@ -130,6 +131,8 @@ class Shape:
         """The keys by which overlays merge the list's items."""
         self.unset: str = raw.get("unset", "")
         """What Go writes for an absent field: `zero`, `null` or `nothing`; empty where `required` decides."""
+        self.pointer: bool = raw.get("pointer", False)
+        """Whether a text, number or boolean is a pointer in Go, which tells its zero from none."""
         self.one_of: list[str] = raw.get("one_of", [])
         """Of an object: the fields of which it can have only one."""
         self.use: str = raw.get("use", "")

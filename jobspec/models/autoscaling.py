@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from jobspec.models.base import Int32, Model, Quantity
+from jobspec.models.base import Int32, Model, Pointer, Quantity
 from jobspec.models.meta import LabelSelector
 
 
@@ -25,7 +25,7 @@ class MetricTarget(Model):
     """The number to keep a metric at."""
 
     type: str = Field(description="which of the others is meant: `Utilization`, `Value` or `AverageValue`")
-    average_utilization: Int32 | None = Field(None, description="mean over the pods, in percent of what they requested")
+    average_utilization: Pointer[Int32] = Field(None, description="mean over the pods, in percent of what they requested")
     average_value: Quantity | None = Field(None, description="mean over the pods, as a quantity")
     value: Quantity | None = Field(None, description="the metric itself, as a quantity")
 

@@ -182,6 +182,11 @@ class Unset:
 
 
 @dataclass(frozen=True)
+class GoPointer:
+    """A text, number or boolean that is a pointer in Go: its zero is another value than none. What is none of them needs no such fact."""
+
+
+@dataclass(frozen=True)
 class Scale:
     """The scale subresource: where a client reads and writes the number of replicas."""
 
@@ -233,6 +238,7 @@ Int64 = Annotated[int, Ge(-(2**63)), Le(2**63 - 1), Format("int64")]
 Time = Annotated[str, Format("date-time")]
 IntOrString = int | str
 Quantity = Annotated[int | Annotated[str, Field(pattern=QUANTITY)], Quantities()]
+Pointer = Annotated[T | None, GoPointer()]
 AtomicList = Annotated[list[T], ListType("atomic")]
 SetList = Annotated[list[T], ListType("set")]
 AtomicDict = Annotated[dict[str, T], MapType("atomic")]

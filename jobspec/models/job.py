@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Int64, Model, Required, SetList, Unset, Until
+from jobspec.models.base import AtomicList, Int32, Int64, Model, Pointer, Required, SetList, Unset, Until
 from jobspec.models.meta import EmbeddedMeta, LabelSelector
 from jobspec.models.pod.template import PodTemplateSpec
 
@@ -12,7 +12,7 @@ from jobspec.models.pod.template import PodTemplateSpec
 class PodFailurePolicyOnExitCodesRequirement(Model):
     """The exit codes of a rule; 0 cannot be one."""
 
-    container_name: str | None = Field(None, description="whose exit codes, an init container's too; those of every container by default")
+    container_name: Pointer[str] = Field(None, description="whose exit codes, an init container's too; those of every container by default")
     operator: str = Field(description="`In` or `NotIn` the values")
     values: SetList[Int32] = Field(description="the exit codes, ascending, 1 to 255 of them; no 0 with `In`")
 
@@ -45,8 +45,8 @@ class PodFailurePolicy(Model):
 class SuccessPolicyRule(Model):
     """The pods whose success is enough for the Job: by indexes, by number, or by both."""
 
-    succeeded_indexes: str | None = Field(None, description="indexes that have to succeed, such as `0,2-4`; any by default")
-    succeeded_count: Int32 | None = Field(
+    succeeded_indexes: Pointer[str] = Field(None, description="indexes that have to succeed, such as `0,2-4`; any by default")
+    succeeded_count: Pointer[Int32] = Field(
         None, description="how many of them have to succeed, at least 1; all of `succeededIndexes` by default"
     )
 
@@ -60,25 +60,25 @@ class SuccessPolicy(Model):
 class JobSpec(Model):
     """How many pods run, how often they may fail, and what they are."""
 
-    parallelism: Int32 | None = Field(None, description="pods at a time, 1 by default; the trainer overwrites it by the number of nodes")
-    completions: Int32 | None = Field(
+    parallelism: Pointer[Int32] = Field(None, description="pods at a time, 1 by default; the trainer overwrites it by the number of nodes")
+    completions: Pointer[Int32] = Field(
         None, description="pods that have to succeed, 1 by default; beside `parallelism`, `Indexed` needs it; overwritten likewise"
     )
-    completion_mode: str | None = Field(None, description="`Indexed` (a number for each pod, JobSet's default) or `NonIndexed` (a Job's)")
-    backoff_limit: Int32 | None = Field(None, description="failed pods and restarts in place until the Job fails, 6 by default")
-    backoff_limit_per_index: Int32 | None = Field(None, description="the same for each index; only for `Indexed`, `restartPolicy: Never`")
-    max_failed_indexes: Int32 | None = Field(None, description="failed indexes until the Job fails; only with `backoffLimitPerIndex`")
+    completion_mode: Pointer[str] = Field(None, description="`Indexed` (a number for each pod, JobSet's default) or `NonIndexed` (a Job's)")
+    backoff_limit: Pointer[Int32] = Field(None, description="failed pods and restarts in place until the Job fails, 6 by default")
+    backoff_limit_per_index: Pointer[Int32] = Field(None, description="the same for each index; only for `Indexed`, `restartPolicy: Never`")
+    max_failed_indexes: Pointer[Int32] = Field(None, description="failed indexes until the Job fails; only with `backoffLimitPerIndex`")
     pod_failure_policy: PodFailurePolicy | None = Field(None, description="what failures lead to; it needs `restartPolicy: Never`")
-    pod_replacement_policy: str | None = Field(
+    pod_replacement_policy: Pointer[str] = Field(
         None, description="replace a pod once `Failed` or already when `TerminatingOrFailed` (default); `Failed` with `podFailurePolicy`"
     )
     success_policy: SuccessPolicy | None = Field(None, description="when some pods are enough; only for `Indexed`; it cannot change")
-    active_deadline_seconds: Int64 | None = Field(None, description="seconds after the start until the Job fails; never by default")
-    ttl_seconds_after_finished: Int32 | None = Field(None, description="seconds after the end until the Job is deleted; never by default")
-    suspend: bool | None = Field(None, description="delete the pods and wait; in a JobSet, the JobSet's own `suspend` decides")
-    managed_by: str | None = Field(None, description="controller, `kubernetes.io/job-controller` by default; it cannot change")
+    active_deadline_seconds: Pointer[Int64] = Field(None, description="seconds after the start until the Job fails; never by default")
+    ttl_seconds_after_finished: Pointer[Int32] = Field(None, description="seconds after the end until the Job is deleted; never by default")
+    suspend: Pointer[bool] = Field(None, description="delete the pods and wait; in a JobSet, the JobSet's own `suspend` decides")
+    managed_by: Pointer[str] = Field(None, description="controller, `kubernetes.io/job-controller` by default; it cannot change")
     selector: LabelSelector | None = Field(None, description="the pods by label; filled in by the control plane, not to be written")
-    manual_selector: bool | None = Field(None, description="take `selector` as written; false by default, and best left so")
+    manual_selector: Pointer[bool] = Field(None, description="take `selector` as written; false by default, and best left so")
     template: PodTemplateSpec = Field(description="the pods; their `restartPolicy` is `OnFailure` (JobSet's default) or `Never`")
 
 

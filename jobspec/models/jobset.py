@@ -6,7 +6,7 @@ from annotated_types import Ge, MaxLen
 from pydantic import Field
 
 from jobspec import cel_rules
-from jobspec.models.base import AtomicList, Column, Int32, Keyed, Model, Resource, Rule, Since, Until
+from jobspec.models.base import AtomicList, Column, Int32, Keyed, Model, Pointer, Resource, Rule, Since, Until
 from jobspec.models.job import JobTemplateSpec
 from jobspec.models.jobset_policies import FailurePolicy, StartupPolicy, SuccessPolicy, VolumeClaimPolicy
 from jobspec.models.meta import Condition, ObjectMeta
@@ -36,13 +36,13 @@ class ReplicatedJob(Model):
 class Network(Model):
     """How the pods find each other."""
 
-    enable_dns_hostnames: bool | None = Field(
+    enable_dns_hostnames: Pointer[bool] = Field(
         None,
         alias="enableDNSHostnames",
         description="pods are reached as `<JobSet>-<replicated job>-<Job>-<pod>.<subdomain>`; true by default",
     )
     subdomain: str | None = Field(None, description="Service's name, the JobSet's by default; a TrainJob's `PET_MASTER_ADDR` ignores it")
-    publish_not_ready_addresses: bool | None = Field(None, description="DNS answers for pods that are not ready yet; true by default")
+    publish_not_ready_addresses: Pointer[bool] = Field(None, description="DNS answers for pods that are not ready yet; true by default")
 
 
 class Coordinator(Model):
@@ -63,9 +63,9 @@ class JobSetSpec(Model):
         ),
     )
 
-    suspend: bool | None = Field(None, description="delete the pods and wait; a TrainJob overwrites it by its own")
-    managed_by: str | None = Field(None, description="controller, `jobset.sigs.k8s.io/jobset-controller` by default; it cannot change")
-    ttl_seconds_after_finished: Annotated[Int32 | None, Ge(0)] = Field(
+    suspend: Pointer[bool] = Field(None, description="delete the pods and wait; a TrainJob overwrites it by its own")
+    managed_by: Pointer[str] = Field(None, description="controller, `jobset.sigs.k8s.io/jobset-controller` by default; it cannot change")
+    ttl_seconds_after_finished: Annotated[Pointer[Int32], Ge(0)] = Field(
         None,
         description="seconds after the end until it is deleted, never by default; a TrainJob stays, and on 2.3.0 runs again if it failed",
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, MaxLen, MinLen
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int64, Keyed, MapType, Model, Pattern, PodList, SetList, Time
+from jobspec.models.base import AtomicList, Int64, Keyed, MapType, Model, Pattern, PodList, Pointer, SetList, Time
 
 
 class OwnerReference(Model):
@@ -17,8 +17,8 @@ class OwnerReference(Model):
     kind: str = Field(description="kind of the owner")
     name: str = Field(description="name of the owner, in the same namespace or cluster-scoped")
     uid: str = Field(description="UID of the owner; garbage collection believes it, not the name")
-    controller: bool | None = Field(None, description="the owner manages this object; at most one owner may say so")
-    block_owner_deletion: bool | None = Field(None, description="foreground deletion of the owner waits until this object is gone")
+    controller: Pointer[bool] = Field(None, description="the owner manages this object; at most one owner may say so")
+    block_owner_deletion: Pointer[bool] = Field(None, description="foreground deletion of the owner waits until this object is gone")
 
 
 class ManagedFieldsEntry(Model):
@@ -45,7 +45,7 @@ class ObjectMeta(Model):
     owner_references: Annotated[list[OwnerReference] | None, Keyed("uid")] = Field(None, description="owners; it goes once all are gone")
     creation_timestamp: Time | None = Field(None, description="when the server stored the object first; set by the server")
     deletion_timestamp: Time | None = Field(None, description="when it goes away, once deletion was asked for; set by the server")
-    deletion_grace_period_seconds: Int64 | None = Field(None, description="seconds it gets to end after the deletion; set by the server")
+    deletion_grace_period_seconds: Pointer[Int64] = Field(None, description="seconds it gets to end after the deletion; set by the server")
     generation: Int64 | None = Field(None, description="number of the desired state, counted by the server")
     resource_version: str | None = Field(None, description="version of the stored object; an update that carries an old one is refused")
     self_link: str | None = Field(None, description="deprecated: the server does not fill it in any more")

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from jobspec import cel_rules
 from jobspec.models.autoscaling import MetricSpec
-from jobspec.models.base import Column, Int32, Int64, Merge, Model, Quantity, Resource, Rule, Scale, Since, Time
+from jobspec.models.base import Column, GoPointer, Int32, Int64, Merge, Model, Pointer, Quantity, Resource, Rule, Scale, Since, Time
 from jobspec.models.meta import LabelSelector, ObjectMeta
 from jobspec.models.pod.template import PodTemplateSpec
 
@@ -20,20 +20,22 @@ class SchedulingPolicy(Model):
     ] = Field(None, description="queue of Volcano, `default` by default; it cannot change")
     min_resources: dict[str, Quantity] | None = Field(None, description="resources to start together, computed from the pods by default")
     priority_class: str | None = Field(None, description="PriorityClass of the gang; only Volcano looks at it")
-    schedule_timeout_seconds: Int32 | None = Field(None, description="seconds to wait for the gang; only scheduler-plugins looks at it")
+    schedule_timeout_seconds: Pointer[Int32] = Field(None, description="seconds to wait for the gang; only scheduler-plugins looks at it")
 
 
 class RunPolicy(Model):
     """How long a job may run, how often it may fail, and what is kept of it."""
 
-    suspend: bool = Field(False, description="delete the pods and wait; the start time begins anew when it goes on")
-    managed_by: Annotated[str | None, Since("training-operator", "1.9")] = Field(
+    suspend: Annotated[bool, GoPointer()] = Field(False, description="delete the pods and wait; the start time begins anew when it goes on")
+    managed_by: Annotated[Pointer[str], Since("training-operator", "1.9")] = Field(
         None, description="controller: `kubeflow.org/training-operator` or `kueue.x-k8s.io/multikueue`"
     )
     clean_pod_policy: str | None = Field(None, description="pods to delete when the job is over: `None` (default), `Running` or `All`")
-    ttl_seconds_after_finished: Int32 | None = Field(None, description="seconds after the end until the job is deleted; never by default")
-    active_deadline_seconds: Int64 | None = Field(None, description="seconds after the start until the job fails; never by default")
-    backoff_limit: Int32 | None = Field(None, description="restarts of containers in running pods until the job fails; no limit by default")
+    ttl_seconds_after_finished: Pointer[Int32] = Field(None, description="seconds after the end until the job is deleted; never by default")
+    active_deadline_seconds: Pointer[Int64] = Field(None, description="seconds after the start until the job fails; never by default")
+    backoff_limit: Pointer[Int32] = Field(
+        None, description="restarts of containers in running pods until the job fails; no limit by default"
+    )
     scheduling_policy: SchedulingPolicy | None = Field(None, description="settings of gang scheduling")
 
 
@@ -47,8 +49,10 @@ class RDZVConf(Model):
 class ElasticPolicy(Model):
     """An elastic training: the number of workers may change, and they meet by rendezvous."""
 
-    min_replicas: Int32 | None = Field(None, description="fewest workers, `maxReplicas` by default; without both, the workers' `replicas`")
-    max_replicas: Int32 | None = Field(None, description="most workers, `minReplicas` by default; without both, the workers' `replicas`")
+    min_replicas: Pointer[Int32] = Field(
+        None, description="fewest workers, `maxReplicas` by default; without both, the workers' `replicas`"
+    )
+    max_replicas: Pointer[Int32] = Field(None, description="most workers, `minReplicas` by default; without both, the workers' `replicas`")
     max_restarts: Int32 | None = Field(None, description="restarts of the worker group that torchrun allows; its own default otherwise")
     rdzv_backend: str | None = Field(None, description="where workers meet: `c10d` (default), `etcd` or `etcd-v2`; not checked")
     rdzv_host: str | None = Field(None, description="host of the rendezvous, the first worker by default")

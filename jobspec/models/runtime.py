@@ -7,7 +7,22 @@ from pydantic import Field
 
 from jobspec import cel_rules
 from jobspec.models.autoscaling import MetricSpec
-from jobspec.models.base import AtomicList, Choices, Int32, IntOrString, Keyed, ListType, Model, Required, Resource, Rule, Since, Until
+from jobspec.models.base import (
+    AtomicList,
+    Choices,
+    GoPointer,
+    Int32,
+    IntOrString,
+    Keyed,
+    ListType,
+    Model,
+    Pointer,
+    Required,
+    Resource,
+    Rule,
+    Since,
+    Until,
+)
 from jobspec.models.jobset import JobSetSpec
 from jobspec.models.meta import EmbeddedMeta, ObjectMeta
 
@@ -50,6 +65,7 @@ class TorchMLPolicySource(Model):
 
     num_proc_per_node: Annotated[
         IntOrString,
+        GoPointer(),
         Rule(cel_rules.NUMBER_OF_PROCESSES.text, "NumProcPerNode must be equal to auto, cpu, gpu, or int value"),
         Until("trainer", "2.2", use="`spec.trainer.numProcPerNode` of the TrainJob"),
     ] = Field("auto", description="processes per node: a number, `auto` (default: a process for each GPU, else CPU), `cpu` or `gpu`")
@@ -64,14 +80,18 @@ class TorchMLPolicySource(Model):
 class MPIMLPolicySource(Model):
     """A training that `mpirun` starts: replicated jobs `launcher` and `node`, connected by SSH, and a host file."""
 
-    num_proc_per_node: Int32 = Field(1, description="slots of each node; 1 (default) becomes the number of GPUs where there are more")
+    num_proc_per_node: Annotated[Int32, GoPointer()] = Field(
+        1, description="slots of each node; 1 (default) becomes the number of GPUs where there are more"
+    )
     mpi_implementation: Annotated[Literal["OpenMPI", ""], Until("trainer", "2.1", Choices(("OpenMPI",)))] = Field(
         "OpenMPI", description="`OpenMPI`, the only one; an empty text passes the API server and fails in the operator"
     )
     ssh_auth_mount_path: Annotated[str, Since("trainer", "2.2", MaxLen(4096))] = Field(
         "/root/.ssh", description="folder of the SSH keys, in the home of the user that the containers run as"
     )
-    run_launcher_as_node: bool = Field(False, description="the launcher trains too, as one of the nodes; one node still makes two pods")
+    run_launcher_as_node: Annotated[bool, GoPointer()] = Field(
+        False, description="the launcher trains too, as one of the nodes; one node still makes two pods"
+    )
 
 
 class JAXMLPolicySource(Model):
@@ -85,7 +105,7 @@ class XGBoostMLPolicySource(Model):
 class FluxMLPolicySource(Model):
     """A training that Flux starts in place of the container's command; the TrainJob has to say `trainer.numNodes`."""
 
-    num_proc_per_node: Annotated[Int32, Rule(cel_rules.POSITIVE.text, "NumProcPerNode in fluxPolicy must be >= 1")] = Field(
+    num_proc_per_node: Annotated[Int32, GoPointer(), Rule(cel_rules.POSITIVE.text, "NumProcPerNode in fluxPolicy must be >= 1")] = Field(
         1, description="processes per node, at least 1"
     )
 
@@ -113,7 +133,7 @@ class MLPolicy(Model):
         ),
     )
 
-    num_nodes: Int32 | None = Field(
+    num_nodes: Pointer[Int32] = Field(
         None, description="nodes where the TrainJob says none, 1 by default: pods of the Job that is labelled as `trainer`"
     )
     torch: TorchMLPolicySource | None = Field(None, description="torchrun; `{}` is enough")
@@ -128,7 +148,7 @@ class MLPolicy(Model):
 class CoschedulingPodGroupPolicySource(Model):
     """A gang of scheduler-plugins: its PodGroup asks for all pods, those of initializers too."""
 
-    schedule_timeout_seconds: Int32 = Field(60, description="seconds to wait for the gang; 0 means the default, 60")
+    schedule_timeout_seconds: Annotated[Int32, GoPointer()] = Field(60, description="seconds to wait for the gang; 0 means the default, 60")
 
 
 class NetworkTopologySpec(Model):

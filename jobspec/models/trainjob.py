@@ -6,7 +6,24 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import Field
 
 from jobspec import cel_rules
-from jobspec.models.base import AtomicList, Column, Int32, Int64, IntOrString, Keyed, Merge, Model, Resource, Rule, Since, Time, Type, Until
+from jobspec.models.base import (
+    AtomicList,
+    Column,
+    GoPointer,
+    Int32,
+    Int64,
+    IntOrString,
+    Keyed,
+    Merge,
+    Model,
+    Pointer,
+    Resource,
+    Rule,
+    Since,
+    Time,
+    Type,
+    Until,
+)
 from jobspec.models.meta import Condition, ObjectMeta
 from jobspec.models.pod.reference import LocalObjectReference
 from jobspec.models.pod.resources import ResourceRequirements
@@ -73,10 +90,10 @@ class Trainer(Model):
     env: EnvVars | None = Field(
         None, description="variables of the container `node`; the operator sets `PET_*` for torchrun, and never `RANK` or `MASTER_ADDR`"
     )
-    num_nodes: Int32 | None = Field(
+    num_nodes: Pointer[Int32] = Field(
         None, description="pods to train in, by default the runtime's `mlPolicy.numNodes`, else 1; with 0 the job completes at once"
     )
-    num_proc_per_node: Annotated[IntOrString | None, Since("trainer", "2.2", Type(Int32))] = Field(
+    num_proc_per_node: Annotated[IntOrString | None, Since("trainer", "2.2", Type(Int32)), GoPointer()] = Field(
         None,
         description="processes per pod, by default one for each GPU, else for each CPU asked for; before 2.2 also `auto`, `cpu` or `gpu`",
     )
@@ -119,8 +136,8 @@ class TrainJobSpec(Model):
     runtime_patches: Annotated[list[RuntimePatch] | None, Since("trainer", "2.2"), Keyed("manager"), MaxLen(16)] = Field(
         None, description="changes to the JobSet, Jobs and pods of the runtime, an entry for each `manager`; a later entry wins"
     )
-    suspend: bool = Field(False, description="delete the pods and wait; the deadline counts anew when it goes on")
-    active_deadline_seconds: Annotated[Int64 | None, Since("trainer", "2.2"), Ge(1), IMMUTABLE] = Field(
+    suspend: Annotated[bool, GoPointer()] = Field(False, description="delete the pods and wait; the deadline counts anew when it goes on")
+    active_deadline_seconds: Annotated[Pointer[Int64], Since("trainer", "2.2"), Ge(1), IMMUTABLE] = Field(
         None, description="seconds from creation or resumption, in a queue too, until it fails and loses its pods; never by default"
     )
     managed_by: Annotated[

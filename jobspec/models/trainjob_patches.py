@@ -9,7 +9,7 @@ from annotated_types import Ge, MaxLen, MinLen
 from pydantic import Field
 
 from jobspec import cel_rules
-from jobspec.models.base import AtomicList, Int64, Keyed, Model, Rule, Since, Time
+from jobspec.models.base import AtomicList, Int64, Keyed, Model, Pointer, Rule, Since, Time
 from jobspec.models.meta import EmbeddedMeta
 from jobspec.models.pod.affinity import Affinity
 from jobspec.models.pod.container import VolumeMount
@@ -65,7 +65,7 @@ class PodSpecPatch(Model):
     security_context: Annotated[PodSecurityContext | None, Since("trainer", "2.2"), IMMUTABLE] = Field(
         None, description="users, groups and confinement of all containers; merged field by field"
     )
-    termination_grace_period_seconds: Annotated[Int64 | None, Since("trainer", "2.3"), Ge(0), IMMUTABLE] = Field(
+    termination_grace_period_seconds: Annotated[Pointer[Int64], Since("trainer", "2.3"), Ge(0), IMMUTABLE] = Field(
         None, description="seconds from the stop signal to the kill, 30 by default: the time for a last checkpoint"
     )
     init_containers: ContainerPatches | None = Field(None, description="additions to init containers that the runtime has")

@@ -30,7 +30,7 @@ _MODELS = {
     "io.k8s.api.core.v1.PodTemplate": "pod.stored_template.PodTemplate",
     "io.k8s.api.core.v1.PodTemplateSpec": "pod.template.PodTemplateSpec",
 }
-_WORDS = ("description", "merge", "one_of")
+_WORDS = ("description", "merge", "one_of", "pointer")
 _INNER = ("items", "values")
 
 

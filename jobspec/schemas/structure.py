@@ -4,7 +4,7 @@ A structure is a mapping. `type` is an OpenAPI type, `int-or-string` or `any`; `
 structures; `required`, `format` (`quantity` too), `pattern`, `enum`, `default`, `minimum` to `maxProperties`, `keys` (a list map's),
 `unique` (a set), `atomic`, `granular` and `rules` (CEL) are the server's facts; `name` is the model's, `description` the field's or the
 model's, `merge` the keys by which overlays merge a list, `one_of` the fields that exclude each other, `unset` what Go writes for an
-absent field, `use` what replaces a field that later releases removed.
+absent field, `pointer` whether a scalar is a pointer in Go, `use` what replaces a field that later releases removed.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from jobspec.models.base import (
     Choices,
     Defaulted,
     Format,
+    GoPointer,
     InCustomKinds,
     Keyed,
     ListType,
@@ -195,6 +196,8 @@ def _apply(facts: Iterable[object], structure: Structure, context: _Context) -> 
                 structure["atomic"] = True
             case Unset(written):
                 structure["unset"] = written
+            case GoPointer():
+                structure["pointer"] = True
             case MapType("granular"):
                 structure["granular"] = True
             case Rule(rule, message):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import InCustomKinds, Keyed, Model, PodList, Quantity, Since, Type, Until
+from jobspec.models.base import InCustomKinds, Keyed, Model, PodList, Pointer, Quantity, Since, Type, Until
 from jobspec.models.meta import EmbeddedMeta, LabelSelector, ObjectMeta
 from jobspec.models.pod.reference import TypedLocalObjectReference, TypedObjectReference
 from jobspec.models.pod.resources import ResourceClaim
@@ -24,12 +24,14 @@ class PersistentVolumeClaimSpec(Model):
     """The storage that a claim asks for."""
 
     access_modes: PodList[str] | None = Field(None, description="`ReadWriteOnce`, `ReadWriteOncePod`, `ReadOnlyMany` or `ReadWriteMany`")
-    storage_class_name: str | None = Field(None, description="StorageClass to provision from; left out, the cluster's default; empty, none")
-    volume_attributes_class_name: Annotated[str | None, Since("kubernetes", "0.29")] = Field(
+    storage_class_name: Pointer[str] = Field(
+        None, description="StorageClass to provision from; left out, the cluster's default; empty, none"
+    )
+    volume_attributes_class_name: Annotated[Pointer[str], Since("kubernetes", "0.29")] = Field(
         None, description="VolumeAttributesClass with changeable settings, such as IOPS"
     )
     resources: VolumeResourceRequirements | None = Field(None, description="how much storage; `requests.storage` is needed")
-    volume_mode: str | None = Field(None, description="`Filesystem` (default) or `Block`")
+    volume_mode: Pointer[str] = Field(None, description="`Filesystem` (default) or `Block`")
     volume_name: str | None = Field(None, description="the PersistentVolume to bind to; set by the control plane otherwise")
     selector: LabelSelector | None = Field(None, description="existing PersistentVolumes by label; keeps new ones from being provisioned")
     data_source: TypedLocalObjectReference | None = Field(None, description="a VolumeSnapshot or claim to copy; other kinds are dropped")

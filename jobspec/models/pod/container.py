@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Keyed, Model, OneOf, PodList, SetList, Since, pod_keys
+from jobspec.models.base import AtomicList, Int32, Keyed, Model, OneOf, PodList, Pointer, SetList, Since, pod_keys
 from jobspec.models.pod.env import EnvVar
 from jobspec.models.pod.env_from import EnvFromSource
 from jobspec.models.pod.probe import Lifecycle, Probe
@@ -32,10 +32,12 @@ class VolumeMount(Model):
     sub_path: str | None = Field(None, description="path inside of the volume, its root by default; relative and without `..`")
     sub_path_expr: str | None = Field(None, description="the same with `$(NAME)` for variables of the container; excludes `subPath`")
     read_only: bool | None = Field(None, description="nothing can be written; false by default")
-    recursive_read_only: Annotated[str | None, Since("kubernetes", "0.31")] = Field(
+    recursive_read_only: Annotated[Pointer[str], Since("kubernetes", "0.31")] = Field(
         None, description="mounts below too: `Disabled` (default), `IfPossible` or `Enabled`"
     )
-    mount_propagation: str | None = Field(None, description="later mounts are seen: `None` (default), `HostToContainer` or `Bidirectional`")
+    mount_propagation: Pointer[str] = Field(
+        None, description="later mounts are seen: `None` (default), `HostToContainer` or `Bidirectional`"
+    )
 
 
 class VolumeDevice(Model):
@@ -65,7 +67,7 @@ class Container(Model):
     name: str = Field(description="name, unique in the pod: a DNS label of at most 63 characters")
     image: str | None = Field(None, description="image to run, best with a tag or a digest")
     image_pull_policy: str | None = Field(None, description="`Always` (default for `:latest` or no tag), `IfNotPresent` or `Never`")
-    restart_policy: Annotated[str | None, Since("kubernetes", "0.28")] = Field(
+    restart_policy: Annotated[Pointer[str], Since("kubernetes", "0.28")] = Field(
         None, description="as the pod's, for this one; `Always` makes an init container a sidecar"
     )
     restart_policy_rules: Annotated[AtomicList[ContainerRestartRule] | None, Since("kubernetes", "0.34")] = Field(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import Int32, Int64, Keyed, Model, PodList, Quantity, Time, pod_keys
+from jobspec.models.base import Int32, Int64, Keyed, Model, PodList, Pointer, Quantity, Time, pod_keys
 from jobspec.models.pod.resources import ResourceRequirements
 
 
@@ -59,7 +59,7 @@ class VolumeMountStatus(Model):
     name: str = Field(description="name of the volume")
     mount_path: str = Field(description="path in the container")
     read_only: bool | None = Field(None, description="nothing can be written")
-    recursive_read_only: str | None = Field(None, description="`Enabled` or `Disabled` for mounts below")
+    recursive_read_only: Pointer[str] = Field(None, description="`Enabled` or `Disabled` for mounts below")
     volume_status: VolumeStatus | None = Field(None, description="what is known of the volume")
 
 
@@ -109,4 +109,4 @@ class ContainerStatus(Model):
     volume_mounts: Annotated[list[VolumeMountStatus] | None, pod_keys("mountPath")] = Field(None, description="its volumes as mounted")
     user: ContainerUser | None = Field(None, description="as whom its first process runs")
     allocated_resources_status: Annotated[list[ResourceStatus] | None, pod_keys("name")] = Field(None, description="health of its devices")
-    stop_signal: str | None = Field(None, description="signal that stops it")
+    stop_signal: Pointer[str] = Field(None, description="signal that stops it")

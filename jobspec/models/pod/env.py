@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, MapType, Model, OneOf, Quantity, Since
+from jobspec.models.base import POD_DEFAULT, GoPointer, MapType, Model, OneOf, Pointer, Quantity, Since
 
 
 class ConfigMapKeySelector(Model):
@@ -14,7 +14,7 @@ class ConfigMapKeySelector(Model):
 
     name: Annotated[str, POD_DEFAULT] = Field("", description="name of the ConfigMap, in the pod's own namespace")
     key: str = Field(description="the key to take")
-    optional: bool | None = Field(None, description="start the container even when the ConfigMap or the key is missing")
+    optional: Pointer[bool] = Field(None, description="start the container even when the ConfigMap or the key is missing")
 
 
 class SecretKeySelector(Model):
@@ -24,7 +24,7 @@ class SecretKeySelector(Model):
 
     name: Annotated[str, POD_DEFAULT] = Field("", description="name of the Secret, in the pod's own namespace")
     key: str = Field(description="the key to take")
-    optional: bool | None = Field(None, description="start the container even when the Secret or the key is missing")
+    optional: Pointer[bool] = Field(None, description="start the container even when the Secret or the key is missing")
 
 
 class ObjectFieldSelector(Model):
@@ -44,7 +44,7 @@ class FileKeySelector(Model):
     volume_name: str = Field(description="the volume that holds the file")
     path: str = Field(description="path of the file inside the volume, relative and without `..`")
     key: str = Field(description="the variable to take from the file")
-    optional: bool = Field(False, description="start the container even when the file or the key is missing")
+    optional: Annotated[bool, GoPointer()] = Field(False, description="start the container even when the file or the key is missing")
 
 
 class ResourceFieldSelector(Model):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, MapType, Model
+from jobspec.models.base import POD_DEFAULT, MapType, Model, Pointer
 
 
 class ConfigMapEnvSource(Model):
@@ -13,7 +13,7 @@ class ConfigMapEnvSource(Model):
     FACTS = (MapType("atomic"),)
 
     name: Annotated[str, POD_DEFAULT] = Field("", description="name of the ConfigMap, in the pod's own namespace")
-    optional: bool | None = Field(None, description="start the container even when the ConfigMap is missing")
+    optional: Pointer[bool] = Field(None, description="start the container even when the ConfigMap is missing")
 
 
 class SecretEnvSource(Model):
@@ -22,7 +22,7 @@ class SecretEnvSource(Model):
     FACTS = (MapType("atomic"),)
 
     name: Annotated[str, POD_DEFAULT] = Field("", description="name of the Secret, in the pod's own namespace")
-    optional: bool | None = Field(None, description="start the container even when the Secret is missing")
+    optional: Pointer[bool] = Field(None, description="start the container even when the Secret is missing")
 
 
 class EnvFromSource(Model):

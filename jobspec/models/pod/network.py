@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import Model, PodList, Required, Since
+from jobspec.models.base import Model, PodList, Pointer, Required, Since
 
 
 class HostAlias(Model):
@@ -18,7 +18,7 @@ class PodDNSConfigOption(Model):
     """An option of the resolver."""
 
     name: str | None = Field(None, description="name of the option, such as `ndots`; needed")
-    value: str | None = Field(None, description="its value, where it takes one")
+    value: Pointer[str] = Field(None, description="its value, where it takes one")
 
 
 class PodDNSConfig(Model):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, Int32, Int64, IntOrString, Model, OneOf, PodList, Since
+from jobspec.models.base import POD_DEFAULT, GoPointer, Int32, Int64, IntOrString, Model, OneOf, PodList, Pointer, Since
 
 
 class ExecAction(Model):
@@ -41,7 +41,7 @@ class GRPCAction(Model):
     """A call of gRPC's health checking protocol."""
 
     port: Int32 = Field(description="number of the port, from 1 to 65535; a name is not possible")
-    service: Annotated[str, POD_DEFAULT] = Field("", description="service to ask about; empty for the server as a whole")
+    service: Annotated[str, GoPointer(), POD_DEFAULT] = Field("", description="service to ask about; empty for the server as a whole")
 
 
 class SleepAction(Model):
@@ -64,7 +64,7 @@ class Probe(Model):
     timeout_seconds: Int32 | None = Field(None, description="seconds until a check without answer counts as failed, 1 by default")
     success_threshold: Int32 | None = Field(None, description="successes in a row to pass again, 1 by default and except for readiness")
     failure_threshold: Int32 | None = Field(None, description="failures in a row until it counts, 3 by default")
-    termination_grace_period_seconds: Int64 | None = Field(None, description="seconds to end after the failure, instead of the pod's")
+    termination_grace_period_seconds: Pointer[Int64] = Field(None, description="seconds to end after the failure, instead of the pod's")
 
 
 class LifecycleHandler(Model):
@@ -83,6 +83,6 @@ class Lifecycle(Model):
 
     post_start: LifecycleHandler | None = Field(None, description="runs beside the start of the container, which is killed when it fails")
     pre_stop: LifecycleHandler | None = Field(None, description="runs before the stop signal; the grace period counts from its start")
-    stop_signal: Annotated[str | None, Since("kubernetes", "0.33")] = Field(
+    stop_signal: Annotated[Pointer[str], Since("kubernetes", "0.33")] = Field(
         None, description="signal to stop with, such as `SIGUSR1`; the image's own or `SIGTERM` by default; the pod has to set `os`"
     )

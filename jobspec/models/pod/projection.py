@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, Int32, Int64, MapType, Model, PodList, Since, Unset
+from jobspec.models.base import POD_DEFAULT, Int32, Int64, MapType, Model, PodList, Pointer, Since, Unset
 from jobspec.models.meta import LabelSelector
 from jobspec.models.pod.env import ObjectFieldSelector, ResourceFieldSelector
 
@@ -14,7 +14,7 @@ class KeyToPath(Model):
 
     key: str = Field(description="the key")
     path: str = Field(description="path of the file in the volume, relative and without `..`")
-    mode: Int32 | None = Field(None, description="permission bits, up to 0777 (octal, 511 in decimal); `defaultMode` by default")
+    mode: Pointer[Int32] = Field(None, description="permission bits, up to 0777 (octal, 511 in decimal); `defaultMode` by default")
 
 
 class ConfigMapVolumeSource(Model):
@@ -24,8 +24,8 @@ class ConfigMapVolumeSource(Model):
 
     name: Annotated[str, POD_DEFAULT] = Field("", description="name of the ConfigMap, in the pod's own namespace")
     items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
-    default_mode: Int32 | None = Field(None, description="permission bits of the files, 0644 (octal) by default")
-    optional: bool | None = Field(None, description="start the pod even when the ConfigMap or a key is missing")
+    default_mode: Pointer[Int32] = Field(None, description="permission bits of the files, 0644 (octal) by default")
+    optional: Pointer[bool] = Field(None, description="start the pod even when the ConfigMap or a key is missing")
 
 
 class SecretVolumeSource(Model):
@@ -33,8 +33,8 @@ class SecretVolumeSource(Model):
 
     secret_name: str | None = Field(None, description="name of the Secret, in the pod's own namespace")
     items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
-    default_mode: Int32 | None = Field(None, description="permission bits of the files, 0644 (octal) by default")
-    optional: bool | None = Field(None, description="start the pod even when the Secret or a key is missing")
+    default_mode: Pointer[Int32] = Field(None, description="permission bits of the files, 0644 (octal) by default")
+    optional: Pointer[bool] = Field(None, description="start the pod even when the Secret or a key is missing")
 
 
 class DownwardAPIVolumeFile(Model):
@@ -43,14 +43,14 @@ class DownwardAPIVolumeFile(Model):
     path: str = Field(description="path of the file in the volume, relative and without `..`")
     field_ref: ObjectFieldSelector | None = Field(None, description="a field of the pod: name, namespace, UID, labels or annotations")
     resource_field_ref: ResourceFieldSelector | None = Field(None, description="a limit or request of a container")
-    mode: Int32 | None = Field(None, description="permission bits, up to 0777 (octal, 511 in decimal); `defaultMode` by default")
+    mode: Pointer[Int32] = Field(None, description="permission bits, up to 0777 (octal, 511 in decimal); `defaultMode` by default")
 
 
 class DownwardAPIVolumeSource(Model):
     """Files with facts about the pod."""
 
     items: PodList[DownwardAPIVolumeFile] | None = Field(None, description="the files")
-    default_mode: Int32 | None = Field(None, description="permission bits of the files, 0644 (octal) by default")
+    default_mode: Pointer[Int32] = Field(None, description="permission bits of the files, 0644 (octal) by default")
 
 
 class ConfigMapProjection(Model):
@@ -60,7 +60,7 @@ class ConfigMapProjection(Model):
 
     name: Annotated[str, POD_DEFAULT] = Field("", description="name of the ConfigMap, in the pod's own namespace")
     items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
-    optional: bool | None = Field(None, description="start the pod even when the ConfigMap or a key is missing")
+    optional: Pointer[bool] = Field(None, description="start the pod even when the ConfigMap or a key is missing")
 
 
 class SecretProjection(Model):
@@ -70,7 +70,7 @@ class SecretProjection(Model):
 
     name: Annotated[str, POD_DEFAULT] = Field("", description="name of the Secret, in the pod's own namespace")
     items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
-    optional: bool | None = Field(None, description="start the pod even when the Secret or a key is missing")
+    optional: Pointer[bool] = Field(None, description="start the pod even when the Secret or a key is missing")
 
 
 class DownwardAPIProjection(Model):
@@ -84,17 +84,17 @@ class ServiceAccountTokenProjection(Model):
 
     path: str = Field(description="path of the token's file in the volume")
     audience: str | None = Field(None, description="who the token is meant for, the API server by default")
-    expiration_seconds: Int64 | None = Field(None, description="seconds that a token is valid, 3600 by default, at least 600")
+    expiration_seconds: Pointer[Int64] = Field(None, description="seconds that a token is valid, 3600 by default, at least 600")
 
 
 class ClusterTrustBundleProjection(Model):
     """Certificates of authorities, by the bundle's name or by signer and labels."""
 
     path: str = Field(description="path of the PEM file in the volume")
-    name: str | None = Field(None, description="one ClusterTrustBundle; excludes `signerName` and `labelSelector`")
-    signer_name: str | None = Field(None, description="all bundles of this signer; excludes `name`")
+    name: Pointer[str] = Field(None, description="one ClusterTrustBundle; excludes `signerName` and `labelSelector`")
+    signer_name: Pointer[str] = Field(None, description="all bundles of this signer; excludes `name`")
     label_selector: LabelSelector | None = Field(None, description="narrows the signer's bundles; left out, none of them; empty, all")
-    optional: bool | None = Field(None, description="start the pod even when there is no such bundle")
+    optional: Pointer[bool] = Field(None, description="start the pod even when there is no such bundle")
 
 
 class PodCertificateProjection(Model):
@@ -105,7 +105,7 @@ class PodCertificateProjection(Model):
     credential_bundle_path: str | None = Field(None, description="one PEM file with the key and the certificates, exchanged at once")
     key_path: str | None = Field(None, description="PEM file with the key alone")
     certificate_chain_path: str | None = Field(None, description="PEM file with the certificates alone")
-    max_expiration_seconds: Int32 | None = Field(None, description="longest validity in seconds, 86400 by default, from 3600 to 7862400")
+    max_expiration_seconds: Pointer[Int32] = Field(None, description="longest validity in seconds, 86400 by default, from 3600 to 7862400")
     user_annotations: Annotated[dict[str, str] | None, Since("kubernetes", "0.35")] = Field(
         None, description="further wishes to the signer; each key has a domain as prefix, and the signer refuses those it does not know"
     )
@@ -132,4 +132,4 @@ class ProjectedVolumeSource(Model):
     sources: Annotated[PodList[VolumeProjection] | None, Unset("null")] = Field(
         None, description="the sources; their paths must not collide"
     )
-    default_mode: Int32 | None = Field(None, description="permission bits of the files, 0644 (octal) by default")
+    default_mode: Pointer[Int32] = Field(None, description="permission bits of the files, 0644 (octal) by default")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, MapType, Model, Unset
+from jobspec.models.base import POD_DEFAULT, MapType, Model, Pointer, Unset
 
 
 class LocalObjectReference(Model):
@@ -20,7 +20,7 @@ class TypedLocalObjectReference(Model):
 
     FACTS = (MapType("atomic"),)
 
-    api_group: Annotated[str | None, Unset("null")] = Field(None, description="API group of the object; left out for the core group")
+    api_group: Annotated[Pointer[str], Unset("null")] = Field(None, description="API group of the object; left out for the core group")
     kind: str = Field(description="kind of the object")
     name: str = Field(description="name of the object")
 
@@ -28,7 +28,7 @@ class TypedLocalObjectReference(Model):
 class TypedObjectReference(Model):
     """An object of any kind, possibly in another namespace."""
 
-    api_group: Annotated[str | None, Unset("null")] = Field(None, description="API group of the object; left out for the core group")
+    api_group: Annotated[Pointer[str], Unset("null")] = Field(None, description="API group of the object; left out for the core group")
     kind: str = Field(description="kind of the object")
     name: str = Field(description="name of the object")
-    namespace: str | None = Field(None, description="its namespace (alpha): another one has to allow it with a ReferenceGrant")
+    namespace: Pointer[str] = Field(None, description="its namespace (alpha): another one has to allow it with a ReferenceGrant")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import Keyed, Model, Quantity, Since, Until
+from jobspec.models.base import Keyed, Model, Pointer, Quantity, Since, Until
 
 
 class ResourceClaim(Model):
@@ -34,8 +34,8 @@ class ContainerResizePolicy(Model):
 class ClaimSource(Model):
     """Where the ResourceClaim of a pod comes from; one of the two."""
 
-    resource_claim_name: str | None = Field(None, description="an existing ResourceClaim in the pod's namespace")
-    resource_claim_template_name: str | None = Field(None, description="a template, from which the pod gets a claim of its own")
+    resource_claim_name: Pointer[str] = Field(None, description="an existing ResourceClaim in the pod's namespace")
+    resource_claim_template_name: Pointer[str] = Field(None, description="a template, from which the pod gets a claim of its own")
 
 
 class PodResourceClaim(Model):
@@ -45,9 +45,9 @@ class PodResourceClaim(Model):
     source: Annotated[
         ClaimSource | None, Until("kubernetes", "0.31", use="`resourceClaimName` or `resourceClaimTemplateName` right beside `name`")
     ] = Field(None, description="where the claim comes from; needed")
-    resource_claim_name: Annotated[str | None, Since("kubernetes", "0.31")] = Field(
+    resource_claim_name: Annotated[Pointer[str], Since("kubernetes", "0.31")] = Field(
         None, description="an existing ResourceClaim in the pod's namespace"
     )
-    resource_claim_template_name: Annotated[str | None, Since("kubernetes", "0.31")] = Field(
+    resource_claim_template_name: Annotated[Pointer[str], Since("kubernetes", "0.31")] = Field(
         None, description="a template, from which the pod gets a claim of its own"
     )

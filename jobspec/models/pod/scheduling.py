@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int32, Int64, Model
+from jobspec.models.base import AtomicList, Int32, Int64, Model, Pointer
 from jobspec.models.meta import LabelSelector
 
 
@@ -13,7 +13,7 @@ class Toleration(Model):
     operator: str | None = Field(None, description="`Equal` (default) or `Exists`; behind a feature gate also `Lt` and `Gt`")
     value: str | None = Field(None, description="value of the taint; none with `Exists`")
     effect: str | None = Field(None, description="`NoSchedule`, `PreferNoSchedule` or `NoExecute`; left out, every effect")
-    toleration_seconds: Int64 | None = Field(None, description="seconds until a `NoExecute` taint evicts the pod; never by default")
+    toleration_seconds: Pointer[Int64] = Field(None, description="seconds until a `NoExecute` taint evicts the pod; never by default")
 
 
 class TopologySpreadConstraint(Model):
@@ -24,9 +24,13 @@ class TopologySpreadConstraint(Model):
     when_unsatisfiable: str = Field(description="`DoNotSchedule` keeps the pod pending, `ScheduleAnyway` only prefers")
     label_selector: LabelSelector | None = Field(None, description="the pods that count, by label")
     match_label_keys: AtomicList[str] | None = Field(None, description="label keys whose values the pods share with this one")
-    min_domains: Int32 | None = Field(None, description="fewest places that have to exist, 1 by default; only with `DoNotSchedule`")
-    node_affinity_policy: str | None = Field(None, description="`Honor` (default) counts only nodes that the pod may choose, `Ignore` all")
-    node_taints_policy: str | None = Field(None, description="`Ignore` (default) counts nodes with taints too, `Honor` only tolerated ones")
+    min_domains: Pointer[Int32] = Field(None, description="fewest places that have to exist, 1 by default; only with `DoNotSchedule`")
+    node_affinity_policy: Pointer[str] = Field(
+        None, description="`Honor` (default) counts only nodes that the pod may choose, `Ignore` all"
+    )
+    node_taints_policy: Pointer[str] = Field(
+        None, description="`Ignore` (default) counts nodes with taints too, `Honor` only tolerated ones"
+    )
 
 
 class PodSchedulingGate(Model):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicList, Int64, Keyed, Merge, Model, PodList, Quantity, SetList, Time
+from jobspec.models.base import AtomicList, Int64, Keyed, Merge, Model, PodList, Pointer, Quantity, SetList, Time
 from jobspec.models.pod.container_status import ContainerStatus
 from jobspec.models.pod.resources import ResourceRequirements
 
@@ -37,7 +37,7 @@ class PodResourceClaimStatus(Model):
     """The ResourceClaim that was made for one of the pod's `resourceClaims`."""
 
     name: str = Field(description="name of the entry in the pod's `resourceClaims`")
-    resource_claim_name: str | None = Field(None, description="name of the ResourceClaim; left out where none was needed")
+    resource_claim_name: Pointer[str] = Field(None, description="name of the ResourceClaim; left out where none was needed")
 
 
 class ContainerExtendedResourceRequest(Model):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, Int32, Model, OneOf, PodList, Quantity, Since
+from jobspec.models.base import POD_DEFAULT, Int32, Model, OneOf, PodList, Pointer, Quantity, Since
 from jobspec.models.pod import volume_legacy as legacy
 from jobspec.models.pod.claim import EphemeralVolumeSource, PersistentVolumeClaimVolumeSource
 from jobspec.models.pod.projection import ConfigMapVolumeSource, DownwardAPIVolumeSource, ProjectedVolumeSource, SecretVolumeSource
@@ -22,7 +22,9 @@ class HostPathVolumeSource(Model):
     """A path of the node itself."""
 
     path: str = Field(description="path on the node")
-    type: str | None = Field(None, description="what has to be there: `Directory`, `DirectoryOrCreate`, `File`, ...; unchecked by default")
+    type: Pointer[str] = Field(
+        None, description="what has to be there: `Directory`, `DirectoryOrCreate`, `File`, ...; unchecked by default"
+    )
 
 
 class NFSVolumeSource(Model):
@@ -38,8 +40,8 @@ class CSIVolumeSource(Model):
 
     driver: str = Field(description="name of the CSI driver")
     volume_attributes: dict[str, str] | None = Field(None, description="settings for the driver")
-    fs_type: str | None = Field(None, description="file system, such as `ext4`; the driver chooses by default")
-    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+    fs_type: Pointer[str] = Field(None, description="file system, such as `ext4`; the driver chooses by default")
+    read_only: Pointer[bool] = Field(None, description="mount it read-only; false by default")
     node_publish_secret_ref: LocalObjectReference | None = Field(None, description="Secret that the driver needs to mount")
 
 
@@ -54,7 +56,7 @@ class FCVolumeSource(Model):
     """A Fibre Channel disk, by `targetWWNs` and `lun` or by `wwids`."""
 
     target_wwns: PodList[str] | None = Field(None, alias="targetWWNs", description="world wide names of the targets")
-    lun: Int32 | None = Field(None, description="number of the logical unit")
+    lun: Pointer[Int32] = Field(None, description="number of the logical unit")
     wwids: PodList[str] | None = Field(None, description="world wide identifiers of the disk, instead of targets and unit")
     fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
     read_only: bool | None = Field(None, description="mount it read-only; false by default")
@@ -68,7 +70,7 @@ class ISCSIVolumeSource(Model):
     lun: Int32 = Field(description="number of the logical unit")
     portals: PodList[str] | None = Field(None, description="further addresses of the target, for multipath")
     iscsi_interface: Annotated[str, POD_DEFAULT] = Field("default", description="interface of the initiator; `default` is TCP")
-    initiator_name: str | None = Field(None, description="name of the initiator; makes a new interface for the connection")
+    initiator_name: Pointer[str] = Field(None, description="name of the initiator; makes a new interface for the connection")
     fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
     read_only: bool | None = Field(None, description="mount it read-only; false by default")
     chap_auth_discovery: bool | None = Field(None, description="authenticate by CHAP in discovery")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, Int32, Model, PodList, Unset
+from jobspec.models.base import POD_DEFAULT, GoPointer, Int32, Model, PodList, Pointer, Unset
 from jobspec.models.pod.reference import LocalObjectReference
 
 
@@ -22,10 +22,10 @@ class AzureDiskVolumeSource(Model):
 
     disk_name: str = Field(description="name of the disk")
     disk_uri: str = Field(alias="diskURI", description="URI of the disk")
-    kind: str | None = Field(None, description="`Shared` (default), `Dedicated` or `Managed`")
-    caching_mode: str | None = Field(None, description="cache of the host: `None`, `ReadOnly` or `ReadWrite`")
-    fs_type: Annotated[str, POD_DEFAULT] = Field("ext4", description="file system to mount")
-    read_only: Annotated[bool, POD_DEFAULT] = Field(False, description="mount it read-only")
+    kind: Pointer[str] = Field(None, description="`Shared` (default), `Dedicated` or `Managed`")
+    caching_mode: Pointer[str] = Field(None, description="cache of the host: `None`, `ReadOnly` or `ReadWrite`")
+    fs_type: Annotated[str, GoPointer(), POD_DEFAULT] = Field("ext4", description="file system to mount")
+    read_only: Annotated[bool, GoPointer(), POD_DEFAULT] = Field(False, description="mount it read-only")
 
 
 class AzureFileVolumeSource(Model):

@@ -109,7 +109,7 @@ def _in_camel_case(name: str) -> str:
 
 
 def _replica_type(name: str, spec: MarkedTree, shape: Shape | None, operator: Mark) -> Replicas:
-    template = as_go_writes(spec.get("template") or set_by(operator, {}), shape, field="template")
+    template = as_go_writes(spec.get("template") or set_by(operator, {}), shape)
     return Replicas(
         name,
         spec.get("replicas") or MarkedTree(1, operator),

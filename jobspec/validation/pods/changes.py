@@ -20,20 +20,23 @@ if TYPE_CHECKING:
 
 _POINTERS = frozenset(
     (
-        *("activeDeadlineSeconds", "allowPrivilegeEscalation", "apiGroup", "automountServiceAccountToken", "cachingMode", "defaultMode"),
-        *("enableServiceLinks", "expirationSeconds", "fsGroup", "fsGroupChangePolicy", "gmsaCredentialSpec", "gmsaCredentialSpecName"),
-        *("hostProcess", "hostUsers", "hostnameOverride", "initiatorName", "localhostProfile", "minDomains", "mode", "mountPropagation"),
+        *("activeDeadlineSeconds", "allowPrivilegeEscalation", "apiGroup", "automountServiceAccountToken", "blockOwnerDeletion"),
+        *("cachingMode", "controller", "defaultMode", "deletionGracePeriodSeconds", "enableServiceLinks", "expirationSeconds"),
+        *("fsGroup", "fsGroupChangePolicy", "gmsaCredentialSpec", "gmsaCredentialSpecName", "hostProcess", "hostUsers"),
+        *("hostnameOverride", "initiatorName", "localhostProfile", "maxExpirationSeconds", "minDomains", "mode", "mountPropagation"),
         *("nodeAffinityPolicy", "nodeTaintsPolicy", "optional", "preemptionPolicy", "priority", "privileged", "procMount"),
-        *("readOnlyRootFilesystem", "recursiveReadOnly", "resourceClaimName", "resourceClaimTemplateName", "runAsGroup", "runAsNonRoot"),
-        *("runAsUser", "runAsUserName", "runtimeClassName", "seLinuxChangePolicy", "service", "setHostnameAsFQDN", "shareProcessNamespace"),
-        *("storageClassName", "supplementalGroupsPolicy", "terminationGracePeriodSeconds", "tolerationSeconds"),
-        *("volumeAttributesClassName", "volumeMode"),
+        *("readOnlyRootFilesystem", "recursiveReadOnly", "resourceClaimName", "resourceClaimTemplateName", "runAsGroup"),
+        *("runAsNonRoot", "runAsUser", "runAsUserName", "runtimeClassName", "seLinuxChangePolicy", "service", "setHostnameAsFQDN"),
+        *("shareProcessNamespace", "stopSignal", "storageClassName", "supplementalGroupsPolicy", "terminationGracePeriodSeconds"),
+        *("tolerationSeconds", "volumeAttributesClassName", "volumeMode"),
     )
 )
 """The fields that Go has pointers for, whose zero is another value than none."""
 _POINTERS_IN = (
     *(("azureDisk", "fsType"), ("azureDisk", "kind"), ("azureDisk", "readOnly"), ("csi", "fsType"), ("csi", "readOnly"), ("fc", "lun")),
-    *(("dataSourceRef", "namespace"), ("hostPath", "type"), ("options", "value")),
+    *(("clusterTrustBundle", "name"), ("clusterTrustBundle", "signerName"), ("containers", "restartPolicy")),
+    *(("dataSourceRef", "namespace"), ("ephemeralContainers", "restartPolicy"), ("hostPath", "type"), ("initContainers", "restartPolicy")),
+    ("options", "value"),
 )
 """The same for names that other objects have, too: by the field that the object stands in."""
 _MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "overhead", "requests", "volumeAttributes")
@@ -88,7 +91,12 @@ def _is_absent(value: Any, field: str, around: str) -> bool:
         return True
     if value == {}:
         return field in _MAPS or field in _STRUCTS or (field == "resources" and around != "spec")
-    return value in (0, "") and field not in _POINTERS and (around, field) not in _POINTERS_IN
+    return value in (0, "") and not is_pointer(field, around)
+
+
+def is_pointer(field: str, around: str) -> bool:
+    """Whether Go has a pointer for a field; *around* is the field that its object stands in. Our models know the same (`GoPointer`)."""
+    return field in _POINTERS or (around, field) in _POINTERS_IN
 
 
 def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:
