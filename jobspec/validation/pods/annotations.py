@@ -9,7 +9,6 @@ from __future__ import annotations
 from jobspec.diagnostics import Key
 from jobspec.validation.pods.profiles import DEFAULT, LOCALHOST, UNCONFINED
 from jobspec.validation.pods.told import excluded, near
-from jobspec.validation.pods.toleration_annotation import TOLERATIONS, toleration_annotation_problems
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -27,6 +26,7 @@ _COST = "controller.kubernetes.io/pod-deletion-cost"
 _SECCOMP_OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 _DOCKER_DEFAULT = "docker/default"
 _TYPES = {"Unconfined": (UNCONFINED,), "RuntimeDefault": (DEFAULT, _DOCKER_DEFAULT)}
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -44,7 +44,9 @@ def annotation_rule_problems(annotations: Annotations, spec: Spec, path: Path) -
             yield from _seccomp(value, at)
         elif key.startswith(_APP_ARMOR):
             yield from _app_armor(key.removeprefix(_APP_ARMOR), value, spec, at)
-        elif key == TOLERATIONS:
+        elif key == _TOLERATIONS:
+            from jobspec.validation.pods.toleration_annotation import toleration_annotation_problems
+
             yield from toleration_annotation_problems(value, at)
 
 

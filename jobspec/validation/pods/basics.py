@@ -1,12 +1,13 @@
-"""The small fields of a pod: its account, and how long it may run.
+"""The small fields of a pod: when it starts again, its account, and how long it may run.
 
-Follows `ValidatePodSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+Follows `validateRestartPolicy` and `ValidatePodSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 """
 
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_subdomain
-from jobspec.validation.pods.told import wrong_name
+from jobspec.validation.pods.defaults import restart_policy
+from jobspec.validation.pods.told import unsupported, wrong_name
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -16,7 +17,15 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
 
+POLICIES = ("Always", "OnFailure", "Never")
 _MAX_INT32 = (1 << 31) - 1
+
+
+def pod_restart_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problem of the restart policy of a pod."""
+    policy = restart_policy(spec)
+    if policy not in POLICIES:
+        yield unsupported(policy, POLICIES, (*path, "restartPolicy"))
 
 
 def account_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""The containers of a pod: regular ones, init containers and ephemeral ones.
+"""The containers of a pod: regular ones, init containers and ephemeral ones. What looks at a field is loaded where a container has it.
 
 Follows `validateContainers`, `validateInitContainers`, `validateEphemeralContainers` and `validateContainerCommon`, k8s.io/kubernetes
 pkg/apis/core/validation, 1.36; volumes that containers mount are in `mounts`.
@@ -7,13 +7,7 @@ pkg/apis/core/validation, 1.36; volumes that containers mount are in `mounts`.
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name
-from jobspec.validation.pods.defaults import grace_period, restart_policy
-from jobspec.validation.pods.env import env_problems
-from jobspec.validation.pods.ports import host_port_problems, port_problems
-from jobspec.validation.pods.probes import PROBES, running_problems
-from jobspec.validation.pods.resources import resources_problems
-from jobspec.validation.pods.restarts import init_resize_problems, init_restart_problems, resize_problems, restart_problems
-from jobspec.validation.pods.security import container_security_problems
+from jobspec.validation.pods.defaults import PROBES, grace_period, restart_policy
 from jobspec.validation.pods.told import duplicate, excluded, missing, near, unsupported, wrong_name
 from jobspec.validation.problem import Problem
 
@@ -29,6 +23,8 @@ if TYPE_CHECKING:
 
 _MESSAGES = ("File", "FallbackToLogsOnError")
 _PULLS = ("Always", "IfNotPresent", "Never")
+_OF_RUNNING = ("lifecycle", *PROBES)
+"""Fields of what runs beside others, and not to its end before them."""
 _NOT_FOR_DEBUGGING = (
     *("ports", "resources", *PROBES, "lifecycle"),
     *("resizePolicy", "restartPolicy", "restartPolicyRules"),
@@ -46,9 +42,9 @@ def container_problems(spec: Spec, path: Path) -> Iterator[Problem]:
         at = (*path, "containers", index)
         yield from _common(container, spec, at)
         yield from _name(container, names, at)
-        yield from running_problems(container, at, grace_period(spec))
-        yield from restart_problems(container, at)
-    yield from host_port_problems([((*path, "containers", index), each) for index, each in enumerate(containers)])
+        yield from _running(container, spec, at)
+        yield from _restarts(container, at)
+    yield from _host_ports([((*path, "containers", index), each) for index, each in enumerate(containers)])
     for index, container in enumerate(spec.get("initContainers", ())):
         yield from _init(container, spec, names, (*path, "initContainers", index))
     if "ephemeralContainers" in spec:
@@ -68,13 +64,52 @@ def _common(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
         value = container.get(field)
         if value and value not in choices:
             yield unsupported(value, choices, (*path, field))
-    yield from port_problems(container, path)
-    yield from env_problems(container, path)
-    yield from resources_problems(container, spec, path)
-    if "resizePolicy" in container:
-        yield from resize_problems(container, path, restart_policy(spec))
+    if "ports" in container:
+        from jobspec.validation.pods.ports import port_problems
+
+        yield from port_problems(container, path)
+    if "env" in container or "envFrom" in container:
+        from jobspec.validation.pods.env import env_problems
+
+        yield from env_problems(container, path)
+    yield from _resources(container, spec, path)
     if "securityContext" in container:
+        from jobspec.validation.pods.security import container_security_problems
+
         yield from container_security_problems(container["securityContext"], spec, (*path, "securityContext"))
+
+
+def _resources(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
+    if container.get("resources"):
+        from jobspec.validation.pods.resources import resources_problems
+
+        yield from resources_problems(container, spec, path)
+    if "resizePolicy" in container:
+        from jobspec.validation.pods.restarts import resize_problems
+
+        yield from resize_problems(container, path, restart_policy(spec))
+
+
+def _running(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
+    """The problems of a container that runs beside others."""
+    if not container.keys().isdisjoint(_OF_RUNNING):
+        from jobspec.validation.pods.probes import running_problems
+
+        yield from running_problems(container, path, grace_period(spec))
+
+
+def _restarts(container: Container, path: Path) -> Iterator[Problem]:
+    if "restartPolicy" in container or "restartPolicyRules" in container:
+        from jobspec.validation.pods.restarts import restart_problems
+
+        yield from restart_problems(container, path)
+
+
+def _host_ports(containers: list[tuple[Path, Container]]) -> Iterator[Problem]:
+    if any("ports" in container for _, container in containers):
+        from jobspec.validation.pods.ports import host_port_problems
+
+        yield from host_port_problems(containers)
 
 
 def _name(container: Container, names: set[str], path: Path) -> Iterator[Problem]:
@@ -88,16 +123,22 @@ def _name(container: Container, names: set[str], path: Path) -> Iterator[Problem
 def _init(container: Container, spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
     yield from _common(container, spec, path)
     yield from _name(container, names, path)
-    yield from init_restart_problems(container, path)
-    yield from host_port_problems([(path, container)])
+    if "restartPolicy" in container or "restartPolicyRules" in container:
+        from jobspec.validation.pods.restarts import init_restart_problems
+
+        yield from init_restart_problems(container, path)
+    yield from _host_ports([(path, container)])
     if container.get("restartPolicy") == "Always":
-        yield from running_problems(container, path, grace_period(spec))
+        yield from _running(container, spec, path)
         return
-    for field in ("lifecycle", *PROBES):
+    for field in _OF_RUNNING:
         if field in container:
             message = f"an init container, which runs to its end before the others start, has no `{field}`"
             yield excluded((*path, field), message, "remove it; or make it a sidecar by `restartPolicy: Always`")
-    yield from init_resize_problems(container, path)
+    if "resizePolicy" in container:
+        from jobspec.validation.pods.restarts import init_resize_problems
+
+        yield from init_resize_problems(container, path)
 
 
 def _ephemeral(spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:

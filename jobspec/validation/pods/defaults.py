@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 CONTAINERS = ("containers", "initContainers")
 """The lists of containers that get defaults; ephemeral ones get none that anybody looks at."""
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+"""The fields of a container that ask it how it is."""
 
 
 def restart_policy(spec: Spec) -> str:

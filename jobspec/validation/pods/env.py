@@ -7,7 +7,6 @@ Follows `ValidateEnv`, `ValidateEnvFrom` and `validateFileKeyRefVolumes`, k8s.io
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name, bad_subdomain, masked
-from jobspec.validation.pods.downward import FIELDS_OF_VARIABLES, field_problems, resource_problems
 from jobspec.validation.pods.told import excluded, missing, near, wrong_name
 from jobspec.validation.problem import Problem
 
@@ -53,8 +52,12 @@ def _source(variable: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 def _one(name: str, source: dict[str, Any], path: Path) -> Iterator[Problem]:
     if name == "fieldRef":
+        from jobspec.validation.pods.downward import FIELDS_OF_VARIABLES, field_problems
+
         yield from field_problems(source, path, FIELDS_OF_VARIABLES)
     elif name == "resourceFieldRef":
+        from jobspec.validation.pods.downward import resource_problems
+
         yield from resource_problems(source, path, in_volume=False)
     elif name == "fileKeyRef":
         yield from _file(source, path)

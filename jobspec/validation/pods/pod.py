@@ -5,14 +5,10 @@ Follows `ValidatePodCreate`, `ValidatePodUpdate` and `ValidatePodTemplate`, k8s.
 
 from __future__ import annotations
 
-from jobspec.validation.pods.alone import alone_problems
-from jobspec.validation.pods.annotations import annotation_rule_problems, contradiction_problems
 from jobspec.validation.pods.containers import image_problems
 from jobspec.validation.pods.defaults import filled_in
 from jobspec.validation.pods.found import beside
-from jobspec.validation.pods.pod_admission import pod_admission_problems
 from jobspec.validation.pods.spec import pod_spec_problems
-from jobspec.validation.pods.template import template_problems
 from jobspec.validation.problem import Problem
 from jobspec.validation.typed import typed_value
 
@@ -22,6 +18,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.shapes import Shape
+
+_OF_CLASSES = ("priority", "preemptionPolicy", "overhead")
+"""Fields that a pod gets of a class."""
+_WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceClaims")
+"""Fields on which a pod's own metadata decides, too."""
 
 
 def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any = None) -> list[Problem]:
@@ -36,6 +37,8 @@ def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: 
 
 def stored_template_problems(data: dict[str, Any], found: list[Problem], shape: Shape) -> list[Problem]:
     """The problems of a PodTemplate besides its metadata: those *found* in its structure, and those of the server's Go code."""
+    from jobspec.validation.pods.template import template_problems
+
     return beside(found, template_problems(typed_value(data, shape).get("template", {}), ("template",)))
 
 
@@ -52,13 +55,19 @@ def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
 def _new(pod: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a pod that is to be made."""
     pod = _filled_in(pod)
-    spec, annotations = pod["spec"], pod.get("metadata", {}).get("annotations", {})
+    spec, annotations = pod["spec"], pod.get("metadata", {}).get("annotations")
     yield from _any(pod)
-    yield from contradiction_problems(annotations, spec, ("spec",), of_template=False)
+    if annotations:
+        from jobspec.validation.pods.annotations import contradiction_problems
+
+        yield from contradiction_problems(annotations, spec, ("spec",), of_template=False)
     if spec.get("nodeName") and spec.get("schedulingGates"):
         message = "a pod that names its node cannot wait for `schedulingGates`"
         yield Problem("conflicting-values", ("spec", "nodeName"), message, "remove one of the two")
-    yield from pod_admission_problems(pod)
+    if not spec.keys().isdisjoint(_OF_CLASSES):
+        from jobspec.validation.pods.pod_admission import pod_admission_problems
+
+        yield from pod_admission_problems(pod)
     if spec.get("ephemeralContainers"):
         message = "ephemeral containers can only be added to a pod that runs"
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
@@ -79,10 +88,16 @@ def _filled_in(pod: dict[str, Any]) -> dict[str, Any]:
 
 def _any(pod: dict[str, Any]) -> Iterator[Problem]:
     """The problems that new and changed pods can have."""
-    spec, annotations = pod["spec"], pod.get("metadata", {}).get("annotations", {})
-    yield from annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
+    spec, annotations = pod["spec"], pod.get("metadata", {}).get("annotations")
+    if annotations:
+        from jobspec.validation.pods.annotations import annotation_rule_problems
+
+        yield from annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
     yield from pod_spec_problems(spec, ("spec",))
     for field in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(field, ())):
             yield from image_problems(container, ("spec", field, index))
-    yield from alone_problems(pod)
+    if not spec.keys().isdisjoint(_WITH_METADATA):
+        from jobspec.validation.pods.alone import alone_problems
+
+        yield from alone_problems(pod)

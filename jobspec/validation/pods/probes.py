@@ -6,6 +6,7 @@ Follows `validateProbe` and its callers, `validateLifecycle` and `validateHandle
 
 from __future__ import annotations
 
+from jobspec.validation.pods.defaults import PROBES
 from jobspec.validation.pods.ports import number_problems, reference_problems
 from jobspec.validation.pods.told import excluded, missing, negative, unsupported, wrong_name
 from jobspec.validation.problem import Problem
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
 
-PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _OF_PROBES = ("exec", "httpGet", "tcpSocket", "grpc")
 _OF_HOOKS = ("exec", "httpGet", "tcpSocket", "sleep")
 _SCHEMES = ("HTTP", "HTTPS")

@@ -1,13 +1,12 @@
-"""When containers start again: restart policies of the pod and of containers, rules by exit code, and resizes that restart.
+"""When containers start again: their own restart policies, rules by exit code, and resizes that restart.
 
-Follows `validateRestartPolicy`, `validateContainerRestartPolicy` and `validateResizePolicy`, k8s.io/kubernetes
-pkg/apis/core/validation, 1.36.
+Follows `validateContainerRestartPolicy` and `validateResizePolicy`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 """
 
 from __future__ import annotations
 
-from jobspec.validation.pods.defaults import restart_policy
-from jobspec.validation.pods.told import missing, unsupported
+from jobspec.validation.pods.basics import POLICIES
+from jobspec.validation.pods.told import missing, unsupported, wrong_size
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -17,20 +16,12 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
 
-POLICIES = ("Always", "OnFailure", "Never")
 _ACTIONS = ("Restart", "RestartAllContainers")
 _OPERATORS = ("In", "NotIn")
 _RESIZABLE = ("cpu", "memory")
 _RESIZES = ("NotRequired", "RestartContainer")
 _MOST_RULES = 20
 _MOST_CODES = 255
-
-
-def pod_restart_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problem of the restart policy of a pod."""
-    policy = restart_policy(spec)
-    if policy not in POLICIES:
-        yield unsupported(policy, POLICIES, (*path, "restartPolicy"))
 
 
 def restart_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -73,8 +64,6 @@ def _rule(rule: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 
 def _too_many(count: int, most: int, what: str, path: Path) -> Problem:
-    from jobspec.validation.complaints import wrong_size
-
     return wrong_size(count, what, "most", most, path)
 
 

@@ -6,9 +6,7 @@ Privileged containers are allowed, as clusters allow them.
 
 from __future__ import annotations
 
-from jobspec.validation.pods.profiles import profile_problems
 from jobspec.validation.pods.told import duplicate, excluded, missing, unsupported, wrong_id
-from jobspec.validation.pods.windows import windows_problems
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False
@@ -53,9 +51,7 @@ def pod_security_problems(spec: Spec, path: Path) -> Iterator[Problem]:
             yield unsupported(security[field], choices, (*at, field))
     if "sysctls" in security:
         yield from _sysctls(security["sysctls"], spec, (*at, "sysctls"))
-    yield from profile_problems(security, at)
-    if "windowsOptions" in security:
-        yield from windows_problems(security["windowsOptions"], (*at, "windowsOptions"))
+    yield from _confined(security, at)
 
 
 def _sysctls(sysctls: list[dict[str, Any]], spec: Spec, path: Path) -> Iterator[Problem]:
@@ -105,8 +101,18 @@ def container_security_problems(security: Security, spec: Spec, path: Path) -> I
         yield excluded((*path, "procMount"), message, "write `hostUsers: false` in the pod, or leave it out")
     if security.get("allowPrivilegeEscalation") is False:
         yield from _escalation(security, path)
-    yield from profile_problems(security, path)
+    yield from _confined(security, path)
+
+
+def _confined(security: Security, path: Path) -> Iterator[Problem]:
+    """The problems of profiles, and of identities on Windows."""
+    if "seccompProfile" in security or "appArmorProfile" in security:
+        from jobspec.validation.pods.profiles import profile_problems
+
+        yield from profile_problems(security, path)
     if "windowsOptions" in security:
+        from jobspec.validation.pods.windows import windows_problems
+
         yield from windows_problems(security["windowsOptions"], (*path, "windowsOptions"))
 
 

@@ -1,4 +1,4 @@
-"""The parts of a pod's spec.
+"""The spec of a pod.
 
 Follows `ValidatePodSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, with the feature gates as that release ships them.
 
@@ -8,16 +8,7 @@ host ports that the server fills in; a part reads all other defaults by function
 
 from __future__ import annotations
 
-from jobspec.validation.pods.basics import account_problems, deadline_problems
-from jobspec.validation.pods.containers import container_problems
-from jobspec.validation.pods.env import file_volume_problems
-from jobspec.validation.pods.mounts import mount_problems
-from jobspec.validation.pods.operating_system import system_problems
-from jobspec.validation.pods.ports import host_network_problems
-from jobspec.validation.pods.rare import RARE
-from jobspec.validation.pods.restarts import pod_restart_problems
-from jobspec.validation.pods.security import pod_security_problems
-from jobspec.validation.pods.volumes import volume_problems
+from jobspec.validation.pods.parts import PARTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,31 +16,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
-    from jobspec.validation.pods.rare import Part
     from jobspec.validation.problem import Problem
 
     Spec = dict[str, Any]
 
-
-#: What looks at every spec of a pod, in templates too; `rare` has the parts that few pods have.
-PARTS: tuple[Part, ...] = (
-    volume_problems,
-    mount_problems,
-    container_problems,
-    host_network_problems,
-    pod_restart_problems,
-    pod_security_problems,
-    account_problems,
-    deadline_problems,
-    system_problems,
-    file_volume_problems,
-)
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 
 
 def pod_spec_problems(spec: Spec, path: Path) -> Iterator[Problem]:
     """What stands against a decoded spec of a pod or of a template, at *path*."""
-    for part in PARTS:
-        yield from part(spec, path)
-    for fields, load in RARE:
-        if not spec.keys().isdisjoint(fields):
+    given = {*spec, "containers"}  # which every pod needs
+    inside = {field for name in _CONTAINERS for container in spec.get(name, ()) for field in container}
+    for of_pod, of_containers, load in PARTS:
+        if not given.isdisjoint(of_pod) or not inside.isdisjoint(of_containers):
             yield from load()(spec, path)

@@ -7,7 +7,6 @@ kind of workload to say.
 from __future__ import annotations
 
 from jobspec.validation.metadata import annotation_problems, label_problems
-from jobspec.validation.pods.annotations import annotation_rule_problems, contradiction_problems
 from jobspec.validation.pods.defaults import without_disabled
 from jobspec.validation.pods.spec import pod_spec_problems
 from jobspec.validation.problem import Problem
@@ -25,10 +24,16 @@ def template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]
     metadata, spec = template.get("metadata", {}), without_disabled(template.get("spec", {}))
     yield from label_problems(metadata.get("labels"), (*path, "metadata"))
     yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
-    annotations = metadata.get("annotations", {})
-    yield from annotation_rule_problems(annotations, spec, (*path, "metadata", "annotations"))
+    annotations = metadata.get("annotations")
+    if annotations:
+        from jobspec.validation.pods.annotations import annotation_rule_problems
+
+        yield from annotation_rule_problems(annotations, spec, (*path, "metadata", "annotations"))
     yield from pod_spec_problems(spec, (*path, "spec"))
-    yield from contradiction_problems(annotations, spec, (*path, "spec"), of_template=True)
+    if annotations:
+        from jobspec.validation.pods.annotations import contradiction_problems
+
+        yield from contradiction_problems(annotations, spec, (*path, "spec"), of_template=True)
     if spec.get("ephemeralContainers"):
         message = "a template cannot have ephemeral containers, which are added to running pods"
         yield Problem("conflicting-values", (*path, "spec", "ephemeralContainers"), message, "use `kubectl debug` on a running pod")

@@ -1,4 +1,4 @@
-"""What stands against a pod, in words that several rules share. The words are loaded with the first problem."""
+"""What stands against pods and what runs them, in words that several rules share. The words are loaded with the first problem."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ def outside(value: float, least: int | None, most: int | None, path: Path) -> Pr
     from jobspec.validation.complaints import out_of_range
 
     return out_of_range(value, least, most, path)
+
+
+def wrong_size(size: int, what: str, bound: str, limit: int, path: Path) -> Problem:
+    """A text, list or object has too few or too many characters, items or fields; *bound* is `least` or `most`."""
+    from jobspec.validation import complaints
+
+    return complaints.wrong_size(size, what, bound, limit, path)
 
 
 def describe(value: Any) -> str:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
 
-TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
 _FIELDS = {"key": str, "operator": str, "value": str, "effect": str, "tolerationseconds": int}
 _NAMES = {"tolerationseconds": "tolerationSeconds"}
 
