@@ -6,7 +6,7 @@ pkg/apis/batch/v1, 1.36. The Job inside gets none of a Job's defaults, and its m
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code, unsupported_choice
+from jobspec.validation.pods.told import missing, unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, text
 from jobspec.validation.wording import closest
@@ -37,7 +37,7 @@ def cronjob_problems(data: dict[str, Any], old: dict[str, Any] | None = None) ->
         yield from _time_zone(text(spec, "timeZone"))
     policy = text(spec, "concurrencyPolicy") or "Allow"
     if policy not in _CONCURRENCY:
-        yield unsupported_choice(policy, _CONCURRENCY, (*_SPEC, "concurrencyPolicy"))
+        yield unsupported(policy, _CONCURRENCY, (*_SPEC, "concurrencyPolicy"))
     job = mapping(spec, "jobTemplate", "spec")
     yield from job_spec(job, _JOB)
     if is_given(job, "selector"):
@@ -51,7 +51,7 @@ def cronjob_problems(data: dict[str, Any], old: dict[str, Any] | None = None) ->
 def _schedule(spec: dict[str, Any], *, may_have_zone: bool) -> Iterator[Problem]:
     schedule, at = text(spec, "schedule"), (*_SPEC, "schedule")
     if not schedule:
-        yield missing_by_code("schedule", spec, _SPEC, "write it as `0 6 * * 1-5`: minute, hour, day of the month, month, day of the week")
+        yield missing("schedule", spec, _SPEC, "write it as `0 6 * * 1-5`: minute, hour, day of the month, month, day of the week")
         return
     if why := bad_schedule(schedule):
         yield Problem("wrong-format", at, f'"{schedule}" is no schedule: {why}')

@@ -5,8 +5,8 @@ Follows `validatePodFailurePolicy`, k8s.io/kubernetes pkg/apis/batch/validation,
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code, unsupported_choice, wrong_size
 from jobspec.validation.metadata import bad_qualified_name
+from jobspec.validation.pods.told import missing, unsupported, wrong_size
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, items, mapping, structs, text
 from jobspec.validation.wording import closest, listed
@@ -40,9 +40,9 @@ def failure_policy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
 def _rule(rule: dict[str, Any], path: Path, containers: list[str], *, by_index: bool) -> Iterator[Problem]:
     action = text(rule, "action")
     if not action:
-        yield missing_by_code("action", rule, path, f"it is one of {listed(_ACTIONS)}")
+        yield missing("action", rule, path, f"it is one of {listed(_ACTIONS)}")
     elif action not in _ACTIONS:
-        yield unsupported_choice(action, _ACTIONS, (*path, "action"))
+        yield unsupported(action, _ACTIONS, (*path, "action"))
     elif action == "FailIndex" and not by_index:
         message = "`FailIndex` fails an index, and indexes fail by themselves only with `backoffLimitPerIndex`"
         yield Problem("conflicting-values", (*path, "action"), message, "set `backoffLimitPerIndex`, or write `FailJob`")
@@ -59,9 +59,9 @@ def _rule(rule: dict[str, Any], path: Path, containers: list[str], *, by_index: 
 def _exit_codes(codes: dict[str, Any], path: Path, containers: list[str]) -> Iterator[Problem]:
     operator = text(codes, "operator")
     if not operator:
-        yield missing_by_code("operator", codes, path, "it is `In` or `NotIn`")
+        yield missing("operator", codes, path, "it is `In` or `NotIn`")
     elif operator not in ("In", "NotIn"):
-        yield unsupported_choice(operator, ("In", "NotIn"), (*path, "operator"))
+        yield unsupported(operator, ("In", "NotIn"), (*path, "operator"))
     name = text(codes, "containerName")
     if is_given(codes, "containerName") and name not in containers:
         message = f"the pod template has no container `{name}`; there is {listed(containers) or 'none'}"
@@ -71,7 +71,7 @@ def _exit_codes(codes: dict[str, Any], path: Path, containers: list[str]) -> Ite
 
 def _codes(values: list[Any], path: Path, operator: str, around: dict[str, Any]) -> Iterator[Problem]:
     if not values:
-        yield missing_by_code("values", around, path[:-1], "it is a list of exit codes, such as `[42]`")
+        yield missing("values", around, path[:-1], "it is a list of exit codes, such as `[42]`")
     elif len(values) > _MOST_CODES:
         yield wrong_size(len(values), "exit code", "most", _MOST_CODES, path)
     for index, value in enumerate(values):
@@ -92,4 +92,4 @@ def _conditions(conditions: list[dict[str, Any]], path: Path) -> Iterator[Proble
         if why := bad_qualified_name(kind):
             yield Problem("wrong-format", (*path, index, "type"), f'"{kind}" is no type of a condition: {why}')
         if status not in _STATUS:
-            yield unsupported_choice(status, _STATUS, (*path, index, "status"))
+            yield unsupported(status, _STATUS, (*path, index, "status"))

@@ -7,9 +7,9 @@ pkg/apis/batch/validation, 1.36.
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.label_selector import selector_problems
 from jobspec.validation.metadata import bad_label_value, generated_name
+from jobspec.validation.pods.told import missing
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import mapping, string_map, text
 from jobspec.validation.workloads.selectors import misses, unmatched
@@ -53,7 +53,7 @@ def _uid_of(data: dict[str, Any], old: dict[str, Any]) -> str:
 def _written(spec: dict[str, Any]) -> Iterator[Problem]:
     selector, at = spec.get("selector"), ("spec", "selector")
     if selector is None:
-        yield missing_by_code("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
+        yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
         return
     wrong = list(selector_problems(selector, at))
     yield from wrong or unmatched(selector, spec, ("spec",))

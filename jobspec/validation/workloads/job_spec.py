@@ -5,7 +5,7 @@ Follows `validateJobSpec`, k8s.io/kubernetes pkg/apis/batch/validation, 1.36.
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code, out_of_range, unsupported_choice
+from jobspec.validation.pods.told import missing, outside, unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, number, text
 from jobspec.validation.wording import describe
@@ -34,12 +34,12 @@ def job_spec(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     """The problems of a Job's spec, but for its selector and for what any pod template can have wrong."""
     yield from negative_numbers(spec, _NUMBERS, path)
     if is_given(spec, "maxFailedIndexes") and not is_given(spec, "backoffLimitPerIndex"):
-        yield missing_by_code("backoffLimitPerIndex", spec, path, "`maxFailedIndexes` counts the indexes that fail more often")
+        yield missing("backoffLimitPerIndex", spec, path, "`maxFailedIndexes` counts the indexes that fail more often")
     if is_given(spec, "managedBy"):
         yield from managed_by(text(spec, "managedBy"), (*path, "managedBy"))
     mode = text(spec, "completionMode") if is_given(spec, "completionMode") else "NonIndexed"
     if mode not in ("NonIndexed", _INDEXED):
-        yield unsupported_choice(mode, ("NonIndexed", _INDEXED), (*path, "completionMode"))
+        yield unsupported(mode, ("NonIndexed", _INDEXED), (*path, "completionMode"))
     yield from _indexed(spec, path) if mode == _INDEXED else ()
     yield from _not_indexed(spec, path) if mode == "NonIndexed" else ()
     yield from failure_policy(spec, path)
@@ -52,17 +52,17 @@ def job_spec(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
 def _indexed(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     parallel, failed, completions = number(spec, "parallelism"), number(spec, "maxFailedIndexes"), number(spec, "completions")
     if completions is None:
-        yield missing_by_code("completions", spec, path, "an Indexed Job has a number for each completion; write it beside `parallelism`")
+        yield missing("completions", spec, path, "an Indexed Job has a number for each completion; write it beside `parallelism`")
     if failed is not None and completions is not None and failed > completions:
         message = f"`maxFailedIndexes` is at most the number of `completions`, {completions}, not {failed}"
         yield Problem("out-of-range", (*path, "maxFailedIndexes"), message)
     is_large = completions is not None and completions > _MOST and is_given(spec, "backoffLimitPerIndex")
     if is_large and failed is None:
-        yield missing_by_code("maxFailedIndexes", spec, path, f"more than {_MOST:,} completions with `backoffLimitPerIndex` need it")
+        yield missing("maxFailedIndexes", spec, path, f"more than {_MOST:,} completions with `backoffLimitPerIndex` need it")
     for name, value in (("parallelism", parallel), ("maxFailedIndexes", failed)):
         most = _FEWER if is_large else _MOST
         if value is not None and value > most:
-            yield out_of_range(value, None, most, (*path, name))
+            yield outside(value, None, most, (*path, name))
 
 
 def _not_indexed(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -79,7 +79,7 @@ def _replacement(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         return
     policy, at = text(spec, "podReplacementPolicy"), (*path, "podReplacementPolicy")
     if policy not in ("Failed", "TerminatingOrFailed"):
-        yield unsupported_choice(policy, ("Failed", "TerminatingOrFailed"), at)
+        yield unsupported(policy, ("Failed", "TerminatingOrFailed"), at)
     elif policy != "Failed" and is_given(spec, "podFailurePolicy"):
         yield Problem("conflicting-values", at, "beside `podFailurePolicy`, pods are replaced once they are `Failed`", "write `Failed`")
 
@@ -93,9 +93,9 @@ def _restarts(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield Problem("unsupported-choice", (*at, "restartPolicy"), message)
     elif not policy:
         hint = "the default, `Always`, is none that a Job takes: write `Never` or `OnFailure`"
-        yield missing_by_code("restartPolicy", pod, at, hint)
+        yield missing("restartPolicy", pod, at, hint)
     elif policy not in ("OnFailure", "Never"):
-        yield unsupported_choice(policy, ("OnFailure", "Never"), (*at, "restartPolicy"))
+        yield unsupported(policy, ("OnFailure", "Never"), (*at, "restartPolicy"))
     elif policy != "Never" and is_given(spec, "podFailurePolicy"):
         message = f"with `podFailurePolicy`, `restartPolicy` is `Never`, not {describe(policy)}: the policy is about pods that failed"
         yield Problem("conflicting-values", (*at, "restartPolicy"), message)

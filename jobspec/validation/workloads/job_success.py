@@ -6,7 +6,7 @@ policy of a Job without `completions` makes the server panic; here the missing f
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code, out_of_range, wrong_size
+from jobspec.validation.pods.told import missing, outside, wrong_size
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, number, structs, text
 
@@ -26,7 +26,7 @@ def success_policy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     policy, at = mapping(spec, "successPolicy"), (*path, "successPolicy")
     rules = structs(policy, "rules")
     if not rules:
-        yield missing_by_code("rules", policy, at, "it is a list of `succeededIndexes`, `succeededCount` or both")
+        yield missing("rules", policy, at, "it is a list of `succeededIndexes`, `succeededCount` or both")
     elif len(rules) > _MOST_RULES:
         yield wrong_size(len(rules), "rule", "most", _MOST_RULES, (*at, "rules"))
     for index, rule in enumerate(rules):
@@ -53,7 +53,7 @@ def _rule(rule: dict[str, Any], completions: int | None, path: Path) -> Iterator
 
 def _count(count: int, completions: int, total: int | None, path: Path) -> Iterator[Problem]:
     if count < 0:
-        yield out_of_range(count, 0, None, path)
+        yield outside(count, 0, None, path)
     elif count > completions:
         yield Problem("out-of-range", path, f"`succeededCount` is at most the number of `completions`, {completions}, not {count}")
     elif total is not None and count > total:

@@ -6,7 +6,7 @@ Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import out_of_range
+from jobspec.validation.pods.told import outside
 from jobspec.validation.problem import Problem, name_of
 from jobspec.validation.reading import number
 
@@ -25,7 +25,7 @@ def negative_numbers(data: dict[str, Any], names: Iterable[str], path: Path) -> 
     for name in names:
         value = number(data, name)
         if value is not None and value < 0:
-            yield out_of_range(value, 0, None, (*path, name))
+            yield outside(value, 0, None, (*path, name))
 
 
 def is_percentage(value: Any) -> bool:
@@ -51,4 +51,4 @@ def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> It
         if most is not None and amount(value) > most:
             yield Problem("out-of-range", path, f"{name_of(path)} takes at most {most} percent, not {value}")
     elif amount(value) < 0:
-        yield out_of_range(value, 0, None, path)
+        yield outside(value, 0, None, path)

@@ -6,7 +6,7 @@ selector is the labels of the template where none is written.
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code
+from jobspec.validation.pods.told import missing
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, string_map
 from jobspec.validation.workloads.limits import negative_numbers
@@ -25,9 +25,9 @@ def replication_controller_problems(data: dict[str, Any]) -> Iterator[Problem]:
     selector = string_map(spec, "selector") or labels
     yield from negative_numbers(spec, ("replicas", "minReadySeconds"), ("spec",))
     if not selector:
-        yield missing_by_code("selector", spec, ("spec",), "or give the pod template labels, which it is by default")
+        yield missing("selector", spec, ("spec",), "or give the pod template labels, which it is by default")
     if not is_given(spec, "template"):
-        yield missing_by_code("template", spec, ("spec",))
+        yield missing("template", spec, ("spec",))
         return
     missed = [f"`{key}: {value}`" for key, value in selector.items() if labels.get(key) != value]
     if missed:

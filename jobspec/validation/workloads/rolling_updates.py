@@ -7,7 +7,7 @@ server drops it.
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import unsupported_choice
+from jobspec.validation.pods.told import unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, text
 from jobspec.validation.workloads.limits import amount, count_or_percentage, negative_numbers
@@ -35,7 +35,7 @@ def deployment_strategy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         if not any(amount(_or(rolling, name, "25%")) for name in ("maxUnavailable", "maxSurge")):
             yield _standstill(rolling_at)
     elif kind != "Recreate":
-        yield unsupported_choice(kind, ("Recreate", _ROLLING), (*at, "type"))
+        yield unsupported(kind, ("Recreate", _ROLLING), (*at, "type"))
 
 
 def daemon_set_strategy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -44,7 +44,7 @@ def daemon_set_strategy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     kind = text(strategy, "type") or _ROLLING
     rolling, rolling_at = mapping(strategy, "rollingUpdate"), (*at, "rollingUpdate")
     if kind not in ("OnDelete", _ROLLING):
-        yield unsupported_choice(kind, (_ROLLING, "OnDelete"), (*at, "type"))
+        yield unsupported(kind, (_ROLLING, "OnDelete"), (*at, "type"))
     if kind != _ROLLING:
         return
     for name in ("maxUnavailable", "maxSurge"):
@@ -66,7 +66,7 @@ def stateful_set_strategy(spec: dict[str, Any], path: Path) -> Iterator[Problem]
     elif kind == _ROLLING:
         yield from negative_numbers(mapping(strategy, "rollingUpdate"), ("partition",), (*at, "rollingUpdate"))
     elif kind != "OnDelete":
-        yield unsupported_choice(kind, (_ROLLING, "OnDelete"), (*at, "type"))
+        yield unsupported(kind, (_ROLLING, "OnDelete"), (*at, "type"))
 
 
 def _not_rolling(kind: str, path: Path) -> Problem:

@@ -5,8 +5,8 @@ Follows `LabelSelectorAsSelector`, k8s.io/apimachinery pkg/apis/meta/v1, and `Re
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code
 from jobspec.validation.label_selector import selector_problems
+from jobspec.validation.pods.told import missing
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import mapping, string_map, structs, text, texts
 
@@ -27,7 +27,7 @@ def workload_selector(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     if selector is None:
         labels = string_map(mapping(spec, "template", "metadata"), "labels")
         hint = "write the labels of the template under `selector.matchLabels`" if labels else ""
-        yield missing_by_code("selector", spec, path, hint)
+        yield missing("selector", spec, path, hint)
     elif isinstance(selector, dict) and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         yield Problem("wrong-size", at, "the selector is empty, and would select every pod", "name labels under `matchLabels`")
     else:

@@ -7,13 +7,12 @@ allocates addresses and ports before it validates, so that it tells problems of 
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.complaints import missing_by_code, unsupported_choice
 from jobspec.validation.metadata import bad_label_value, bad_qualified_name, bad_subdomain
+from jobspec.validation.pods.told import missing, unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, items, mapping, string_map, text
 from jobspec.validation.workloads.service_addresses import cluster_ips, is_headless, service_addresses
 from jobspec.validation.workloads.service_ports import service_ports
-from jobspec.validation.workloads.service_traffic import service_traffic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +24,12 @@ if TYPE_CHECKING:
 _SPEC: Path = ("spec",)
 _TYPES = ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
 _EXTERNAL = "ExternalName"
+_TRAFFIC = (
+    *("sessionAffinity", "sessionAffinityConfig", "externalIPs", "externalTrafficPolicy", "healthCheckNodePort"),
+    *("allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges"),
+    *("internalTrafficPolicy", "trafficDistribution"),
+)
+"""The fields of a Service that are about its traffic, as annotations can be, too."""
 _MODE = "service.kubernetes.io/topology-mode"
 _HINTS = "service.kubernetes.io/topology-aware-hints"
 
@@ -39,13 +44,16 @@ def service_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterat
     spec = mapping(data, "spec")
     kind = text(spec, "type") or "ClusterIP"
     if kind not in _TYPES:
-        yield unsupported_choice(kind, _TYPES, (*_SPEC, "type"))
+        yield unsupported(kind, _TYPES, (*_SPEC, "type"))
     yield from _external_name(spec) if kind == _EXTERNAL else service_addresses(spec)
     yield from _headless(spec, kind)
     yield from service_ports(spec, kind, is_new=old is None)
     yield from _selector(spec)
-    yield from service_traffic(data, kind)
-    yield from _topology(data)
+    if not spec.keys().isdisjoint(_TRAFFIC) or is_given(mapping(data, "metadata"), "annotations"):
+        from jobspec.validation.workloads.service_traffic import service_traffic
+
+        yield from service_traffic(data, kind)
+        yield from _topology(data)
 
 
 def _headless(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
@@ -53,7 +61,7 @@ def _headless(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
         message = f"a Service of type `{kind}` needs an address, and has `clusterIP: None`"
         yield Problem("conflicting-values", (*_SPEC, "clusterIP"), message)
     if not items(spec, "ports") and not is_headless(spec) and kind != _EXTERNAL:
-        yield missing_by_code("ports", spec, _SPEC, "only a Service with `clusterIP: None` can have none")
+        yield missing("ports", spec, _SPEC, "only a Service with `clusterIP: None` can have none")
 
 
 def _external_name(spec: dict[str, Any]) -> Iterator[Problem]:
@@ -65,7 +73,7 @@ def _external_name(spec: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("conflicting-values", (*_SPEC, name), message, "remove it", at_key=True)
     name = text(spec, "externalName").removesuffix(".")
     if not name:
-        yield missing_by_code("externalName", spec, _SPEC, "it is the DNS name that the Service stands for")
+        yield missing("externalName", spec, _SPEC, "it is the DNS name that the Service stands for")
     elif why := bad_subdomain(name):
         yield Problem("invalid-name", (*_SPEC, "externalName"), f"`{name}` is no DNS name: {why}")
 

@@ -6,10 +6,9 @@ Follows `ValidateServiceClusterIPsRelatedFields`, k8s.io/kubernetes pkg/apis/cor
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import unsupported_choice
+from jobspec.validation.pods.told import unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, string_map, text, texts
-from jobspec.validation.workloads.addresses import address, family_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,17 +45,21 @@ def service_addresses(spec: dict[str, Any]) -> Iterator[Problem]:
     for index, family in enumerate(families):
         path = (*_SPEC, "ipFamilies", index)
         if family not in _FAMILIES:
-            yield unsupported_choice(family, _FAMILIES, path)
+            yield unsupported(family, _FAMILIES, path)
         elif family in families[:index]:
             yield Problem("duplicate-item", path, f"the family {family} stands twice", "remove one of the two")
     if is_given(spec, "ipFamilyPolicy") and text(spec, "ipFamilyPolicy") not in _POLICIES:
-        yield unsupported_choice(text(spec, "ipFamilyPolicy"), _POLICIES, (*_SPEC, "ipFamilyPolicy"))
+        yield unsupported(text(spec, "ipFamilyPolicy"), _POLICIES, (*_SPEC, "ipFamilyPolicy"))
     yield from _addresses(cluster_ips(spec), families, _ALL if several else None)
     yield from _single_stack(spec, families)
 
 
 def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterator[Problem]:
     """The problems of addresses *at* `clusterIPs`, or at `clusterIP` where that path is None."""
+    if asked in ([], [_NONE]):
+        return
+    from jobspec.validation.workloads.addresses import address, family_of
+
     if len(asked) > 2:
         yield Problem("wrong-size", at or _ALL, f"a Service has at most two addresses, not {len(asked)}: one of each family")
     found = [address(each) for each in asked]
@@ -64,9 +67,8 @@ def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterat
     wrong = [index for index, each in enumerate(found) if each is None and not (index == 0 and asked[0] == _NONE)]
     for index in wrong:
         yield Problem("wrong-format", paths[index], f'"{asked[index]}" is no IP address such as `10.9.8.7` or `2001:db8::1`')
-    if asked and asked[0] == _NONE:
-        if len(asked) > 1:
-            yield Problem("conflicting-values", at or _ALL, "`None` means no address, and cannot stand beside one")
+    if asked[0] == _NONE:
+        yield Problem("conflicting-values", at or _ALL, "`None` means no address, and cannot stand beside one")
         return
     known = [] if wrong else [family_of(each) for each in found if each]
     if len(known) > 1 and (len(set(known)) < len(known) or len(known) > 2):

@@ -7,9 +7,9 @@ them are free, only the cluster knows.
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import missing_by_code, unsupported_choice
 from jobspec.validation.metadata import bad_label_name, bad_qualified_name
 from jobspec.validation.pods.ports import bad_port_name, number_problems
+from jobspec.validation.pods.told import missing, unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, number, structs, text
 
@@ -38,7 +38,7 @@ def service_ports(spec: dict[str, Any], kind: str, *, is_new: bool) -> Iterator[
         names.add(text(port, "name"))
         yield from number_problems(number(port, "port") or 0, (*path, "port"))
         if (protocol := _protocol(port)) not in _PROTOCOLS:
-            yield unsupported_choice(protocol, _PROTOCOLS, (*path, "protocol"))
+            yield unsupported(protocol, _PROTOCOLS, (*path, "protocol"))
         yield from _target(port, (*path, "targetPort"))
         name = text(port, "appProtocol")
         if is_given(port, "appProtocol") and (why := bad_qualified_name(name)):
@@ -50,7 +50,7 @@ def service_ports(spec: dict[str, Any], kind: str, *, is_new: bool) -> Iterator[
 def _name(port: Port, path: Path, names: set[str], *, required: bool) -> Iterator[Problem]:
     name = text(port, "name")
     if not name and required:
-        yield missing_by_code("name", port, path, "of several ports, each has a name")
+        yield missing("name", port, path, "of several ports, each has a name")
     elif name and (why := bad_label_name(name)):
         yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a port: {why}")
     if name and name in names:

@@ -6,9 +6,9 @@ Follows `validateService` and what it calls, k8s.io/kubernetes pkg/apis/core/val
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.complaints import out_of_range, unsupported_choice
 from jobspec.validation.metadata import bad_qualified_name
 from jobspec.validation.pods.ports import number_problems
+from jobspec.validation.pods.told import outside, unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, number, string_map, structs, text, texts
 from jobspec.validation.workloads.addresses import address, bad_external, bad_range
@@ -39,16 +39,16 @@ def service_traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
     yield from _health_check(spec, kind)
     for name, choices in (("internalTrafficPolicy", _POLICIES), ("trafficDistribution", _DISTRIBUTIONS)):
         if is_given(spec, name) and text(spec, name) not in choices:
-            yield unsupported_choice(text(spec, name), choices, (*_SPEC, name))
+            yield unsupported(text(spec, name), choices, (*_SPEC, name))
 
 
 def _affinity(spec: dict[str, Any]) -> Iterator[Problem]:
     affinity = text(spec, "sessionAffinity") or "None"
     if affinity not in ("ClientIP", "None"):
-        yield unsupported_choice(affinity, ("ClientIP", "None"), (*_SPEC, "sessionAffinity"))
+        yield unsupported(affinity, ("ClientIP", "None"), (*_SPEC, "sessionAffinity"))
     seconds = number(mapping(spec, "sessionAffinityConfig", "clientIP"), "timeoutSeconds")
     if affinity == "ClientIP" and seconds is not None and not 0 < seconds <= _LONGEST_AFFINITY:
-        yield out_of_range(seconds, 1, _LONGEST_AFFINITY, (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds"))
+        yield outside(seconds, 1, _LONGEST_AFFINITY, (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds"))
 
 
 def _external_address(text_: str, path: Path) -> Iterator[Problem]:
@@ -101,7 +101,7 @@ def _external_policy(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
         message = "`externalTrafficPolicy` is about traffic from outside, which does not come to this Service"
         yield Problem("conflicting-values", path, message, "remove it, or choose the type `NodePort` or `LoadBalancer`", at_key=True)
     elif policy not in _POLICIES:
-        yield unsupported_choice(policy, _POLICIES, path)
+        yield unsupported(policy, _POLICIES, path)
 
 
 def needs_health_check(spec: dict[str, Any], kind: str) -> bool:

@@ -5,9 +5,9 @@ Follows `ValidateStatefulSet`, k8s.io/kubernetes pkg/apis/apps/validation, with 
 
 from __future__ import annotations
 
-from jobspec.validation.complaints import unsupported_choice
 from jobspec.validation.metadata import bad_label_name
 from jobspec.validation.pods.ephemeral import claim_template_problems
+from jobspec.validation.pods.told import unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import mapping, structs, text
 from jobspec.validation.workloads.limits import negative_numbers
@@ -53,12 +53,12 @@ def stateful_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> I
 def _policies(spec: dict[str, Any]) -> Iterator[Problem]:
     management = text(spec, "podManagementPolicy") or "OrderedReady"
     if management not in ("OrderedReady", "Parallel"):
-        yield unsupported_choice(management, ("OrderedReady", "Parallel"), (*_SPEC, "podManagementPolicy"))
+        yield unsupported(management, ("OrderedReady", "Parallel"), (*_SPEC, "podManagementPolicy"))
     retention = mapping(spec, "persistentVolumeClaimRetentionPolicy")
     for name in ("whenDeleted", "whenScaled"):
         policy = text(retention, name) or "Retain"
         if policy not in _RETENTION:
-            yield unsupported_choice(policy, _RETENTION, (*_SPEC, "persistentVolumeClaimRetentionPolicy", name))
+            yield unsupported(policy, _RETENTION, (*_SPEC, "persistentVolumeClaimRetentionPolicy", name))
 
 
 def _name_of_claim(claim: dict[str, Any], path: Path) -> Iterator[Problem]:
