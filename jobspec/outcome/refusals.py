@@ -10,7 +10,6 @@ from jobspec.validation.builtin import builtin_problems
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from typing import Any
 
     from jobspec.operators.expanded_job import ExpandedJob
     from jobspec.overlays.marked_tree import MarkedTree
@@ -51,9 +50,13 @@ def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Outcom
                 yield Outcome("pods-refused", message, place_in(pod, problem.path), problem.hint)
 
 
-def _ends(each: Sequence[Any]) -> Sequence[Any]:
-    """The first and the last of objects that differ in numbers alone: the last one's name may be longer."""
-    return each if len(each) < 3 else (each[0], each[-1])
+def _ends(objects: Sequence[MarkedTree]) -> Iterator[MarkedTree]:
+    """Of objects whose names differ in their last numbers alone, the first and the last: the last one's name may be longer."""
+    alike: dict[str, list[MarkedTree]] = {}
+    for each in objects:
+        alike.setdefault(text(each, "metadata", "name").rstrip("0123456789"), []).append(each)
+    for several in alike.values():
+        yield from several if len(several) < 3 else (several[0], several[-1])
 
 
 def _problems(made: MarkedTree, job: ExpandedJob) -> list[Problem]:
