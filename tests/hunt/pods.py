@@ -15,6 +15,7 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.targets import choose
 from jobspec.validation.builtin import builtin_problems
+from jobspec.validation.pods.pod_admission import priority_problems
 from tests.agreement import corpus, known
 from tests.hunt import pod_fields
 from tests.hunt.finds import Find
@@ -123,7 +124,7 @@ def _template(random: Random) -> str:
 
 
 def _is_valid(pod: Any) -> bool:
-    return not builtin_problems(pod, "v1", "Pod", _TARGET)
+    return not builtin_problems(pod, "v1", "Pod", _TARGET) and not any(priority_problems(pod["spec"]))
 
 
 @cache

@@ -10,7 +10,10 @@ import pytest
 import yaml
 
 from jobspec.cluster import Cluster
+from jobspec.server.envtest import control_plane
 from tests.support.checking import result
+from tests.support.cluster import assets
+from tests.support.control_plane import kubeconfig as kubeconfig_of
 from tests.support.reference import ROOT
 from tests.support.server import OPERATORS, STRICT, Server, kubeconfig
 
@@ -29,7 +32,9 @@ _ASKED = {
     "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
     "CronJob": "/apis/batch/v1/namespaces/{}/cronjobs",
 }
-_CASES = sorted(path for path in (ROOT / "tests" / "cases" / "policies").glob("*.yaml") if path.stem != "closed-world")
+_POLICIES = ROOT / "tests" / "cases" / "policies"
+_DEFAULT = _POLICIES / "default-class.yaml"
+_CASES = sorted(path for path in _POLICIES.glob("*.yaml") if path != _DEFAULT and path.stem != "closed-world")
 _SETTLED = 1.0  # seconds after which the server's plugins have seen what was created
 
 
@@ -41,8 +46,22 @@ def server() -> Iterator[Server]:
 
 
 def test_cases(server: Server, tmp_path: Path) -> None:
+    _compare(server, _CASES, tmp_path)
+
+
+def test_the_default_class_of_a_cluster(tmp_path: Path) -> None:
+    """On a server of its own, since such a class counts for the pods of all tests."""
+    with control_plane(assets()) as client:
+        file = tmp_path / "kubeconfig"
+        file.write_text(kubeconfig_of(client))
+        server = Server(file)
+        _compare(server, [_DEFAULT], tmp_path)
+        server.close()
+
+
+def _compare(server: Server, cases: list[Path], tmp_path: Path) -> None:
     prefix = f"policies-{time.time_ns() % 10**9:09d}-"
-    texts = {path.stem: path.read_text().replace("policies-", f"{prefix}{number}-") for number, path in enumerate(_CASES)}
+    texts = {path.stem: path.read_text().replace("policies-", f"{prefix}{number}-") for number, path in enumerate(cases)}
     made: list[str] = []
     try:
         for text in texts.values():

@@ -6,6 +6,7 @@ Follows `Plugin.admitPod`, k8s.io/kubernetes plugin/pkg/admission/priority, 1.36
 from __future__ import annotations
 
 from jobspec.kinds import PRIORITY_CLASS
+from jobspec.validation.pods.pod_admission import of_class, priority_problems
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import mapping
 
@@ -23,12 +24,14 @@ _POLICY = "PreemptLowerPriority"
 def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
     """A pod with the priority of its class, or of the default class, and why the server refuses it.
 
-    What stands against a pod without any class, or of the system's own classes, is the same on every cluster and `validation` says it.
+    What stands against a pod of the system's own classes is the same on every cluster and `validation` says it.
     """
     spec = mapping(pod, "spec")
     own = spec.get("priorityClassName") or ""
     found = objects.default_priority_class() if not own else (own, objects.find(PRIORITY_CLASS, "", own))
-    name, chosen = found or ("", None)
+    if not found:
+        return {**pod, "spec": {**spec, **of_class({})}}, list(priority_problems(spec))
+    name, chosen = found
     filled = priority_of(own, objects)
     if filled is None:
         return pod, [_unknown(own, objects)] if objects.closed else []
