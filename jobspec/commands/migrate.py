@@ -143,7 +143,7 @@ def _checked(found: Sequence[Found], inputs: Inputs, cluster: Cluster) -> list[C
 def _file(found: Found, checked: Checked) -> File:
     text = decode(content_of(found), found.path)
     assert isinstance(text, str)  # the file has been read before
-    return File(found.path, text.removeprefix("\ufeff").replace("\r\n", "\n"), checked.documents)
+    return File(found.path, text, checked.documents)
 
 
 def _require_something(files: Sequence[File], to: str) -> None:

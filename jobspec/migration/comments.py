@@ -1,17 +1,17 @@
-"""Where the comments of a YAML text are, and the text of migrated manifests with each of them at the value that it was written for.
+"""The text of migrated manifests with each comment of the text that they come from, at the value that it was written for.
 
 A comment behind a value that is gone stays with its whole line, before the next value that is kept.
 """
 
 from __future__ import annotations
 
-from jobspec.documents.libyaml import CParser, YAMLError
+from jobspec.documents.comments import placed_comments
 from jobspec.documents.reader import read
-from jobspec.documents.writer import write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
     from jobspec.documents.document import Marks
     from jobspec.overlays.marked_tree import MarkedTree
@@ -33,50 +33,26 @@ class Comment:
 def comments_in(piece: str, first_line: int = 0) -> list[Comment]:
     """The comments of one document, which has *first_line* lines before it."""
     lines = piece.split("\n")
-    found = []
-    for index, text in _comments(piece):
-        line = piece.count("\n", 0, index)
-        column = index - (piece.rfind("\n", 0, index) + 1)
-        found.append(Comment(text, first_line + line + 1, alone=not lines[line][:column].strip()))
-    return found
+    return [
+        Comment(each.text, first_line + each.line, alone=not lines[each.line - 1][: each.column - 1].strip())
+        for each in placed_comments(piece)
+    ]
 
 
-def _comments(piece: str) -> Iterator[tuple[int, str]]:
-    """Each comment with the place of its `#`: what stands between two tokens, and behind the header of a block."""
-    end = 0
-    parser = CParser(piece)
-    try:
-        while parser.check_token():
-            token = parser.get_token()
-            start, stop = token.start_mark.index, token.end_mark.index
-            yield from _in_gap(piece, end, start)
-            if piece[start : start + 1] in ("|", ">"):
-                yield from _in_gap(piece, start, start + len(piece[start:stop].partition("\n")[0]))
-            end = stop
-    except YAMLError:
-        return
-    yield from _in_gap(piece, end, len(piece))
+def with_comments(
+    trees: Sequence[MarkedTree], comments: Sequence[Comment], source: Sequence[str], write: Callable[[Any], str]
+) -> tuple[list[str], list[str]]:
+    """The texts of manifests, with the comments of the text that they come from; and those comments that stand below all that is kept.
 
-
-def _in_gap(piece: str, start: int, stop: int) -> Iterator[tuple[int, str]]:
-    at = start
-    for line in piece[start:stop].split("\n"):
-        before, mark, comment = line.partition("#")
-        if mark:
-            yield at + len(before), f"#{comment}".rstrip()
-        at += len(line) + 1
-
-
-def with_comments(trees: Sequence[MarkedTree], comments: Sequence[Comment], source: Sequence[str]) -> str:
-    """The text of manifests, with the comments of the text that they come from. *source*: the lines of that text's file."""
-    texts = [_lines(tree) for tree in trees]
+    *source*: the lines of that text's file. *write*: makes the text of data.
+    """
+    texts = [_lines(tree, write) for tree in trees]
     lines = [line for each in texts for line in each]
     above: dict[int, list[str]] = {}
     behind: dict[int, str] = {}
-    places = [place for _, place in lines]
-    ending = [each.text for each in comments if each.line > max(places)]
+    last = max(place for _, place in lines)
     for comment in comments:
-        if comment.line > max(places):
+        if comment.line > last:
             continue
         at = _line_for(comment, lines, source)
         if comment.alone or behind.get(at) or lines[at][1] != comment.line or lines[at][0].endswith(("|", "|-", "|+", ">")):
@@ -95,7 +71,7 @@ def with_comments(trees: Sequence[MarkedTree], comments: Sequence[Comment], sour
             document += f"{text}  {behind[number]}\n" if number in behind else f"{text}\n"
             number += 1
         written.append(document)
-    return "---\n".join(written) + "".join(f"{line}\n" for line in ending)
+    return written, [each.text for each in comments if each.line > last]
 
 
 def _line_for(comment: Comment, lines: Sequence[tuple[str, int]], source: Sequence[str]) -> int:
@@ -110,9 +86,9 @@ def _key(line: str) -> str:
     return line.strip().removeprefix("- ").partition(":")[0].strip("\"'")
 
 
-def _lines(tree: MarkedTree) -> list[tuple[str, int]]:
+def _lines(tree: MarkedTree, write: Callable[[Any], str]) -> list[tuple[str, int]]:
     """The lines of a manifest, each with the line of the source that it comes from, 0 for none."""
-    text = write([tree.data()])
+    text = write(tree.data())
     (document,), problems = read(text, file="")
     assert not problems
     places = dict(reversed(list(_places(tree, document.marks))))

@@ -105,7 +105,7 @@ def _mistakes(found: Whole) -> list[Diagnostic]:
 
 
 def _file(source: Source, documents: Sequence[Document]) -> File:
-    return File(source.name, _text_of(source).removeprefix("\ufeff").replace("\r\n", "\n"), documents)
+    return File(source.name, _text_of(source), documents)
 
 
 def _text_of(source: Source) -> str:

@@ -7,7 +7,7 @@ from jobspec.migration.choice import cannot, migrate_pytorchjob
 from jobspec.migration.loss import LOST
 from jobspec.migration.migrated import Migrated, as_document
 from jobspec.migration.releases import RUNTIMES, migrate_runtime, migrate_trainjob
-from jobspec.migration.texts import replaced
+from jobspec.migration.texts import irreplaceable, place_of, replaced
 from jobspec.migration.told import told
 from jobspec.runtimes.runtime import Reference, runtime_of
 
@@ -117,23 +117,11 @@ def _with_dropped(diagnostics: Sequence[Diagnostic], dropped: Sequence[Diagnosti
 
 
 def _migrated(file: File, outcome: Callable[[Document, File], Outcome]) -> MigratedFile:
-    new: dict[int, Sequence[MarkedTree]] = {}
+    outcomes = {place_of(each): (each, *outcome(each, file)) for each in file.documents}
+    new = {place: trees for place, (_, trees, _) in outcomes.items() if trees}
+    kept = irreplaceable(file.text, file.documents, new)
     diagnostics: list[Diagnostic] = []
-    for document in file.documents:
-        trees, said = outcome(document, file)
-        why = _why_not_in_text(file, document) if trees else ""
-        if why:
-            trees, said = (), [cannot(document, why)]
-        if trees:
-            new[document.index] = trees
-        diagnostics += said
-    return MigratedFile(file, replaced(file.text, file.documents, new) if new else file.text, diagnostics)
-
-
-def _why_not_in_text(file: File, document: Document) -> str:
-    """Why a document has no text of its own that could be replaced; empty where it has one."""
-    if document.is_item:
-        return "it is an item of a List; write it as a document of its own"
-    if file.text.lstrip().startswith(("{", "[")):
-        return "its file is JSON; write it as YAML"
-    return ""
+    for place, (document, _, said) in outcomes.items():
+        diagnostics += [cannot(document, kept[place])] if place in kept else said
+    wanted = {place: trees for place, trees in new.items() if place not in kept}
+    return MigratedFile(file, replaced(file.text, file.documents, wanted) if wanted else file.text, diagnostics)

@@ -1,5 +1,7 @@
 """Each folder of `tests/cases/migrate` holds a file with its command in the first line, what becomes of it, and what is told of it.
 
+JSON, which has no comments, goes to TrainJobs.
+
 With JOBSPEC_WRITE_CASES set, the expectations are written anew.
 """
 
@@ -22,7 +24,9 @@ def _expect(path: Path, actual: str) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=[each.name for each in CASES])
 def test_case(case: Path) -> None:
-    options = (case / "job.yaml").read_text().partition("\n")[0].removeprefix("# jobspec migrate ").split()
-    done = run_here("migrate", "job.yaml", *options, cwd=case)
-    _expect(case / "migrated.yaml", done.stdout)
+    (job,) = case.glob("job.*")
+    first = job.read_text().partition("\n")[0]
+    options = first.removeprefix("# jobspec migrate ").split() if first.startswith("#") else ["--to", "TrainJob"]
+    done = run_here("migrate", job.name, *options, cwd=case)
+    _expect(case / f"migrated{job.suffix}", done.stdout)
     _expect(case / "report.txt", f"{done.stderr}exit {done.returncode}\n")

@@ -70,19 +70,58 @@ def test_what_a_server_refuses_is_not_migrated(tmp_path: Path) -> None:
     assert "kind: PyTorchJob" in (tmp_path / "a.yaml").read_text()
 
 
+LIST = f"""\
+apiVersion: v1
+kind: List
+items:
+- {JOB.replace(chr(10), chr(10) + "  ").strip()}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"apiVersion": "v1", "kind": "List", "items": [%s]}', "an item of a List"),
-        ("%s", "JSON"),
+        (
+            LIST.replace("replicas: 1", "replicas: &one 1") + "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a, generation: *one}}",
+            "an alias elsewhere",
+        ),
+        (LIST.replace("- apiVersion: kube", "- &job\n  apiVersion: kube") + "- *job\n", "an alias in its place"),
     ],
 )
 def test_a_job_without_a_text_of_its_own_stays(text: str, says: str, tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(text % json.dumps(yaml.safe_load(JOB)))
-    done = _migrate(tmp_path, "a.yaml", "--to", "TrainJob")
+    (tmp_path / "a.yaml").write_text(text)
+    done = _migrate(tmp_path, "a.yaml", "--to", "TrainJob", "--in-place")
     assert done.returncode == 1
-    assert says in done.stderr
-    assert "not-migrated" in done.stderr
+    assert says in done.stdout
+    assert "not-migrated" in done.stdout
+    assert (tmp_path / "a.yaml").read_text() == text
+
+
+def test_items_that_share_a_value_are_migrated_together(tmp_path: Path) -> None:
+    other = JOB.replace("replicas: 1", "replicas: *one").replace("name: train", "name: other").replace("\n", "\n  ").strip()
+    (tmp_path / "a.yaml").write_text(f"{LIST.replace('replicas: 1', 'replicas: &one 1')}- {other}\n")
+    assert _migrate(tmp_path, "a.yaml", "--to", "TrainJob", "--in-place").returncode == 0
+    found = yaml.safe_load((tmp_path / "a.yaml").read_text())
+    assert [each["kind"] for each in found["items"]] == ["TrainJob", "TrainJob"]
+
+
+def test_lines_end_as_before_and_a_byte_order_mark_stays(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"# one\n{LIST}---\n# two\n{ELASTIC}")
+    assert _migrate(tmp_path, "a.yaml", "--to", "TrainJob", "--to-dir", "new").returncode == 0
+    expected = (tmp_path / "new" / "a.yaml").read_text()
+    (tmp_path / "a.yaml").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "a.yaml").read_bytes().replace(b"\n", b"\r\n"))
+    assert _migrate(tmp_path, "a.yaml", "--to", "TrainJob", "--in-place").returncode == 0
+    assert (tmp_path / "a.yaml").read_bytes() == b"\xef\xbb\xbf" + expected.replace("\n", "\r\n").encode()
+
+
+@pytest.mark.parametrize("indent", [None, 1, 4, "\t"])
+def test_json_is_set_in_as_before(indent: int | str | None, tmp_path: Path) -> None:
+    job = yaml.safe_load(JOB)
+    (tmp_path / "a.json").write_text(json.dumps(job, indent=indent) + "\n")
+    assert _migrate(tmp_path, "a.json", "--to", "TrainJob", "--in-place").returncode == 0
+    text = (tmp_path / "a.json").read_text()
+    assert json.loads(text)["kind"] == "TrainJob"
+    assert text == json.dumps(json.loads(text), indent=indent) + "\n"
 
 
 @pytest.mark.parametrize(

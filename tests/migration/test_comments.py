@@ -5,7 +5,7 @@ import pytest
 from jobspec.documents.comments import comments_of
 from jobspec.migration.choice import migrate_pytorchjob
 from jobspec.migration.migrated import Migrated
-from jobspec.migration.texts import replaced
+from jobspec.migration.texts import place_of, replaced
 from tests.migration.jobs import accepted, cluster, corpus, documents_of, jobs_among
 from tests.support.reference import folder
 
@@ -117,8 +117,8 @@ metadata:   {name: x}   # as it is
 
 def _migrated(text: str) -> str:
     documents = accepted(text)
-    found = {each.index: migrate_pytorchjob(each, documents, cluster()) for each in jobs_among(documents)}
-    return replaced(text, documents, {index: each.trees for index, each in found.items() if isinstance(each, Migrated)})
+    found = {place_of(each): migrate_pytorchjob(each, documents, cluster()) for each in jobs_among(documents)}
+    return replaced(text, documents, {place: each.trees for place, each in found.items() if isinstance(each, Migrated)})
 
 
 def test_comments_go_with_their_values() -> None:
