@@ -544,7 +544,7 @@ def _migrate_arguments(parser: ArgumentParser) -> ArgumentParser:
     add = _with_paths(parser).add_argument
     what = "TrainJob, for PyTorchJobs; or trainer=RELEASE, for TrainJobs and runtimes of another release"
     add("--to", metavar="KIND|RELEASE", required=True, help=what)
-    add("--in-place", action="store_true", help="write the files again, each whole or not at all")
+    add("--in-place", action="store_true", help="write the files again, all of them or none")
     add("--to-dir", metavar="DIR", help="write the files that change into a folder, under the same names")
     add("--diff", action="store_true", help="print what would change, and write nothing")
     add("--strict", action="store_true", help="write nothing and exit with 1 where anything is lost")

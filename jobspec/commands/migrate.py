@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from jobspec import additions, pipeline, targets
+from jobspec import additions, pipeline, replacements, targets
 from jobspec.cluster import Cluster
 from jobspec.commands.files import STDIN, content_of, find, reader, source_of
 from jobspec.commands.inputs import load
-from jobspec.commands.output import deliver, write_whole
+from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles, project_among
 from jobspec.diagnostics import JobspecError
@@ -56,6 +56,7 @@ def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_schedul
         return _of_project(project, inputs, release, writing=writing, strict=strict)
     setting = load(inputs)
     found = find(inputs.paths)
+    is_completed = _complete_earlier(found, writing)
     before = _source(inputs, found, setting.cluster) if release else setting.cluster
     checked = _checked(found, inputs, before)
     results = [each.result for each in checked]
@@ -63,7 +64,11 @@ def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_schedul
         deliver(results, before.releases, inputs, sys.stderr, read=reader(found))
         return 1
     files = [_file(one, each) for one, each in zip(found, checked, strict=True)]
-    _require_something(files, to)
+    why_not = _nothing_in(files, to)
+    if why_not and is_completed:
+        return 0
+    if why_not:
+        raise JobspecError(why_not)
     if release:
         after = Cluster({_TRAINER: release})
         migrated = to_release(files, before, after)
@@ -91,7 +96,12 @@ def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, st
         deliver([read], Cluster().releases, inputs, sys.stderr, read=reader([files.project]))
         return 1
     found = migrate_project(source_of(files.project, skip_unknown=False), files.read, release=release)
+    is_completed = _complete_earlier([files.project, *files.found], writing)
+    if is_completed:
+        found = migrate_project(source_of(files.project, skip_unknown=False), files.read, release=release)
     changed = [each for each in found.files if each.is_changed]
+    if is_completed and not found.wrong and not changed:
+        return 0
     if not found.wrong and not changed:
         raise JobspecError(f"nothing to migrate: no base of {path} is to be another one")
     is_stopped = bool(found.wrong) or (strict and any(each.rule == LOST for each in found.told))
@@ -146,12 +156,30 @@ def _file(found: Found, checked: Checked) -> File:
     return File(found.path, text, checked.documents)
 
 
-def _require_something(files: Sequence[File], to: str) -> None:
+def _complete_earlier(found: Sequence[Found], writing: Writing) -> bool:
+    """Complete a migration of these files that was interrupted, and say so; whether there was one.
+
+    Raises JobspecError where this run is to write nothing there.
+    """
+    folders = {os.path.dirname(each.path) or os.curdir for each in found if each.path != STDIN}
+    if not writing.in_place:
+        for journal in replacements.interrupted(folders):
+            raise JobspecError(f"{journal}: a migration was interrupted that wrote some of its files: complete it with --in-place")
+        return False
+    is_completed = replacements.complete(folders)
+    if is_completed:
+        sys.stderr.write("jobspec: an earlier run that was interrupted here is completed\n")
+    return is_completed
+
+
+def _nothing_in(files: Sequence[File], to: str) -> str:
+    """Why there is nothing to migrate; empty where there is something."""
     documents = [each for file in files for each in file.documents]
     if to == TRAINJOB and not any(is_workload(each) and each.kind == "PyTorchJob" for each in documents):
-        raise JobspecError("nothing to migrate: the files hold no PyTorchJob")
+        return "nothing to migrate: the files hold no PyTorchJob"
     if to != TRAINJOB and not any(each.group_kind in KINDS for each in documents):
-        raise JobspecError("nothing to migrate: the files hold no TrainJob and no runtime")
+        return "nothing to migrate: the files hold no TrainJob and no runtime"
+    return ""
 
 
 def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], writing: Writing) -> None:
@@ -167,8 +195,9 @@ def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], writing: Wr
     elif writing.in_place:
         if any(each.path == STDIN for each in found):
             raise JobspecError("--in-place: standard input is no file")
-        for each in changed:
-            write_whole(each.file.name, each.text)
+        replacements.replace_all(
+            {each.file.name: replacements.Replacement(each.file.text.encode(), each.text.encode()) for each in changed}
+        )
     else:
         sys.stdout.write("---\n".join(_ended(each.text) for each in migrated))
 

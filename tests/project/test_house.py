@@ -53,6 +53,7 @@ ORDER = [
     "jobspec.api",
     "jobspec.trees",
     "jobspec.additions",
+    "jobspec.replacements",
     "jobspec.gitops",
     "jobspec.local",
     "jobspec.migration",
