@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _MAKES_AGAIN = "2.1.0"
 """The release from which on the trainer makes the JobSet of a failed job again, which a time to live has deleted."""
+_KEEPS_COMPLETE = "2.2.0"
+"""The release from which on it leaves that of a complete job alone."""
 
 
 def complete_without_training(job: ExpandedJob) -> Iterator[Outcome]:
@@ -47,9 +49,11 @@ def _reference(job: ExpandedJob) -> Mark:
 
 
 def restarts_for_ever(job: ExpandedJob) -> Iterator[Outcome]:
-    """A job that fails starts again without end: each clean-up begins the count of its restarts anew."""
+    """A job that fails starts again without end: the trainer makes its JobSet again, which is deleted when it has ended."""
+    release = job.target["trainer"]
     for jobset in job.of_kind("JobSet"):
         ttl = jobset.get("spec", "ttlSecondsAfterFinished")
-        if ttl is not None and jobset.get("spec", "failurePolicy", "maxRestarts") and reached(job.target["trainer"], _MAKES_AGAIN):
-            message = f"a failed job starts again without end: the count is lost with its JobSet, after {ttl.value} s"
+        if ttl is not None and reached(release, _MAKES_AGAIN):
+            which = "a failed job" if reached(release, _KEEPS_COMPLETE) else "the job, complete or failed,"
+            message = f"{which} starts again without end: its JobSet is deleted after {ttl.value} s, and the trainer makes it again"
             yield Outcome("restarts-for-ever", message, place_of(ttl), "leave `ttlSecondsAfterFinished` out", severity="warning")
