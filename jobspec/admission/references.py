@@ -37,7 +37,7 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     runtime = runtime_of(job, objects.beside, target, elsewhere=objects.elsewhere)
     wanted = [] if runtime in objects.beside else [_runtime_name(ref, job)]
     if not runtime:
-        return Answer([*alone, diagnostic(job, _RULE, _no_runtime(ref, target, objects))], wanted)
+        return Answer([*alone, diagnostic(job, _RULE, _no_runtime(ref, job, target, objects))], wanted)
     workload = Workload(job, runtime=runtime, old=old)
     missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
     absent = [diagnostic(job, _RULE, _no_priority_class(name, objects)) for name in missing]
@@ -54,7 +54,7 @@ def _refused(ref: Reference) -> Finding:
     return Finding((*trainjob.RUNTIME_REF, "name"), message, field=_field(ref))
 
 
-def _no_runtime(ref: Reference, target: Target, objects: Objects) -> Finding:
+def _no_runtime(ref: Reference, job: Document, target: Target, objects: Objects) -> Finding:
     from jobspec.validation.wording import closest
 
     known = [document.name for document in (*objects.beside, *objects.elsewhere) if document.group_kind == ref.group_kind]
@@ -63,10 +63,18 @@ def _no_runtime(ref: Reference, target: Target, objects: Objects) -> Finding:
     message = f"there is no {ref.kind} `{ref.name}` in this file, in another given one or in trainer {target['trainer']}, so {outcome}"
     if ref.group_kind == TRAINING_RUNTIME and ref.name in shipped(target):
         hint = "leave `kind` out: what the trainer ships is of the kind ClusterTrainingRuntime"
+    elif ref.group_kind == CLUSTER_TRAINING_RUNTIME and _is_of_namespace(ref.name, job, objects):
+        hint = "write `kind: TrainingRuntime`, as that of this name is"
     else:
         hint = closest(ref.name, known) or "give its file, too"
     severity: Severity = "error" if objects.closed else "warning"
     return Finding((*trainjob.RUNTIME_REF, "name"), message, hint, field=_field(ref), severity=severity)
+
+
+def _is_of_namespace(name: str, job: Document, objects: Objects) -> bool:
+    """Whether a TrainingRuntime of the job's namespace has the name."""
+    runtimes = [each for each in (*objects.beside, *objects.elsewhere) if each.group_kind == TRAINING_RUNTIME]
+    return any((each.name, each.namespace) == (name, job.namespace) for each in runtimes)
 
 
 def _field(ref: Reference) -> str:

@@ -56,6 +56,21 @@ def test_without_webhooks_nothing_of_them_is_reported() -> None:
     assert not found & {"unresolved-reference", *(rule.name for each in ADMISSION for rule in each)}
 
 
+_OWN_RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: team}
+spec: {template: {spec: {replicatedJobs: []}}}
+---
+"""
+
+
+def test_a_job_whose_runtime_is_of_the_other_kind_is_told_to_say_so(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(_OWN_RUNTIME + _JOB.format(name="a", runtime="team"))
+    (told,) = _reported(tmp_path / "a.yaml", Cluster(choose([])))
+    assert (told.rule, told.hint) == ("unresolved-reference", "write `kind: TrainingRuntime`, as that of this name is")
+
+
 def _reported(path: Path, cluster: Cluster) -> list[Any]:
     return list(result(path, cluster).diagnostics)
 
