@@ -27,6 +27,9 @@ def failures_at_once(job: TrainingJob, document: Document, target: Target) -> It
     """The reasons for which the operator makes nothing at all."""
     for finding in _refused(document, target) if not job.since("1.8.0") else ():
         yield document.problem("refused-by-operator", finding.message, finding.path, hint=finding.hint)
+    if not job.replicas:
+        message = "the operator makes nothing of a job without replica types, and never looks at it again"
+        yield document.problem("refused-by-operator", message, _REPLICAS, hint="describe a `Master`, Workers or both")
     for finding in _crashes_at_once(job):
         yield document.problem("operator-crash", finding.message, finding.path, hint=finding.hint)
 
