@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from jobspec.kinds import PYTORCHJOB
+from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.operators.pods import text
 from jobspec.outcome.program import Program
 from jobspec.outcome.rule import Outcome, place_of
+from jobspec.overlays.marked_tree import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.diagnostics import Mark
     from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
 
@@ -42,8 +44,7 @@ def trains_alone(job: ExpandedJob) -> Iterator[Outcome]:
             message = (
                 f"each of the {role.count} pods of {role.name} trains alone: torchrun is told of no other, neither here nor by the operator"
             )
-            hint = "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
-            yield Outcome("trains-alone", message, place_of(program.words[0]), hint, severity="warning")
+            yield Outcome("trains-alone", message, *_untold(job, program.words[0]), severity="warning")
         elif program.is_torchrun and told:
             message = f"`{told.value}` has each of the {pods} pods train alone: {job.operator} tells torchrun of all of them by variables"
             yield Outcome("trains-alone", message, place_of(told), f"leave `{told.value}` out", severity="warning")
@@ -53,6 +54,13 @@ def trains_alone(job: ExpandedJob) -> Iterator[Outcome]:
             sets = "only what torchrun reads" if any(name.startswith("PET_") for name in program.variables) else "no rank"
             message = f"each of the {pods} pods trains alone: {job.operator} sets {sets}, and {role.name} starts Python itself"
             yield Outcome("trains-alone", message, place_of(program.words[0]), "start the program with `torchrun`", severity="warning")
+
+
+def _untold(job: ExpandedJob, word: MarkedTree) -> tuple[Mark | None, str]:
+    """The line for which the trainer tells torchrun nothing, and the remedy: a job without `trainer`, or a runtime without `torch`."""
+    if job.job.group_kind == TRAINJOB and job.job.data["spec"].get("trainer") is None:
+        return job.job.marks.nearest(("spec", "runtimeRef", "name")).place(), "write `trainer: {}` into `spec`, for which the trainer looks"
+    return place_of(word), "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
 
 
 def _single_node(program: Program) -> MarkedTree | None:
@@ -105,8 +113,16 @@ def unknown_address(job: ExpandedJob) -> Iterator[Outcome]:
             hint = (
                 "call the replicated job that trains `node`, and leave `network.subdomain` out" if job.job.group_kind != PYTORCHJOB else ""
             )
-            yield Outcome("unknown-address", message, None, hint)
+            yield Outcome("unknown-address", message, _of_address(job, role), hint)
             break
+
+
+def _of_address(job: ExpandedJob, role: ExpandedRole) -> Mark | None:
+    """The line that gives the pods another address: the subdomain of the JobSet, or the name of its replicated job; None without one."""
+    for jobset in job.of_kind("JobSet"):
+        named = next((each for each in items(jobset.get("spec", "replicatedJobs")) if text(each, "name") == role.name), None)
+        return place_of(jobset.get("spec", "network", "subdomain")) or place_of(named.get("name") if named else None)
+    return None
 
 
 def _started(job: ExpandedJob) -> list[Started]:
