@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from jobspec.kinds import TRAINJOB
 from jobspec.operators.pods import text
 from jobspec.operators.stored import as_a_cluster_names
 from jobspec.outcome.rule import Outcome, place_in
+from jobspec.overlays.marked_tree import items
 from jobspec.validation.builtin import builtin_problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from jobspec.diagnostics import Mark
+    from jobspec.documents.document import Marks
     from jobspec.operators.expanded_job import ExpandedJob
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.validation.problem import Problem
@@ -37,7 +41,7 @@ def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) 
             name = text(each, "metadata", "name")
             for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
                 message = f"the server will refuse {what} `{name}`: {problem.message}"
-                yield Outcome(rule, message, place_in(each, problem.path), problem.hint)
+                yield Outcome(rule, message, _place(each, problem), problem.hint or _of_patch(each, problem, job))
 
 
 def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Outcome]:
@@ -47,7 +51,35 @@ def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Outcom
         if text(pod, "metadata", "labels", "batch.kubernetes.io/job-name") not in refused:
             for problem in _problems(pod, job):
                 message = f"the server will refuse the pods of {role.name}: {problem.message}"
-                yield Outcome("pods-refused", message, place_in(pod, problem.path), problem.hint)
+                yield Outcome("pods-refused", message, _place(pod, problem), problem.hint)
+
+
+def _place(made: MarkedTree, problem: Problem) -> Mark | None:
+    """The line of a mistake; of a limit that is missing, the line of its request."""
+    path = problem.path
+    if problem.rule == "missing-field" and "limits" in path:
+        path = tuple("requests" if step == "limits" else step for step in path)
+    return place_in(made, path)
+
+
+def _of_patch(made: MarkedTree, problem: Problem, job: ExpandedJob) -> str:
+    """The remedy of a container without an image that a patch of the job adds; empty for another mistake."""
+    *above, number, field = problem.path or ("",)
+    if field != "image" or not isinstance(number, int) or job.job.group_kind != TRAINJOB:
+        return ""
+    containers = items(made.get(*map(str, above)))
+    if not _is_in(job.job.marks.nearest(("spec", "runtimePatches")), str(containers[number].mark)):
+        return ""
+    known = ", ".join(f"`{text(each, 'name')}`" for each in containers if text(each, "image"))
+    what = f"no container `{text(containers[number], 'name')}`" if above[-1] == "containers" else "no such init container"
+    return f"the runtime has {what}, so that the patch adds one{f'; it has {known}' if known else ''}"
+
+
+def _is_in(marks: Marks, mark: str) -> bool:
+    """Whether a mark is that of a value, or of one inside it."""
+    children = marks.children or ()
+    inside = children.values() if isinstance(children, dict) else children
+    return str(marks.mark) == mark or any(_is_in(each, mark) for each in inside)
 
 
 def _ends(objects: Sequence[MarkedTree]) -> Iterator[MarkedTree]:

@@ -31,6 +31,20 @@ def test_each_outcome_is_told_where_it_is_expected_and_nowhere_else(path: Path) 
     assert {each.stage for each in result.diagnostics} <= {"outcome"}
 
 
+@pytest.mark.parametrize(
+    ("case", "hint"),
+    [
+        ("trainjob-gpu-request-only", "write `nvidia.com/gpu: 1` under `limits`"),
+        ("trainjob-no-trainer", "write `trainer: {}` into `spec`, for which the trainer looks"),
+        ("trainjob-patch-unknown-container", "the runtime has no container `sidecar`, so that the patch adds one; it has `node`"),
+        ("trainjob-patch-unknown-job", "the runtime has `node`"),
+    ],
+)
+def test_the_hint_names_the_remedy(case: str, hint: str) -> None:
+    result = foreseen(next(path for path in CASES if path.stem == case))
+    assert [each.hint for each in result.diagnostics] == [hint]
+
+
 def test_every_outcome_has_a_case_that_trips_it() -> None:
     tripped = {each.rule for path in CASES for each in expectations(path.read_text())}
     ours = {name for name in RULES if Diagnostic(name, "", None).stage == "outcome"}  # type: ignore[arg-type]

@@ -9,7 +9,9 @@ from jobspec.admission.review import review
 from jobspec.admission.webhooks import Objects
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
+from jobspec.operators.edits import text
 from jobspec.operators.stored import as_a_cluster_names
+from jobspec.overlays.marked_tree import items
 from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
@@ -21,19 +23,35 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
+_REFUSED = "the server refuses the JobSet that the trainer makes of the job, so nothing runs"
+_JOBS = "spec.replicatedJobs["
+
+
 def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diagnostic]:
     """The errors of a stored JobSet at the lines that caused them; what has no line of its own stands at the *job*'s name."""
     document = Document(as_a_cluster_names(jobset.data()), jobset.marks, file=job.file, index=job.index)
     found = verdict(document, target).diagnostics
     if not any(each.severity == "error" for each in found):
         found = review(document, target, Objects()).diagnostics
+    added = _added_by_patches(jobset)
     for each in found:
-        if each.severity == "error":
-            message = f"the server refuses the JobSet that the trainer makes of the job, so nothing runs: {each.message}"
+        if each.severity == "error" and not (added and each.rule == "missing-field" and each.field.startswith(_JOBS)):
+            message = f"{_REFUSED}: {each.message}"
             yield Diagnostic("jobset-refused", message, _place(each, job), field=each.field, document=job.index, hint=each.hint)
+    known = ", ".join(f"`{text(each, 'name')}`" for each in items(jobset.get("spec", "replicatedJobs")) if each not in added)
+    for new in added:
+        name = new.get("name") or new
+        message = f"{_REFUSED}: the runtime has no replicated job `{name.value}`, so that the patch adds one without containers"
+        yield Diagnostic("jobset-refused", message, name.place(), document=job.index, hint=f"the runtime has {known}")
+
+
+def _added_by_patches(jobset: MarkedTree) -> list[MarkedTree]:
+    """The replicated jobs that are in no runtime, where each has containers, and came by a patch of the TrainJob."""
+    jobs = items(jobset.get("spec", "replicatedJobs"))
+    return [each for each in jobs if not each.get("template", "spec", "template", "spec", "containers")]
 
 
 def _place(problem: Diagnostic, job: Document) -> Mark:
     """The line that caused a problem: of names that are made of the job's and others, the job's."""
-    is_name = problem.field.startswith("spec.replicatedJobs[") and problem.field.endswith("].name")
+    is_name = problem.field.startswith(_JOBS) and problem.field.endswith("].name")
     return problem.mark if problem.mark.line and not is_name else job.marks.nearest(("metadata", "name")).place()
