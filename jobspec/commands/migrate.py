@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs
+    from jobspec.migration.project import MigratedProject
     from jobspec.migration.whole import MigratedFile
     from jobspec.pipeline import Checked
     from jobspec.reports.excerpt import ReadText
@@ -53,7 +54,7 @@ def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_schedul
     release = _release(to)
     project = project_among(inputs.paths)
     if project:
-        return _of_project(project, inputs, release, writing=writing, strict=strict)
+        return _of_project(project, inputs, release, writing=writing, strict=strict, gang_scheduler=gang_scheduler)
     setting = load(inputs)
     found = find(inputs.paths)
     is_completed = _complete_earlier(found, writing)
@@ -84,7 +85,7 @@ def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_schedul
     return 1 if is_stopped or not all(each.valid for each in told) else 0
 
 
-def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, strict: bool) -> int:
+def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, strict: bool, gang_scheduler: str) -> int:
     """Migrate the bases of a project."""
     from jobspec.migration.project import migrate_project
 
@@ -95,10 +96,15 @@ def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, st
     if isinstance(read, FileResult):
         deliver([read], Cluster().releases, inputs, sys.stderr, read=reader([files.project]))
         return 1
-    found = migrate_project(source_of(files.project, skip_unknown=False), files.read, release=release)
+
+    def migrated() -> MigratedProject:
+        source = source_of(files.project, skip_unknown=False)
+        return migrate_project(source, files.read, release=release, gang_scheduler=gang_scheduler)
+
+    found = migrated()
     is_completed = _complete_earlier([files.project, *files.found], writing)
     if is_completed:
-        found = migrate_project(source_of(files.project, skip_unknown=False), files.read, release=release)
+        found = migrated()
     changed = [each for each in found.files if each.is_changed]
     if is_completed and not found.wrong and not changed:
         return 0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Diagnostic
+    from jobspec.diagnostics import Diagnostic, Severity
     from jobspec.documents.document import Document
 
 
@@ -33,6 +33,6 @@ def migrate_pytorchjob(job: Document, beside: Sequence[Document], cluster: Clust
     return cannot(job, "; ".join(dict.fromkeys(best.refusals))) if best.refusals else best
 
 
-def cannot(job: Document, why: str) -> Diagnostic:
+def cannot(job: Document, why: str, *, severity: Severity = "error") -> Diagnostic:
     """That a job stays as it is."""
-    return job.problem("not-migrated", f"{job.kind} {job.name} stays as it is: {why}", ("metadata", "name"))
+    return job.problem("not-migrated", f"{job.kind} {job.name} stays as it is: {why}", ("metadata", "name"), severity=severity)

@@ -41,7 +41,12 @@ def pod_facts(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
         for name, each in node.pod.tree.value["metadata"].entries(field):
             is_operators = name.startswith(_OPERATORS[side.operator]) or str(each.mark).startswith(side.operator)
             if not is_operators and not (side.operator == "trainer" and is_of_job(name)):
-                yield (*key, field, name), Fact(each.value, each.place())
+                yield (*key, field, name), Fact("<its pod group>" if _is_group(name, each, side) else each.value, each.place())
+
+
+def _is_group(name: str, value: MarkedTree, side: Side) -> bool:
+    """Whether a label or annotation names the pod group of the job, whose name follows that of the job."""
+    return name.startswith("scheduling.") and value.value in side.groups
 
 
 def is_of_job(label: str) -> bool:

@@ -14,7 +14,7 @@ from jobspec.overlays.marked_tree import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from jobspec.diagnostics import Mark
     from jobspec.migration.facts import Key
@@ -32,14 +32,16 @@ _LAUNCHERS = frozenset(("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", 
 class Side:
     """One of two jobs: where its nodes are, and who runs it."""
 
-    __slots__ = ("hosts", "operator", "size")
+    __slots__ = ("groups", "hosts", "operator", "size")
 
-    def __init__(self, hosts: Hosts, operator: str, size: int) -> None:
+    def __init__(self, hosts: Hosts, operator: str, size: int, groups: Collection[str] = ()) -> None:
         self.hosts = hosts
         self.operator = operator
         """The beginning of the places of what the operator sets itself: `training-operator` or `trainer`."""
         self.size = size
         """How many nodes there are."""
+        self.groups = groups
+        """The names of its pod groups."""
 
 
 def program_facts(node: Node, container: MarkedTree, side: Side, key: Key) -> Iterator[tuple[Key, Fact]]:

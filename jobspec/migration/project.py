@@ -82,21 +82,24 @@ class _Rendered:
         return [_file(self.sources[name], documents) for name, documents in found.items()]
 
 
-def migrate_project(source: Source, read: ReadFile, *, release: str) -> MigratedProject:
+def migrate_project(source: Source, read: ReadFile, *, release: str, gang_scheduler: str = "") -> MigratedProject:
     """Migrate the bases of the project in a file: to TrainJobs, or to a *release* of the trainer."""
     before = _Rendered(source, read, {})
     if before.mistakes or before.project is None:
         return MigratedProject(wrong=before.mistakes)
     project = _with_release(source, before.project, release)
     new = Cluster({**before.project.wishes, "trainer": release}) if release else before.cluster
-    files = to_release(before.bases(), before.cluster, new) if release else to_trainjobs(before.bases(), new)
+    bases = before.bases()
+    files = to_release(bases, before.cluster, new) if release else to_trainjobs(bases, new, gang_scheduler=gang_scheduler)
     refused = [each for file in files for each in file.diagnostics if each.severity == "error"]
     after = _Rendered(Source(source.name, project.text), read, {each.file.name: each.text for each in files})
     if refused or after.mistakes:
         return MigratedProject(wrong=[*refused, *after.mistakes])
     pairs = zip(before.variants, after.variants, strict=True)
-    told = [each for pair in pairs for each in _compared(*pair, before.cluster, after.cluster)]
-    return MigratedProject([*files, project], _once(told, len(before.variants)))
+    found = [each for pair in pairs for each in _compared(*pair, before.cluster, after.cluster, gang_scheduler=gang_scheduler)]
+    told = _once(found, len(before.variants))
+    wrong = [each for each in told if each.severity == "error"]
+    return MigratedProject(wrong=wrong) if wrong else MigratedProject([*files, project], told)
 
 
 def _mistakes(found: Whole) -> list[Diagnostic]:
@@ -127,12 +130,17 @@ def _with_release(source: Source, project: Project, release: str) -> MigratedFil
 
 
 def _compared(
-    before: tuple[Variant, list[Document]], after: tuple[Variant, list[Document]], old: Cluster, new: Cluster
+    before: tuple[Variant, list[Document]],
+    after: tuple[Variant, list[Document]],
+    old: Cluster,
+    new: Cluster,
+    *,
+    gang_scheduler: str,
 ) -> list[tuple[str, Diagnostic]]:
     """What a variant has lost."""
     name = before[0].name
     job, other = (next(filter(is_workload, documents)) for _, documents in (before, after))
-    seen = view(job, before[1], old.target)
+    seen = view(job, before[1], old.target, gang_scheduler=gang_scheduler)
     then = view(other, after[1], new.target)
     refusals = [each.message for each in then.refusals if each.severity == "error"]
     if refusals:

@@ -10,6 +10,7 @@ from jobspec.migration.placement import pod_facts
 from jobspec.migration.program import Side
 from jobspec.migration.selectors import selector_facts
 from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.edits import text
 from jobspec.operators.expansion import expand
 from jobspec.workloads import value_at
 
@@ -48,7 +49,8 @@ def view(job: Document, beside: Sequence[Document], target: Target, *, gang_sche
     nodes = nodes_of(objects, job.group_kind)
     training = sum(each.training is not None for each in nodes)
     operator = "training-operator" if job.group_kind == kinds.PYTORCHJOB else "trainer"
-    side = Side(Hosts(nodes), operator, training)
+    groups = [text(each, "metadata", "name") for each in objects if text(each, "kind") == "PodGroup"]
+    side = Side(Hosts(nodes), operator, training, groups)
     facts = dict(fact for node in nodes for fact in pod_facts(node, side))
     facts |= dict(fact for node in nodes for fact in selector_facts(node, nodes))
     facts |= dict(life_facts(job, objects, nodes))

@@ -6,10 +6,11 @@ from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.migration.choice import cannot, migrate_pytorchjob
 from jobspec.migration.loss import LOST
 from jobspec.migration.migrated import Migrated, as_document
-from jobspec.migration.releases import RUNTIMES, migrate_runtime, migrate_trainjob
+from jobspec.migration.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migration.texts import irreplaceable, place_of, replaced
 from jobspec.migration.told import told
 from jobspec.runtimes.runtime import Reference, runtime_of
+from jobspec.trees import HEADER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ class File:
         self.text = text
         self.documents = documents
 
+    @property
+    def is_rendered(self) -> bool:
+        """Whether jobspec writes the file itself, from others."""
+        return self.text.startswith(HEADER)
+
 
 class MigratedFile:
     """A file after the migration."""
@@ -53,7 +59,7 @@ class MigratedFile:
     @property
     def has_losses(self) -> bool:
         """Whether anything of its jobs is lost, or one cannot be migrated."""
-        return any(each.rule in (LOST, "not-migrated") for each in self.diagnostics)
+        return any(each.rule == LOST or each.severity == "error" for each in self.diagnostics)
 
 
 def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str = "") -> list[MigratedFile]:
@@ -62,6 +68,8 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
     def outcome(job: Document, file: File) -> Outcome:
         if job.group_kind != PYTORCHJOB:
             return (), ()
+        if file.is_rendered:
+            return (), [_rendered(job)]
         found = migrate_pytorchjob(job, _beside(file, files), cluster, gang_scheduler=gang_scheduler)
         taken = isinstance(found, Migrated) and _taken(found, file)
         if taken:
@@ -73,7 +81,10 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
 
 def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list[MigratedFile]:
     """Files in which TrainJobs and runtimes are in the words of the cluster's trainer, and were in those of another."""
-    runtimes = {id(each): migrate_runtime(each, cluster.target) for file in files for each in file.documents if each.group_kind in RUNTIMES}
+    sources = [each for each in files if not each.is_rendered]
+    runtimes = {
+        id(each): migrate_runtime(each, cluster.target) for file in sources for each in file.documents if each.group_kind in RUNTIMES
+    }
 
     def new(document: Document) -> Document:
         return as_document(runtimes[id(document)][0], document) if id(document) in runtimes else document
@@ -82,6 +93,8 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
         if id(document) in runtimes:
             tree, diagnostics = runtimes[id(document)]
             return _if_other(tree, document), diagnostics
+        if file.is_rendered and document.group_kind in KINDS:
+            return (), [_rendered(document)]
         if document.group_kind != TRAINJOB:
             return (), ()
         beside = _beside(file, files)
@@ -94,6 +107,11 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
         return _if_other(found.trees[0], document), _with_dropped(told(found), dropped)
 
     return [_migrated(each, outcome) for each in files]
+
+
+def _rendered(document: Document) -> Diagnostic:
+    why = "jobspec has rendered it: migrate what it is rendered from, and render again"
+    return cannot(document, why, severity="warning")
 
 
 def _taken(migrated: Migrated, file: File) -> Document | None:

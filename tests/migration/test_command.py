@@ -235,3 +235,26 @@ def test_a_project_goes_to_another_release(tmp_path: Path) -> None:
     assert (folder / "jobspec.yaml").read_text() == PROJECT.replace('"2.2"', '"2.3.0"')
     assert run_here("render", "--check", cwd=folder).returncode == 1
     assert run_here("validate", "base", "--target", "trainer=2.3", cwd=folder).returncode == 0
+
+
+def test_a_project_whose_gangs_are_scheduled_keeps_them(tmp_path: Path) -> None:
+    folder = _project(tmp_path)
+    done = _migrate(folder, "jobspec.yaml", "--to", "TrainJob", "--in-place", "--gang-scheduler", "scheduler-plugins")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "migration-loss" not in done.stdout
+    assert "group" not in done.stdout
+    runtime = next(yaml.safe_load_all((folder / "base" / "job.yaml").read_text()))
+    assert runtime["spec"]["podGroupPolicy"] == {"coscheduling": {}}
+
+
+@pytest.mark.parametrize("to", ["TrainJob", "trainer=2.3"])
+def test_what_jobspec_has_rendered_is_left_to_render(to: str, tmp_path: Path) -> None:
+    folder = _project(tmp_path)
+    if to != "TrainJob":
+        assert _migrate(folder, "jobspec.yaml", "--to", "TrainJob", "--in-place").returncode == 0
+    assert run_here("render", cwd=folder).returncode == 0
+    before = {path: path.read_text() for path in (folder / "rendered").rglob("*.yaml")}
+    done = _migrate(folder, "rendered", "base", "--to", to, "--in-place", "--strict")
+    assert done.returncode == 0, done.stderr
+    assert "stays as it is: jobspec has rendered it" in done.stdout
+    assert {path: path.read_text() for path in (folder / "rendered").rglob("*.yaml")} == before
