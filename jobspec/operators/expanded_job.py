@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.operators.jobset.labels import ROLE
-from jobspec.operators.pods import pods_among, text
-from jobspec.runtimes.runtime import ANCESTOR, TRAINER
+from jobspec.operators.pods import ROLE, pods_among, text
 from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False
@@ -83,5 +81,7 @@ class ExpandedJob:
 
     def _labelled(self) -> list[str]:
         """The replicated jobs that are labelled as the trainer's."""
+        from jobspec.runtimes.runtime import ANCESTOR, TRAINER
+
         jobs = [each for each in self.of_kind("Job") if text(each, "metadata", "labels", ANCESTOR) == TRAINER]
         return [text(each, "metadata", "labels", ROLE) for each in jobs]

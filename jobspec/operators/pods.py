@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from jobspec.overlays.marked_tree import MarkedTree
 
 _RANKS = ("RANK", "PET_NODE_RANK")
-_ROLES = ("training.kubeflow.org/replica-type", "jobset.sigs.k8s.io/replicatedjob-name")
+ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
+"""The label of a JobSet's Job and its pods that names their replicated job."""
+_ROLES = ("training.kubeflow.org/replica-type", ROLE)
 _INDEX = "batch.kubernetes.io/job-completion-index"
 
 

@@ -6,12 +6,12 @@ from jobspec.kinds import CLUSTER_TRAINING_RUNTIME
 from jobspec.operators.batch_job.job import completions_of
 from jobspec.operators.batch_job.pods import pods_of
 from jobspec.operators.edits import changed, text
-from jobspec.operators.jobset.labels import ROLE
 from jobspec.operators.jobset.made import made_by_jobset
 from jobspec.operators.jobset.pod_webhook import admitted
 from jobspec.operators.jobset.refused import refusals
 from jobspec.operators.jobset.stored import stored_jobset
 from jobspec.operators.objects import Expansion
+from jobspec.operators.pods import ROLE
 from jobspec.operators.stored import api_server, stored
 from jobspec.operators.trainer.failures import managed_by_others
 from jobspec.operators.trainer.made import made_by_trainer

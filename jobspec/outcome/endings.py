@@ -1,8 +1,7 @@
-"""How a job ends: complete without any training, or never, since it starts again and again."""
+"""How a TrainJob ends: complete without any training, or never, since it starts again and again."""
 
 from __future__ import annotations
 
-from jobspec.kinds import PYTORCHJOB
 from jobspec.operators.pods import text
 from jobspec.outcome.program import Program
 from jobspec.outcome.rule import Outcome, place_of
@@ -30,8 +29,6 @@ def complete_without_training(job: ExpandedJob) -> Iterator[Outcome]:
         if text(each, "metadata", "labels", ANCESTOR) == TRAINER and completions is not None and completions.value == 0:
             message = "the job is complete at once, without any training: its number of nodes is 0"
             yield Outcome("complete-without-training", message, place_of(completions), "write at least 1")
-    if job.job.group_kind == PYTORCHJOB:
-        return
     for role in job.roles():
         container = role.training_container()
         if container and not Program(container).words and _is_shipped(job, container.get("image")):

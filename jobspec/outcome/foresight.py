@@ -6,12 +6,9 @@ from jobspec.diagnostics import JobspecError
 from jobspec.kinds import TRAINJOB
 from jobspec.operators.expanded_job import ExpandedJob
 from jobspec.operators.expansion import expand
-from jobspec.outcome.endings import complete_without_training, restarts_for_ever
-from jobspec.outcome.policies import policy_outcomes
 from jobspec.outcome.program import Program
 from jobspec.outcome.refusals import refused_objects
 from jobspec.outcome.rendezvous import no_rendezvous, ranks_missing, trains_alone, unknown_address, wrong_process_count
-from jobspec.runtimes.runtime import runtime_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +27,6 @@ _RULES: tuple[Rule, ...] = (
     ranks_missing,
     wrong_process_count,
     unknown_address,
-    complete_without_training,
-    restarts_for_ever,
 )
 
 
@@ -60,12 +55,15 @@ def foresee(
     *beside*: the documents that it may refer to; *objects*: accepted ones that decide on its pods; *closed*: the cluster has no others;
     *contracts*: of images, the flags that their programs take.
     """
-    if job.group_kind == TRAINJOB and runtime_of(job, beside, target) is None:
+    if job.group_kind == TRAINJOB and not _has_runtime(job, beside, target):
         return None
 
     def outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
         yield from _outcomes(expanded)
-        yield from policy_outcomes(expanded, objects, closed=closed)
+        if objects or closed:
+            from jobspec.outcome.policies import policy_outcomes
+
+            yield from policy_outcomes(expanded, objects, closed=closed)
         yield from _of_arguments(expanded, contracts or {})
 
     try:
@@ -90,9 +88,20 @@ def _found(
     return found
 
 
+def _has_runtime(job: Document, beside: Sequence[Document], target: Target) -> bool:
+    from jobspec.runtimes.runtime import runtime_of
+
+    return runtime_of(job, beside, target) is not None
+
+
 def _outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
     for rule in _RULES:
         yield from rule(expanded)
+    if expanded.job.group_kind == TRAINJOB:
+        from jobspec.outcome.endings import complete_without_training, restarts_for_ever
+
+        yield from complete_without_training(expanded)
+        yield from restarts_for_ever(expanded)
 
 
 def _of_arguments(expanded: ExpandedJob, contracts: Mapping[str, Contract]) -> Iterator[Outcome]:

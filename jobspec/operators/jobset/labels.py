@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Mark
 
 PREFIX = "jobset.sigs.k8s.io"
-ROLE = f"{PREFIX}/replicatedjob-name"
-"""The label of a Job and its pods that names their replicated job."""
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 """The annotation by which a user says that nodes are labelled for each Job already."""

@@ -7,7 +7,6 @@ Follows `EnforceMLPolicy` of the plugins mpi, jax and flux, github.com/kubeflow/
 from __future__ import annotations
 
 from jobspec.operators.edits import text
-from jobspec.operators.trainer.mpi import OPEN_MPI
 from jobspec.operators.trainer.pod_sets import LAUNCHER, NODE
 
 TYPE_CHECKING = False
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from jobspec.operators.trainer.pod_sets import PodSet
     from jobspec.operators.trainer.train_job import TrainJob
 
+_OPEN_MPI = "OpenMPI"
 _CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
 _MANAGER: Path = ("spec", "managedBy")
 
@@ -39,10 +39,10 @@ def failures(job: TrainJob, sets: list[PodSet], document: Document, runtime: Doc
         yield document.problem("operator-crash", message, ("spec", "trainer", "numNodes"), hint="write `numNodes: 1`")
     implementation = job.policy("mpi", "mpiImplementation")
     launches = any(text(each, "name") == NODE for pods in sets if pods.name == LAUNCHER for each in pods.containers())
-    if implementation and implementation.value != OPEN_MPI and launches:
-        message = f"the trainer knows how to launch {OPEN_MPI} alone, not `{implementation.value}`"
+    if implementation and implementation.value != _OPEN_MPI and launches:
+        message = f"the trainer knows how to launch {_OPEN_MPI} alone, not `{implementation.value}`"
         path: Path = ("spec", "mlPolicy", "mpi", "mpiImplementation")
-        yield runtime.problem("refused-by-operator", message, path, hint=f"write `{OPEN_MPI}`")
+        yield runtime.problem("refused-by-operator", message, path, hint=f"write `{_OPEN_MPI}`")
     if job.policy("jax") is not None and job.reached("2.2.0") and not job.reached("2.3.0") and not any(each.trains for each in sets):
         message = "the trainer fails on a runtime for JAX in which nothing is labelled as the trainer's"
         hint = "label the template of a replicated job with `trainer.kubeflow.org/trainjob-ancestor-step: trainer`"

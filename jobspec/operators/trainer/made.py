@@ -9,9 +9,7 @@ from jobspec.operators.edits import with_fields
 from jobspec.operators.marks import set_by
 from jobspec.operators.objects import Expansion
 from jobspec.operators.stored import UID
-from jobspec.operators.trainer import mpi
 from jobspec.operators.trainer.failures import failures
-from jobspec.operators.trainer.flux import settings_and_keys, wrapped_command
 from jobspec.operators.trainer.jobset import jobset
 from jobspec.operators.trainer.overrides import overridden
 from jobspec.operators.trainer.pod_groups import pod_groups
@@ -40,11 +38,33 @@ def made_by_trainer(job: TrainJob, document: Document, runtime: Document, target
     if found:
         return Expansion([_sent(each, job) for each in kept], found)
     sets = enforced(with_resources(before, job) if job.reached("2.3.0") else before, job)
-    final = jobset(job, _with_late_resources(sets, job), spec, command=wrapped_command(before, job) if is_active(job, "flux") else None)
-    beside = [mpi.secret(job), mpi.host_file(job, sets, spec)] if job.policy("mpi") is not None else []
-    beside += settings_and_keys(job) if is_active(job, "flux") else []
+    final = jobset(job, _with_late_resources(sets, job), spec, command=_command_of_plugin(before, job))
+    beside = _beside(job, sets, spec)
     groups = pod_groups(job, with_resources(sets, job), final["metadata"].get("annotations"))
     return Expansion([_sent(each, job) for each in (*kept, *beside, *groups, final)])
+
+
+def _command_of_plugin(sets: list[PodSet], job: TrainJob) -> MarkedTree | None:
+    """What a plugin runs in place of the job's command; None where none does."""
+    if not is_active(job, "flux"):
+        return None
+    from jobspec.operators.trainer.flux import wrapped_command
+
+    return wrapped_command(sets, job)
+
+
+def _beside(job: TrainJob, sets: list[PodSet], spec: MarkedTree) -> list[dict[str, Any]]:
+    """The settings and keys that plugins send beside the JobSet."""
+    found: list[dict[str, Any]] = []
+    if job.policy("mpi") is not None:
+        from jobspec.operators.trainer.mpi import host_file, secret
+
+        found += [secret(job), host_file(job, sets, spec)]
+    if is_active(job, "flux"):
+        from jobspec.operators.trainer.flux import settings_and_keys
+
+        found += settings_and_keys(job)
+    return found
 
 
 def _with_late_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _KEYS = "mpi-ssh-auth"
 _HOSTS = "mpi-hostfile"
 _FOLDER = "/etc/mpi"
-OPEN_MPI = "OpenMPI"
 
 
 def with_mpi(sets: list[PodSet], job: TrainJob) -> list[PodSet]:

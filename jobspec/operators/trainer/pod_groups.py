@@ -6,10 +6,8 @@ Follows the plugins coscheduling and volcano (2.1 on), github.com/kubeflow/train
 
 from __future__ import annotations
 
-from jobspec.admission.plugins.amounts import exact_amounts, pod_requests
 from jobspec.operators.edits import changed, text, with_fields
 from jobspec.operators.trainer.pod_sets import POD
-from jobspec.validation.pods.needs import sum_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +40,8 @@ def in_group(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
 
 def pod_groups(job: TrainJob, sets: list[PodSet], annotations: MarkedTree | None) -> list[dict[str, Any]]:
     """The pod groups; *annotations* are the JobSet's."""
+    if not job.group_policy("coscheduling") and not has_volcano(job):
+        return []
     members = sum(each.count.value for each in sets)
     spec = {"minMember": members, "minResources": _requests(sets)}
     metadata = {"name": text(job.name)}
@@ -69,6 +69,9 @@ def _volcano(job: TrainJob, sets: list[PodSet], annotations: MarkedTree | None) 
 
 def _requests(sets: list[PodSet]) -> dict[str, str]:
     """The resources that all pods ask for."""
+    from jobspec.admission.plugins.amounts import exact_amounts, pod_requests
+    from jobspec.validation.pods.needs import sum_of
+
     every = [_times(pod_requests(spec.data(), exact_amounts), each.count.value) for each in sets if (spec := each.job.get(*POD))]
     return {name: str(amount) for name, amount in sorted(sum_of(every).items())}
 

@@ -7,7 +7,6 @@ Follows `setPodEnv` and `MasterEnvVarGenerator.Generate`, github.com/kubeflow/tr
 from __future__ import annotations
 
 from jobspec.operators.marks import set_by
-from jobspec.operators.training_operator.elastic import elastic_variables
 from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
@@ -47,6 +46,8 @@ def _variables(job: TrainingJob, replicas: Replicas, index: int) -> Iterator[tup
     if job.since("1.8.0") and job.processes:
         yield "PET_NPROC_PER_NODE", job.processes
     if job.elastic:
+        from jobspec.operators.training_operator.elastic import elastic_variables
+
         yield from elastic_variables(job)
     else:
         yield "PET_NNODES", str(node_count(job))

@@ -10,12 +10,12 @@ from jobspec.operators.marks import set_by
 from jobspec.operators.training_operator.environment import variables, with_variables
 from jobspec.operators.training_operator.init_container import with_init_container
 from jobspec.operators.training_operator.names import labels, metadata, object_name, role_label
-from jobspec.operators.training_operator.pod_group import group_annotations, group_labels, scheduler_name
 from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from jobspec.operators.training_operator.job import Replicas, TrainingJob
 
@@ -27,10 +27,28 @@ def pods(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
         return
     policy = replicas.restart_policy
     restart = MarkedTree("Never", policy.mark, policy.key) if policy.value == "ExitCode" else policy
-    gang = set_by(job.operator, scheduler_name(job)).value if "schedulerName" not in spec.value else {}
+    gang = set_by(job.operator, _scheduler(job)).value if "schedulerName" not in spec.value else {}
     common = with_init_container(spec.with_value({**spec.value, "restartPolicy": restart, **gang}), job, replicas)
     for index in job.numbers(replicas):
         yield _pod(job, replicas, common, index)
+
+
+def _scheduler(job: TrainingJob) -> dict[str, Any]:
+    """The scheduler of pods whose template names none."""
+    if not job.gang_scheduler:
+        return {}
+    from jobspec.operators.training_operator.pod_group import scheduler_name
+
+    return scheduler_name(job)
+
+
+def _in_group(job: TrainingJob, replicas: Replicas, field: str) -> dict[str, Any]:
+    """The labels, or the annotations, that put a pod into the job's group; none without gang scheduling."""
+    if not job.gang_scheduler:
+        return {}
+    from jobspec.operators.training_operator.pod_group import group_annotations, group_labels
+
+    return group_labels(job) if field == "labels" else group_annotations(job, replicas)
 
 
 def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -> MarkedTree:
@@ -39,9 +57,9 @@ def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -
     spec = common.replace_at(("containers",), lambda before: before.with_value(containers))
     template = replicas.template.get("metadata")
     own = template.get("labels") if template else None
-    ours = set_by(job.operator, {**labels(job, replicas, index), **role_label(job, replicas, index), **group_labels(job)})
+    ours = set_by(job.operator, {**labels(job, replicas, index), **role_label(job, replicas, index), **_in_group(job, replicas, "labels")})
     notes = template.get("annotations") if template else None
-    more = set_by(job.operator, group_annotations(job, replicas))
+    more = set_by(job.operator, _in_group(job, replicas, "annotations"))
     about = metadata(
         job,
         object_name(job, replicas, index),

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 from jobspec.operators.limits import few
 from jobspec.operators.objects import Expansion
-from jobspec.operators.training_operator.autoscaler import autoscalers, refused_limits
 from jobspec.operators.training_operator.failures import failures_at_once, failures_in_pods
 from jobspec.operators.training_operator.job import TrainingJob
-from jobspec.operators.training_operator.pod_group import pod_groups
 from jobspec.operators.training_operator.pods import pods
 from jobspec.operators.training_operator.services import services
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 _POLICY = ("spec", "runPolicy")
@@ -48,21 +47,28 @@ def expand_pytorchjob(
     if suspended and suspended.value:
         message = "the job is suspended: the operator makes nothing until `suspend` is false"
         return Expansion((), [document.problem("nothing-made", message, (*_POLICY, "suspend"), severity="info")])
-    objects = list(autoscalers(job, target))
-    wrong = [*_of_autoscaler(job, document), *failures_in_pods(job, document)]
+    objects, wrong = _autoscalers(job, document, target)
+    wrong += failures_in_pods(job, document)
     if wrong:
         return Expansion(objects, wrong)
     if not ends:
         few(sum(each.made for each in job.replicas.values()), f"pods of PyTorchJob `{job.name.value}`")
-    objects += pod_groups(job, beside, target)
+    if job.gang_scheduler:
+        from jobspec.operators.training_operator.pod_group import pod_groups
+
+        objects += pod_groups(job, beside, target)
     for replicas in job.replicas.values():
         objects += pods(job, replicas)
         objects += services(job, replicas)
     return Expansion(objects, counts={name.lower(): each.made for name, each in job.replicas.items()})
 
 
-def _of_autoscaler(job: TrainingJob, document: Document) -> Iterator[Diagnostic]:
+def _autoscalers(job: TrainingJob, document: Document, target: Target) -> tuple[list[MarkedTree], list[Diagnostic]]:
+    """The autoscaler, where the job has metrics for one, and what is wrong with it."""
+    if job.elastic is None or job.elastic.get("metrics") is None:
+        return [], []
+    from jobspec.operators.training_operator.autoscaler import autoscalers, refused_limits
+
     why = refused_limits(job)
-    if why:
-        message = f"{why}: the server refuses it, and the operator then makes nothing else"
-        yield document.problem("autoscaler-refused", message, ("spec", "elasticPolicy"))
+    message = f"{why}: the server refuses it, and the operator then makes nothing else"
+    return list(autoscalers(job, target)), [document.problem("autoscaler-refused", message, ("spec", "elasticPolicy"))] if why else []

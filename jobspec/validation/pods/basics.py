@@ -1,4 +1,4 @@
-"""The small fields of a pod: when it starts again, its account, and how long it may run.
+"""What is small of a pod: which annotations count, when it starts again, its account, and how long it may run.
 
 Follows `validateRestartPolicy` and `ValidatePodSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 """
@@ -17,8 +17,18 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
 
+_READ = (
+    *("kubernetes.io/config.mirror", "controller.kubernetes.io/pod-deletion-cost", "scheduler.alpha.kubernetes.io/tolerations"),
+    *("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.", "container.apparmor."),
+)
+"""How the names of the annotations begin that the server reads."""
 POLICIES = ("Always", "OnFailure", "Never")
 _MAX_INT32 = (1 << 31) - 1
+
+
+def annotations_read(metadata: dict[str, Any]) -> dict[str, str]:
+    """The annotations of a pod that the server reads; those of others are no business of its."""
+    return {key: value for key, value in metadata.get("annotations", {}).items() if key.startswith(_READ)}
 
 
 def pod_restart_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ Follows `ValidatePodCreate`, `ValidatePodUpdate` and `ValidatePodTemplate`, k8s.
 
 from __future__ import annotations
 
+from jobspec.validation.pods.basics import annotations_read
 from jobspec.validation.pods.containers import image_problems
 from jobspec.validation.pods.defaults import filled_in
 from jobspec.validation.pods.found import beside
@@ -55,7 +56,7 @@ def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
 def _new(pod: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a pod that is to be made."""
     pod = _filled_in(pod)
-    spec, annotations = pod["spec"], pod.get("metadata", {}).get("annotations")
+    spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
     yield from _any(pod)
     if annotations:
         from jobspec.validation.pods.annotations import contradiction_problems
@@ -88,7 +89,7 @@ def _filled_in(pod: dict[str, Any]) -> dict[str, Any]:
 
 def _any(pod: dict[str, Any]) -> Iterator[Problem]:
     """The problems that new and changed pods can have."""
-    spec, annotations = pod["spec"], pod.get("metadata", {}).get("annotations")
+    spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
     if annotations:
         from jobspec.validation.pods.annotations import annotation_rule_problems
 

@@ -7,6 +7,7 @@ kind of workload to say.
 from __future__ import annotations
 
 from jobspec.validation.metadata import annotation_problems, label_problems
+from jobspec.validation.pods.basics import annotations_read
 from jobspec.validation.pods.defaults import without_disabled
 from jobspec.validation.pods.spec import pod_spec_problems
 from jobspec.validation.problem import Problem
@@ -24,7 +25,7 @@ def template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]
     metadata, spec = template.get("metadata", {}), without_disabled(template.get("spec", {}))
     yield from label_problems(metadata.get("labels"), (*path, "metadata"))
     yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
-    annotations = metadata.get("annotations")
+    annotations = annotations_read(metadata)
     if annotations:
         from jobspec.validation.pods.annotations import annotation_rule_problems
 

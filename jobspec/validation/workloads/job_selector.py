@@ -7,12 +7,10 @@ pkg/apis/batch/validation, 1.36.
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
-from jobspec.validation.label_selector import selector_problems
 from jobspec.validation.metadata import bad_label_value, generated_name
 from jobspec.validation.pods.told import missing
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import mapping, string_map, text
-from jobspec.validation.workloads.selectors import misses, unmatched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +53,9 @@ def _written(spec: dict[str, Any]) -> Iterator[Problem]:
     if selector is None:
         yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
         return
+    from jobspec.validation.label_selector import selector_problems
+    from jobspec.validation.workloads.selectors import unmatched
+
     wrong = list(selector_problems(selector, at))
     yield from wrong or unmatched(selector, spec, ("spec",))
 
@@ -72,8 +73,15 @@ def _generated(spec: dict[str, Any], name: str, uid: str) -> Iterator[Problem]:
     if why := bad_label_value(name):
         message = f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}"
         yield Problem("invalid-name", ("metadata", "name"), message)
-    generated = {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}
-    selector = mapping(spec, "selector")
+    if "selector" in spec:
+        yield from _beside_generated(mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}, labels)
+
+
+def _beside_generated(selector: dict[str, Any], generated: dict[str, str], labels: dict[str, str]) -> Iterator[Problem]:
+    """The problems of a selector that is written, though the server writes it."""
+    from jobspec.validation.label_selector import selector_problems
+    from jobspec.validation.workloads.selectors import misses
+
     wrong = list(selector_problems(selector, ("spec", "selector")))
     yield from wrong
     missed = [] if wrong else misses(selector, generated) or misses(selector, {**generated, **labels})

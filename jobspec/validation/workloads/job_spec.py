@@ -5,14 +5,10 @@ Follows `validateJobSpec`, k8s.io/kubernetes pkg/apis/batch/validation, 1.36.
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import missing, outside, unsupported
+from jobspec.validation.pods.told import describe, missing, outside, unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, number, text
-from jobspec.validation.wording import describe
-from jobspec.validation.workloads.job_failures import failure_policy
-from jobspec.validation.workloads.job_success import success_policy
 from jobspec.validation.workloads.limits import negative_numbers
-from jobspec.validation.workloads.managed_by import managed_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,14 +32,21 @@ def job_spec(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
     if is_given(spec, "maxFailedIndexes") and not is_given(spec, "backoffLimitPerIndex"):
         yield missing("backoffLimitPerIndex", spec, path, "`maxFailedIndexes` counts the indexes that fail more often")
     if is_given(spec, "managedBy"):
+        from jobspec.validation.workloads.managed_by import managed_by
+
         yield from managed_by(text(spec, "managedBy"), (*path, "managedBy"))
     mode = text(spec, "completionMode") if is_given(spec, "completionMode") else "NonIndexed"
     if mode not in ("NonIndexed", _INDEXED):
         yield unsupported(mode, ("NonIndexed", _INDEXED), (*path, "completionMode"))
     yield from _indexed(spec, path) if mode == _INDEXED else ()
     yield from _not_indexed(spec, path) if mode == "NonIndexed" else ()
-    yield from failure_policy(spec, path)
+    if is_given(spec, "podFailurePolicy"):
+        from jobspec.validation.workloads.job_failures import failure_policy
+
+        yield from failure_policy(spec, path)
     if is_given(spec, "successPolicy"):
+        from jobspec.validation.workloads.job_success import success_policy
+
         yield from success_policy(spec, path) if mode == _INDEXED else [_needs_indexes("successPolicy", path)]
     yield from _replacement(spec, path)
     yield from _restarts(spec, path)

@@ -6,7 +6,6 @@ The rules of a Service stand beside them.
 from __future__ import annotations
 
 from jobspec.validation.pods.found import beside
-from jobspec.validation.pods.template import template_problems
 from jobspec.validation.reading import mapping
 from jobspec.validation.typed import typed_value
 
@@ -37,6 +36,8 @@ def _with_template(own: Iterable[Problem], data: Typed, *path: str) -> Iterator[
 
 
 def _with_pods(own: Iterable[Problem], template: Typed, path: Path) -> Iterator[Problem]:
+    from jobspec.validation.pods.template import template_problems
+
     told: set[Path] = set()
     for problem in own:
         told.add(problem.path)
@@ -87,6 +88,7 @@ def _stateful_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
 
 def _is_wrong_by_now(old: Typed) -> bool:
     """Whether a stored StatefulSet is wrong by rules that came later, so that its pods are not looked at any more."""
+    from jobspec.validation.pods.template import template_problems
     from jobspec.validation.workloads.statefulset import pods_of, stateful_set_problems
 
     return any(stateful_set_problems(old, old)) or any(template_problems(pods_of(mapping(old, "spec"))[0], _TEMPLATE))
