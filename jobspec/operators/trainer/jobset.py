@@ -10,6 +10,7 @@ from jobspec.operators.marks import set_by
 from jobspec.operators.trainer.pod_groups import in_group
 from jobspec.operators.trainer.pod_sets import NODE, PodSet, is_configured, synced
 from jobspec.operators.trainer.torchtune import command_of
+from jobspec.operators.trainer.typed import as_applied
 from jobspec.operators.trainer.variables import with_variables
 from jobspec.overlays.marked_tree import MarkedTree, items
 
@@ -35,7 +36,7 @@ def jobset(job: TrainJob, sets: list[PodSet], spec: MarkedTree, *, command: Mark
     listed = spec.get("replicatedJobs")
     whole = with_fields(spec, {"replicatedJobs": listed and listed.with_value(jobs), "suspend": job.tree.get("spec", "suspend")})
     metadata = {"name": job.name, **{name: labels for name in ("labels", "annotations") if (labels := _propagated(job, name))}}
-    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": whole}
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": as_applied(whole)}
 
 
 def _synced(pod_set: PodSet, job: TrainJob) -> PodSet:

@@ -1,6 +1,7 @@
-"""A JobSet's spec as Go writes it from its types, which have some objects always, even empty ones.
+"""A JobSet's spec as Go writes it from its types, which have some objects always, even empty ones, and as an apply configuration.
 
-Follows the types of k8s.io/api batch/v1 and core/v1, 0.32 to 0.36, and of JobSet 0.8.2 to 0.12.0.
+Follows the types of k8s.io/api batch/v1 and core/v1, 0.32 to 0.36, and of JobSet 0.8.2 to 0.12.0; and `FromTypedObjWithFields`,
+github.com/kubeflow/trainer pkg/apply, 2.0.0 to 2.3.0.
 """
 
 from __future__ import annotations
@@ -19,6 +20,15 @@ def as_typed(spec: MarkedTree, shape: Shape) -> MarkedTree:
     written = as_go_writes(spec, shape)
     written = each_item(written, "replicatedJobs", _replicated_job)
     return each_item(written, "volumeClaimPolicies", lambda policy: each_item(policy, "templates", _claim))
+
+
+def as_applied(tree: MarkedTree) -> MarkedTree:
+    """A value without its empty lists, even those of required fields: an apply configuration cannot tell them from absent ones."""
+    if isinstance(tree.value, list):
+        return tree.with_value(list(map(as_applied, tree.value)))
+    if not isinstance(tree.value, dict):
+        return tree
+    return tree.with_value({name: as_applied(each) for name, each in tree.value.items() if each.value != []})
 
 
 def _replicated_job(replicated: MarkedTree) -> MarkedTree:
