@@ -6,9 +6,11 @@ long to load as a verdict.
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
+    from argparse import ArgumentParser, HelpFormatter
     from collections.abc import Sequence
     from typing import Any
 
@@ -16,10 +18,17 @@ if TYPE_CHECKING:
 class Option:
     """One option: its names, the longest first, its help text, and the values that it takes."""
 
-    __slots__ = ("choices", "default", "dest", "metavar", "names", "repeatable", "what")
+    __slots__ = ("choices", "default", "dest", "exclusive", "metavar", "names", "repeatable", "what")
 
     def __init__(
-        self, *names: str, what: str, dest: str = "", metavar: str = "", repeatable: bool = False, choices: Sequence[str] = ()
+        self,
+        *names: str,
+        what: str,
+        dest: str = "",
+        metavar: str = "",
+        repeatable: bool = False,
+        choices: Sequence[str] = (),
+        exclusive: bool = False,
     ) -> None:
         self.names = names
         self.what = what
@@ -27,6 +36,8 @@ class Option:
         self.metavar = metavar
         """The name of the value in help texts; an option without it and without choices takes no value."""
         self.repeatable = repeatable
+        self.exclusive = exclusive
+        """Whether it excludes the other options of the command that are so."""
         self.choices = choices
         """The values that it takes; the first one is its default."""
         self.default: Any = choices[0] if choices else None
@@ -49,11 +60,8 @@ class Options:
         raise AttributeError(name)
 
 
-def read(arguments: Sequence[str], options: Sequence[Option], excluding: Sequence[str] = ()) -> Options | None:
-    """The values of a plain command line of paths and options; None where argparse has to read it.
-
-    The options with a `dest` in *excluding* exclude each other.
-    """
+def read(arguments: Sequence[str], options: Sequence[Option]) -> Options | None:
+    """The values of a plain command line of paths and options; None where argparse has to read it."""
     values: dict[str, Any] = {option.dest: [] if option.repeatable else option.default for option in options}
     paths: list[str] = []
     known = {name: option for option in options for name in option.names}
@@ -79,16 +87,16 @@ def read(arguments: Sequence[str], options: Sequence[Option], excluding: Sequenc
             values[option.dest].append(value)
         else:
             values[option.dest] = value
-    if not paths or sum(values[name] is not None for name in excluding) > 1:
+    if not paths or sum(option.exclusive and values[option.dest] is not None for option in options) > 1:
         return None
     return Options(paths=paths, **values)
 
 
-def declare(parser: ArgumentParser, options: Sequence[Option], excluding: Sequence[str] = ()) -> None:
+def declare(parser: ArgumentParser, options: Sequence[Option]) -> None:
     """Add the same options to a parser of argparse."""
-    group = parser.add_mutually_exclusive_group() if excluding else parser
+    group = parser.add_mutually_exclusive_group() if any(option.exclusive for option in options) else parser
     for option in options:
-        add = group.add_argument if option.dest in excluding else parser.add_argument
+        add = group.add_argument if option.exclusive else parser.add_argument
         if not option.takes_value:
             action = "store_false" if option.default else "store_true"
             add(*_shortest_first(option), dest=option.dest, action=action, help=option.what)
@@ -106,3 +114,21 @@ def declare(parser: ArgumentParser, options: Sequence[Option], excluding: Sequen
 
 def _shortest_first(option: Option) -> list[str]:
     return sorted(option.names, key=len)
+
+
+def parser_for(prog: str, what: str, *, epilog: str | None = None) -> ArgumentParser:
+    """A parser of argparse for a program that does *what*."""
+    from argparse import ArgumentParser
+
+    return ArgumentParser(prog=prog, description=f"{what[:1].upper()}{what[1:]}.", epilog=epilog, formatter_class=formatter)
+
+
+def formatter(prog: str) -> HelpFormatter:
+    """A formatter with a known width: argparse finds one by `shutil`, which loads three compression libraries."""
+    from argparse import RawDescriptionHelpFormatter
+
+    try:
+        width = os.get_terminal_size().columns
+    except OSError:
+        width = 100
+    return RawDescriptionHelpFormatter(prog, width=width - 2)

@@ -7,14 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobspec import cli
 from jobspec.arguments import Options, read
+from jobspec.command_line import expand, lint, render, validate
 
-COMMANDS = {
-    "validate": (cli._validate_options(), cli._BEFORE, cli._validate_arguments),
-    "render": (cli._render_options(), (), cli._render_arguments),
-}
-_NAMES = sorted({name for options, *_ in COMMANDS.values() for option in options for name in option.names})
+COMMANDS = {"expand": expand, "lint": lint, "render": render, "validate": validate}
+_NAMES = sorted({name for line in COMMANDS.values() for option in line.options() for name in option.names})
 _VALUES = st.sampled_from(
     ["a.yaml", "-", "cpu", "text", "json", "xml", "", "a=b", "trainer=2.2", "a b", "é", "-1", "--", "-x", "--over", "-h"]
 )
@@ -24,7 +21,8 @@ _WORDS = st.one_of(
 
 
 def _by_argparse(command: str, arguments: list[str]) -> dict[str, Any]:
-    parser = COMMANDS[command][2](ArgumentParser())
+    parser = ArgumentParser()
+    COMMANDS[command].add_arguments(parser)
     try:
         return vars(parser.parse_intermixed_args(arguments, Options()))
     except SystemExit:
@@ -35,8 +33,7 @@ def _by_argparse(command: str, arguments: list[str]) -> dict[str, Any]:
 @pytest.mark.parametrize("command", COMMANDS)
 @given(arguments=st.lists(_WORDS, max_size=7))
 def test_plain_command_lines(command: str, arguments: list[str]) -> None:
-    options, excluding, _ = COMMANDS[command]
-    plain = read(arguments, options, excluding)
+    plain = read(arguments, COMMANDS[command].options())
     if plain is not None and not any(each.endswith("=--") for each in arguments):  # argparse makes an empty list of `--crd=--`
         assert vars(plain) == _by_argparse(command, arguments)
 
@@ -52,13 +49,11 @@ def test_plain_command_lines(command: str, arguments: list[str]) -> None:
 )
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_people_and_hooks_write_is_plain(command: str, arguments: list[str]) -> None:
-    options, excluding, _ = COMMANDS[command]
-    plain = read(arguments, options, excluding)
+    plain = read(arguments, COMMANDS[command].options())
     assert plain is not None
     assert vars(plain) == _by_argparse(command, arguments)
 
 
 def test_one_update_at_a_time() -> None:
-    options, excluding, _ = COMMANDS["validate"]
-    assert read(["--from", "old", "new"], options, excluding)
-    assert read(["--from", "old", "--from-ref", "main", "new"], options, excluding) is None
+    assert read(["--from", "old", "new"], validate.options())
+    assert read(["--from", "old", "--from-ref", "main", "new"], validate.options()) is None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.cli import _COMMANDS
+from jobspec.command_line import COMMANDS
 from tests.support.processes import program, run_here
 
 SHELLS = ("bash", "zsh", "fish")
@@ -15,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 def test_a_script_knows_every_command(shell: str) -> None:
     done = run_here("completion", shell)
     assert (done.returncode, done.stderr) == (0, "")
-    assert [name for name in _COMMANDS if name not in done.stdout] == []
+    assert [name for name in COMMANDS if name not in done.stdout] == []
     assert "fail-on" in done.stdout
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jobspec.cli import _COMMANDS
+from jobspec.command_line import COMMANDS
 from jobspec.overlays.load import shipped
 from jobspec.reports.diff.view import WORDS
 from jobspec.reports.formats import FORMATS
@@ -269,5 +269,5 @@ def test_the_table_of_formats_names_all_of_them() -> None:
 
 def test_every_command_of_the_readme_exists() -> None:
     shown = set(re.findall(r"\bjobspec ([a-z]+) ", README))
-    assert shown <= _COMMANDS.keys()
+    assert shown <= COMMANDS.keys()
     assert {"render", "validate", "explain"} <= shown

@@ -1,0 +1,53 @@
+"""The command line of `jobspec dry-run`."""
+
+from __future__ import annotations
+
+from jobspec.arguments import declare
+from jobspec.command_line.shared import add_paths, input_options, inputs_of
+from jobspec.diagnostics import JobspecError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+    from jobspec.arguments import Options
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    declare(add_paths(parser, number="*"), input_options())
+    parser.add_argument("--diff", action="store_true", help="print what an apply would change in the live objects")
+    parser.add_argument(
+        "--pods", action="store_true", help="ask about the pods of accepted jobs, too: quotas and policies answer for those"
+    )
+    server = parser.add_argument_group(
+        "the server", "by default the kind cluster `jobspec`, created where it does not exist (needs Docker)"
+    )
+    other = server.add_mutually_exclusive_group()
+    other.add_argument("--context", metavar="NAME", help="ask the cluster of this context of your kubeconfig; nothing is stored there")
+    other.add_argument("--envtest", action="store_true", help="start etcd and kube-apiserver from KUBEBUILDER_ASSETS for this run")
+    what = "store the CustomResourceDefinitions in this file or folder first, on kind and with --envtest; repeatable"
+    server.add_argument("--crd", action="append", default=[], metavar="PATH", help=what)
+    server.add_argument("--kubernetes", default="", metavar="RELEASE", help="the Kubernetes of the kind cluster, 1.34.0 for example")
+    server.add_argument("--recreate", action="store_true", help="create the kind cluster again")
+    server.add_argument("--delete", action="store_true", help="delete the kind cluster at the end; without a PATH, at once")
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    try:
+        from jobspec.commands import dry_run
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package == "jobspec":
+            raise
+        raise JobspecError(f"dry-run needs the package `{package}`: pip install 'jobspec-k8s[dry-run]'") from None
+
+    place = dry_run.Place(
+        context=options.context,
+        envtest=options.envtest,
+        kubernetes=options.kubernetes,
+        recreate=options.recreate,
+        delete=options.delete,
+    )
+    return dry_run.run(inputs_of(options), place, diff=options.diff, pods=options.pods)
