@@ -1,7 +1,8 @@
 """Write a folder whole or not at all.
 
-The new tree is built beside the old one and exchanged with it in one system call. Where the system has no such call, the new tree
-becomes a journal: its files are moved one by one, and the next run completes an interrupted one.
+The new tree is built beside the old one and exchanged with it in one system call. Files that stay as they are become links to the old
+ones, so that a small change of a large tree costs little. Where the system has no such call, the new tree becomes a journal: its files are
+moved one by one, and the next run completes an interrupted one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
 #: The first line of every file that a render writes; only a folder of such files is ever replaced.
 HEADER = "# Rendered by jobspec; changes made here are lost."
@@ -30,15 +31,26 @@ def replace(folder: str, files: Mapping[str, str]) -> list[str]:
     return [os.path.join(folder, name) for name in sorted(files)]
 
 
-def _own(folder: str, content: Mapping[str, bytes]) -> Mapping[str, bytes]:
+def _own(folder: str, content: Mapping[str, bytes]) -> Wanted:
     _refuse_foreign(folder)
-    return content
+    return Wanted(content)
 
 
-def replace_tree(folder: str, files: Callable[[], Mapping[str, bytes] | None]) -> None:
-    """Make *folder* hold exactly some files, by path with `/`; *files* is asked for them while no other render is at work there.
+class Wanted:
+    """The files that a folder is to hold, by path with `/`."""
 
-    None leaves the folder as it is. JobspecError of *files* does, too, and so does a folder that cannot be written.
+    __slots__ = ("files", "same")
+
+    def __init__(self, files: Mapping[str, bytes], *, same: Collection[str] = ()) -> None:
+        self.files = files
+        self.same = same
+        """The paths whose files are in the folder already, with the same content."""
+
+
+def replace_tree(folder: str, wanted: Callable[[], Wanted | None]) -> None:
+    """Make *folder* hold exactly the *wanted* files, which are asked for while no other render is at work there.
+
+    None leaves the folder as it is. JobspecError of *wanted* does, too, and so does a folder that cannot be written.
     """
     folder = os.path.normpath(folder)
     try:
@@ -48,9 +60,9 @@ def replace_tree(folder: str, files: Callable[[], Mapping[str, bytes] | None]) -
         parent = hold(beside.parent)
         try:
             _complete_earlier(folder, beside)
-            wanted = files()
-            if wanted is not None:
-                _build(folder, beside, wanted)
+            found = wanted()
+            if found is not None:
+                _build(folder, beside, found)
                 _exchange(folder, beside)
         finally:
             os.close(parent)
@@ -147,10 +159,13 @@ def _is_ours(path: str) -> bool:
         return file.read(len(HEADER)) == HEADER.encode()
 
 
-def _build(folder: str, beside: _Beside, files: Mapping[str, bytes]) -> None:
+def _build(folder: str, beside: _Beside, wanted: Wanted) -> None:
     os.mkdir(beside.new)
     try:
-        _write_all(beside.new, files)
+        for parent in {os.path.dirname(path) for path in wanted.files}:
+            os.makedirs(os.path.join(beside.new, parent), exist_ok=True)
+        linked = {path for path in wanted.same if _is_linked(os.path.join(folder, path), os.path.join(beside.new, path))}
+        _write_all(beside.new, {path: content for path, content in wanted.files.items() if path not in linked})
         if os.path.isdir(folder):
             os.chmod(beside.new, os.stat(folder).st_mode & 0o7777)
     except BaseException:
@@ -158,11 +173,18 @@ def _build(folder: str, beside: _Beside, files: Mapping[str, bytes]) -> None:
         raise
 
 
+def _is_linked(old: str, new: str) -> bool:
+    """Whether a file could be made a link to another one, which not every file system and owner of a file allows."""
+    try:
+        os.link(old, new)
+    except OSError:
+        return False
+    return True
+
+
 def _write_all(folder: str, files: Mapping[str, bytes]) -> None:
     """Write files that outlive a loss of power: each is flushed, or many at once where the system can flush a whole file system."""
     at_once = len(files) > _MANY and _sync_of_file_system()
-    for parent in {os.path.dirname(name) for name in files}:
-        os.makedirs(os.path.join(folder, parent), exist_ok=True)
     for name, content in files.items():
         _write(os.path.join(folder, name), content, flush=not at_once)
     if at_once:

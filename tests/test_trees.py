@@ -22,8 +22,8 @@ from tests.support.rights import nobody
 OLD = {"a.yaml": "old a\n", "b.yaml": "old b\n", "old.yaml": "gone\n"}
 NEW = {"a.yaml": "new a\n", "b.yaml": "old b\n", "new.yaml": "came\n"}
 THIRD = {"a.yaml": "third\n"}
-NESTED_OLD = {"a/x.yaml": "old x\n", "b/x.yaml": "old b\n", "top.yaml": "old\n"}
-NESTED_NEW = {"a/x.yaml": "new x\n", "a/y.yaml": "came\n", "c/d/x.yaml": "came\n", "top.yaml": "new\n"}
+NESTED_OLD = {"a/x.yaml": "old x\n", "a/z.yaml": "stays\n", "b/x.yaml": "old b\n", "top.yaml": "old\n"}
+NESTED_NEW = {"a/x.yaml": "new x\n", "a/y.yaml": "came\n", "a/z.yaml": "stays\n", "c/d/x.yaml": "came\n", "top.yaml": "new\n"}
 
 
 def _tree(folder: Path) -> dict[str, str]:
@@ -31,9 +31,16 @@ def _tree(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): path.read_text().removeprefix(f"{trees.HEADER}\n") for path in paths}
 
 
+def _content(files: dict[str, str]) -> dict[str, bytes]:
+    return {name: f"{trees.HEADER}\n{text}".encode() for name, text in files.items()}
+
+
 def _replace_nested(folder: str, files: dict[str, str]) -> None:
-    content = {name: f"{trees.HEADER}\n{text}".encode() for name, text in files.items()}
-    trees.replace_tree(folder, lambda: content)
+    def wanted() -> trees.Wanted:
+        content, found = _content(files), trees.read_tree(folder)
+        return trees.Wanted(content, same={path for path in content if found.get(path) == content[path]})
+
+    trees.replace_tree(folder, wanted)
 
 
 def _snapshot(folder: Path) -> dict[str, bytes | None]:
@@ -193,7 +200,8 @@ def _cut_short(folder: str, files: dict[str, str], step: int, replace: Callable[
     child = os.fork()
     if child == 0:
         left = iter(range(step))
-        touches = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.listdir", "fcntl.flock", "ctypes.dlsym")
+        names = ("mkdir", "link", "rename", "remove", "rmdir", "chmod", "listdir")
+        touches = ("open", "fcntl.flock", "ctypes.dlsym", *(f"os.{name}" for name in names))
         sys.addaudithook(lambda event, _: None if event not in touches or next(left, None) is not None else os._exit(9))
         replace(folder, files)
         os._exit(0)
@@ -276,6 +284,23 @@ def test_a_tree_that_nobody_wants_to_change_stays_the_same_folder(tmp_path: Path
     before = folder.stat().st_ino
     trees.replace_tree(str(folder), lambda: None)
     assert (folder.stat().st_ino, _tree(folder)) == (before, NESTED_OLD)
+
+
+def test_a_file_that_stays_as_it_is_is_not_written_again(tmp_path: Path) -> None:
+    """Of a thousand folders in which one file changes, one file is written: the others' places on the disk, and their times, stay."""
+    folder = tmp_path / "out"
+    _replace_nested(str(folder), NESTED_OLD)
+    before = (folder / "a" / "z.yaml").stat()
+    _replace_nested(str(folder), NESTED_NEW)
+    after = (folder / "a" / "z.yaml").stat()
+    assert (after.st_ino, after.st_mtime_ns, after.st_nlink) == (before.st_ino, before.st_mtime_ns, 1)
+    assert _tree(folder) == NESTED_NEW
+
+
+def test_a_file_that_cannot_become_a_link_is_written(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    trees.replace_tree(str(folder), lambda: trees.Wanted(_content(NESTED_OLD), same=NESTED_OLD))  # none of them is there
+    assert _tree(folder) == NESTED_OLD
 
 
 def _started(arguments: list[str]) -> int:

@@ -7,6 +7,7 @@ from jobspec.commands.rendered_tree import hashes_in
 from jobspec.diagnostics import JobspecError
 from jobspec.gitops import inventory
 from jobspec.gitops.tree import differences
+from jobspec.trees import Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,12 +66,13 @@ def write(owned: Sequence[OwnedTree]) -> list[str]:
 def _replace(tree: OwnedTree) -> list[str]:
     changed: list[str] = []
 
-    def files() -> Files | None:
+    def wanted() -> Wanted | None:
         found = trees.read_tree(tree.folder)
-        wanted = tree.wanted(found)
-        tree.refuse_loss(found, wanted)
-        changed.extend(f"{tree.folder}/{path}" for path in sorted(wanted) if wanted[path] != found.get(path))
-        return wanted if wanted != found else None
+        files = tree.wanted(found)
+        tree.refuse_loss(found, files)
+        same = {path for path, content in files.items() if found.get(path) == content}
+        changed.extend(f"{tree.folder}/{path}" for path in sorted(files) if path not in same)
+        return Wanted(files, same=same) if files != found else None
 
-    trees.replace_tree(tree.folder, files)
+    trees.replace_tree(tree.folder, wanted)
     return changed
