@@ -5,11 +5,14 @@
 Prints the median wall time of each, its ratio to the first one's in the same rounds, its processor time and the memory of its largest
 process. The jobs are those of our guides, or with `--manifests` all PyTorchJobs and TrainJobs in a folder of public manifests that both
 programs accept. kubeconform validates the same files by jobspec's own JSON Schemas, or with `--crds` by those that its users make of
-upstream's CRDs. A project of 1,000 variants is rendered on two processors, to a folder that is not there and over one that is as it should
-be. Beside it `kubectl kustomize` builds a single one of these variants, and all of them, by overlays that make the same changes: it prints
-them, without a file for each, a hash in a name or a check. jobspec is measured as users have it: installed into a virtual environment, with
-byte code, which a checkout may lack. `jobspec lint`, which
-validates, too, is measured beside `jobspec validate`. Without a peer only what needs none is measured.
+upstream's CRDs. A project of 1,000 variants is rendered on two processors: to a folder that is not there, over one in which one variant is
+another one, over one that is as it should be, and to compare only. Beside it `kubectl kustomize` builds a single one of these variants, and
+all of them, by overlays that make the same changes: it prints them, without a file for each, a hash in a name or a check. jobspec is
+measured as users have it: installed into a virtual environment, with byte code, which a checkout may lack. `jobspec lint`, which validates,
+too, is measured beside `jobspec validate`. Without a peer only what needs none is measured.
+
+Nothing is deleted while it is measured. A file system without a journal, as that of a virtual machine may be, gives no file the place of
+one that was deleted in the last minutes, and to look for another place then takes longer than all else.
 """
 
 import argparse
@@ -21,8 +24,9 @@ import subprocess
 import tempfile
 import time
 import venv
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -230,10 +234,20 @@ def compare_projects(jobs: list[Job], jobspec: str, kubectl: str | None, folder:
         overlays = write_overlays(folder / "overlays", different)
         commands["kubectl, one of them"] = [kubectl, "kustomize", str(overlays / "v-0")], 0
         commands["kubectl, all of them"] = [kubectl, "kustomize", str(overlays)], 0
-    commands["jobspec, first time"] = [jobspec, "render", str(project)], 0
-    commands["jobspec, unchanged"] = [jobspec, "render", str(project)], 0
+    render = [jobspec, "render", str(project)]
+    commands |= {"jobspec, first time": (render, 0), "jobspec, one changed": (render, 0), "jobspec, unchanged": (render, 0)}
+    commands["jobspec --check"] = [*render, "--check"], 0
+    rendered, text, numbers = project.parent / "rendered", project.read_text(), count()
+
+    def set_aside() -> None:
+        if rendered.exists():
+            rendered.rename(folder / f"rendered-{next(numbers)}")
+
+    def change_one() -> None:
+        project.write_text(f"{text}  - {{name: changed, base: base/0.yaml, labels: {{number: n{next(numbers)}}}}}\n")
+
     title = f"{VARIANTS:,} variants of {len(different)} base{'s' if len(different) > 1 else ''} on two processors"
-    compare(title, commands, runs, gone={"jobspec, first time": project.parent / "rendered"})
+    compare(title, commands, runs, first={"jobspec, first time": set_aside, "jobspec, one changed": change_one})
 
 
 def installed(folder: Path) -> Path:
@@ -256,23 +270,22 @@ def measured(command: list[str], code: int) -> tuple[float, float, float]:
     return taken, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000
 
 
-def compare(title: str, commands: Commands, runs: int, *, gone: Mapping[str, Path] | None = None) -> None:
-    """Run the commands in turn, round by round, and print medians and ratios to the first; *gone*: what is removed before some of them."""
+def compare(title: str, commands: Commands, runs: int, *, first: Mapping[str, Callable[[], None]] | None = None) -> None:
+    """Run the commands in turn, round by round, and print medians and ratios to the first; *first*: what is done before some of them."""
     found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
     for number in range(runs + 1):
         for name, (command, code) in commands.items():
-            if gone and name in gone:
-                shutil.rmtree(gone[name], ignore_errors=True)
+            if first and name in first:
+                first[name]()
             one = measured(command, code)
             if number:  # the first round warms the file cache
                 found[name].append(one)
     print(f"{title}, {runs} rounds")
-    first, *_ = found.values()
     peer, *_ = commands
     for name, rounds in found.items():
         wall, processor, memory = (statistics.median(column) for column in zip(*rounds, strict=True))
         ratio, ratio_of_processor = (
-            statistics.median(one[column] / other[column] for one, other in zip(rounds, first, strict=True)) for column in (0, 1)
+            statistics.median(one[column] / other[column] for one, other in zip(rounds, found[peer], strict=True)) for column in (0, 1)
         )
         print(f"  {name:20} {wall * 1000:7.1f} ms, {ratio:.2f} of {peer}; ", end="")
         print(f"processor {processor * 1000:7.1f} ms, {ratio_of_processor:.2f}; {memory:3.0f} MB")
