@@ -30,7 +30,9 @@ def advice_on(path: str, inputs: Inputs, others: Collection[str], rules: Sequenc
         return mistakes
     found = (each for variant in planned.variants for each in _of_variant(variant, planned.cluster, rules))
     once = {
-        (each.rule, str(each.mark), each.message if not each.mark.layer else ""): each for each in found if each.mark.file not in others
+        (each.rule, str(each.mark), each.message if not each.mark.layer else ""): each
+        for each in found
+        if each.mark.file == path or each.mark.file not in others
     }
     return [*mistakes, *once.values()]
 

@@ -57,14 +57,23 @@ spec:
             - name: ${training}
               image: train:latest
 """
-PROJECT = """\
+HEAD = """\
 apiVersion: jobspec.dev/v1alpha1
 kind: Project
 spec:
   variants:
+"""
+THREE = """\
     - {name: one, base: base.yaml}
     - {name: two, base: base.yaml, overlays: [./newest.yaml], namespace: two}
     - {name: three, base: base.yaml, overlays: [./newest.yaml], namespace: three}
+"""
+IDLE = """\
+    - name: idle-${lr}
+      base: base.yaml
+      matrix: {lr: [0.1, 0.01]}
+      flags: {--lr: "${lr}"}
+      overlays: [gpu-nccl]
 """
 
 
@@ -116,12 +125,18 @@ def test_a_place_in_an_overlay_is_told_there(tmp_path: Path) -> None:
 
 
 def test_a_project_is_linted_as_it_renders_each_mistake_once(tmp_path: Path) -> None:
-    write(tmp_path, {"jobspec.yaml": PROJECT, "base.yaml": JOB, "newest.yaml": OVERLAY})
+    write(tmp_path, {"jobspec.yaml": HEAD + THREE, "base.yaml": JOB, "newest.yaml": OVERLAY})
     told = _told("jobspec.yaml", cwd=tmp_path)
     assert sorted((file.removeprefix("./"), rule, line) for file, rule, line in told) == [
         ("base.yaml", "unpinned-image", 9),
         ("newest.yaml", "unpinned-image", 11),
     ]
+
+
+def test_what_the_project_itself_causes_is_told_in_its_file_once(tmp_path: Path) -> None:
+    """A job has its name from there; of the variants of a matrix, one tells it."""
+    write(tmp_path, {"jobspec.yaml": HEAD + IDLE, "base.yaml": JOB.replace("image: train", "image: example.com/train:v1")})
+    assert _told("jobspec.yaml", cwd=tmp_path) == [("jobspec.yaml", "no-deadline", 5)]
 
 
 @pytest.mark.parametrize("form", FORMATS)
