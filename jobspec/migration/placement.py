@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.migration.facts import Fact, flat_field
-from jobspec.migration.program import program_facts
+from jobspec.migration.program import THE_PORT, known_port, program_facts
 from jobspec.migration.selectors import with_neutral_names
 from jobspec.overlays.marked_tree import items
 
@@ -34,6 +34,7 @@ def pod_facts(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
     for name, child in with_neutral_names(spec).value.items():
         if name not in _NAMES:
             yield from flat_field(name, child, (*key, "pod"))
+    yield from _host_ports(node, side)
     for field in ("initContainers", "containers"):
         for container in items(spec.get(field)):
             yield from _container(node, container, field, side)
@@ -72,6 +73,19 @@ def _ports(ports: MarkedTree, side: Side, key: Key) -> Iterator[tuple[Key, Fact]
     """The ports but for that of the operator, at which the processes meet."""
     own = [each for each in items(ports) if not str(each.mark).startswith(side.operator) and not _is_operators(each)]
     yield from flat_field("ports", ports.with_value(own), key) if own else ()
+
+
+def _host_ports(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
+    """The ports that a pod takes from its machine, where no other pod with one of them can run."""
+    containers = items(node.pod.tree.get("spec", "containers"))
+    ports = [each for container in containers for each in items(container.get("ports")) if each.get("hostPort")]
+    if ports:
+        yield (node.name, "pod", "host ports"), Fact(sorted(_number(each, side) for each in ports), ports[0].place())
+
+
+def _number(port: MarkedTree, side: Side) -> str:
+    number = str(port.value["hostPort"].value)
+    return THE_PORT if number == known_port(side.operator) else number
 
 
 def _is_operators(port: MarkedTree) -> bool:

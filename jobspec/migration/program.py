@@ -1,6 +1,8 @@
 """What the program of a container sees: its command line, and its variables after a launcher has set its own.
 
 torchrun takes the `PET_*` variables as settings, and sets `RANK`, `WORLD_SIZE` and the others for each process that it starts.
+
+The number of processes follows `determine_local_world_size`, torch/distributed/run.py, 2.7: `auto` is `gpu` where there are GPUs.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 _PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
 _OF_JOBS = "JOB_COMPLETION_INDEX"  # which Kubernetes adds to the pods of every Job
-_PORT = "<the operator's port>"
+THE_PORT = "<the operator's port>"
+#: GPUs that torch counts as such.
+_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 #: What the launcher sets for its processes itself, whatever the container has.
 _LAUNCHERS = frozenset(("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT"))
 
@@ -54,7 +58,8 @@ def program_facts(node: Node, container: MarkedTree, side: Side, key: Key) -> It
     yield (*key, "program", "how"), Fact("at once" if line.how == PROGRAM else line.how, mark)
     yield (*key, "program", "words"), Fact(line.program, mark)
     if line.how == LAUNCHER:
-        yield from _launcher_facts(line, variables, side, (*key, "launcher"), mark)
+        has_gpus = any(container.get("resources", "limits", each) for each in _GPUS)
+        yield from _launcher_facts(line, variables, side, (*key, "launcher"), mark, has_gpus=has_gpus)
     for name, fact in variables.items():
         if name != _OF_JOBS and (line.how != LAUNCHER or (name not in _LAUNCHERS and not _steers(name))):
             yield (*key, "env", name), fact
@@ -76,21 +81,21 @@ def _variables(node: Node, container: MarkedTree, side: Side) -> tuple[dict[str,
         value = expand(value_of(variable, node.pod.tree), known)
         known[name] = value
         found.pop(name, None)
-        found[name] = Fact(_seen(name, value, side, given), given.place())
+        found[name] = Fact(_seen(name, value, side), given.place())
     return found, known
 
 
-def _seen(name: str, value: str, side: Side, tree: MarkedTree) -> str:
-    """A value with nodes in place of host names; the port at which the operator has processes meet is no one's choice."""
+def _seen(name: str, value: str, side: Side) -> str:
+    """A value with nodes in place of host names; the port of the operator, where nobody chose another one, is the same on both sides."""
     if name == NAME:
         return "<the job's name>"
-    if name in _PORTS and (str(tree.mark).startswith(side.operator) or value == known_port(side.operator)):
-        return _PORT
+    if name in _PORTS and value == known_port(side.operator):
+        return THE_PORT
     return side.hosts.in_text(value)
 
 
 def known_port(operator: str) -> str:
-    """The port at which an operator has processes meet."""
+    """The port at which an operator has processes meet, unless the job says another one."""
     return "29500" if operator == "trainer" else "23456"
 
 
@@ -102,11 +107,15 @@ def _place(container: MarkedTree) -> Mark:
     return (container.get("command") or container.get("args") or container.get("image") or container).place()
 
 
-def _launcher_facts(line: CommandLine, variables: dict[str, Fact], side: Side, key: Key, mark: Mark) -> Iterator[tuple[Key, Fact]]:
+def _launcher_facts(
+    line: CommandLine, variables: dict[str, Fact], side: Side, key: Key, mark: Mark, *, has_gpus: bool
+) -> Iterator[tuple[Key, Fact]]:
     """What the launcher goes by, and so the ranks and the world of the program."""
     known = {name: fact.value for name, fact in variables.items()}
     for name in SETTINGS:
         value = _as_torchrun_reads(name, line.setting(name, known), line, known, side)
+        if name == "nproc_per_node" and has_gpus and value in ("auto", "gpu"):
+            value = "one for each GPU"
         variable = variables.get(f"PET_{name.upper()}")
         yield (*key, name), Fact(value, variable.mark if variable and name not in line.options else mark)
     for name in line.options.keys() - SETTINGS.keys():
@@ -121,7 +130,7 @@ def _as_torchrun_reads(name: str, value: str, line: CommandLine, known: dict[str
     if name in ("master_addr", "master_port") and (is_alone or line.setting("rdzv_backend", known) != "static"):
         return "the node's own"
     if name == "master_port" and value == SETTINGS[name]:
-        return _PORT
+        return THE_PORT
     if name == "master_addr" and side.size == 1 and value == "127.0.0.1":
         return "<node 0>"
     return value

@@ -118,7 +118,13 @@ def _with_runtime(source: Source, *, torch: bool) -> list[MarkedTree]:
     replica = source.lead
     without = (*_OF_JOB, "resources")
     template = pod_template(
-        source, replica, source.nodes[0], rank=RANK_OF_POD, renamed=of_one_job(source), without=without if not _claims(source) else _OF_JOB
+        source,
+        replica,
+        source.nodes[0],
+        rank=RANK_OF_POD,
+        renamed=of_one_job(source),
+        without=without if not _claims(source) else _OF_JOB,
+        has_port=torch,
     )
     job = {"name": "node", "template": job_template(source, replica, template, labelled=True, nodes=source.count)}
     policy = {"numNodes": source.count, **({"torch": {}} if torch else {})}

@@ -6,7 +6,7 @@ from jobspec.migration.life import UNLIMITED, exit_code_rule
 from jobspec.migration.made import by_migration, present
 from jobspec.migration.placement import is_of_job
 from jobspec.migration.selectors import with_new_names
-from jobspec.migration.variables import environment, operators_own, text_of, translated
+from jobspec.migration.variables import environment, operators_own, port_of_trainer, text_of, translated
 from jobspec.operators.edits import text
 from jobspec.overlays.marked_tree import items
 
@@ -31,15 +31,29 @@ def training_container(template: MarkedTree) -> MarkedTree:
 
 
 def pod_template(
-    source: Source, replica: MarkedTree, node: Node, *, rank: str, renamed: Callable[[str], str], without: Collection[str] = ()
+    source: Source,
+    replica: MarkedTree,
+    node: Node,
+    *,
+    rank: str,
+    renamed: Callable[[str], str],
+    without: Collection[str] = (),
+    has_port: bool = False,
 ) -> MarkedTree:
-    """A replica type's template. *without*: the fields of the training container that the TrainJob says itself."""
+    """A replica type's template. *without*: the fields of the training container that the TrainJob says itself.
+
+    *has_port*: the trainer adds the port at which processes meet.
+    """
     template = replica.value["template"]
     spec = template.value["spec"]
 
+    host_network = spec.get("hostNetwork")
+    takes_port = not has_port and host_network is not None and host_network.value is True
+
     def container(each: MarkedTree) -> MarkedTree:
         is_training = text(each, "name") == _V1
-        return _container(each, node, rank=rank, renamed=renamed, training=is_training, without=without if is_training else ())
+        made = _container(each, node, rank=rank, renamed=renamed, training=is_training, without=without if is_training else ())
+        return _with_port(made, node) if is_training and takes_port else made
 
     containers = spec.value["containers"].with_value([container(each) for each in items(spec.get("containers"))])
     fields = {name: each for name, each in with_new_names(spec).value.items() if name != "restartPolicy"}
@@ -81,6 +95,17 @@ def _container(
         env = environment(each, added, renamed)
         fields["env"] = each.value["env"].with_value(env) if "env" in each.value else by_migration(env)
     return each.with_value(fields)
+
+
+def _with_port(container: MarkedTree, node: Node) -> MarkedTree:
+    """A container that takes the port at which processes meet from its node, as that of training-operator does."""
+    made = node.training
+    given = next(each for each in items(made and made.get("ports")) if text(each, "name") == _OPERATORS_PORT)
+    number = port_of_trainer(text_of(given.value["containerPort"]))
+    port = by_migration({"name": _OPERATORS_PORT, "containerPort": int(number)}, given)
+    ports = container.get("ports")
+    others = items(ports)
+    return container.with_value({**container.value, "ports": (ports or port).with_value([*others, port])})
 
 
 def words(given: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:

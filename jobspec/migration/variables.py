@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.migration.hosts import NAME, NAME_FIELD
 from jobspec.migration.launcher import LAUNCHER, command_line
 from jobspec.migration.made import by_migration
+from jobspec.migration.program import known_port
 from jobspec.operators.pods import text
 from jobspec.operators.trainer.torch import COMPLETION_INDEX
 from jobspec.overlays.marked_tree import items
@@ -21,7 +22,6 @@ RANK_OF_POD = COMPLETION_INDEX
 """Where a pod finds its number in its Job."""
 _RANKS = ("RANK", "PET_NODE_RANK")
 _PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
-_PORT = "29500"
 _NAME = by_migration({"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": NAME_FIELD}}})
 #: The variables that the trainer sets itself where the runtime has the policy `torch`, and refuses in a TrainJob.
 TRAINERS = frozenset(("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"))
@@ -39,10 +39,13 @@ def translated(added: MarkedTree, rank: str, renamed: Callable[[str], str]) -> M
     name = text(added, "name")
     if name in _RANKS:
         return by_migration({"name": name, "valueFrom": {"fieldRef": {"fieldPath": rank}}}, added)
-    if name in _PORTS:
-        return by_migration({"name": name, "value": _PORT}, added)
     value = renamed(text(added, "value"))
-    return by_migration({"name": name, "value": value}, added)
+    return by_migration({"name": name, "value": port_of_trainer(value) if name in _PORTS else value}, added)
+
+
+def port_of_trainer(port: str) -> str:
+    """The port at which processes meet: the one that the job says, else the trainer's."""
+    return known_port("trainer") if port == known_port("training-operator") else port
 
 
 def environment(container: MarkedTree, added: list[MarkedTree], renamed: Callable[[str], str]) -> list[MarkedTree]:
