@@ -42,7 +42,7 @@ class ExpandedRole:
 class ExpandedJob:
     """One job, its objects, and who makes them."""
 
-    __slots__ = ("_roles", "counts", "job", "objects", "operator", "target")
+    __slots__ = ("_by_kind", "_roles", "counts", "job", "objects", "operator", "target")
 
     def __init__(self, job: Document, objects: Sequence[MarkedTree], target: Target, counts: Mapping[str, int] | None = None) -> None:
         """*counts*: of an expansion; where there is none, the pods among the objects are counted."""
@@ -54,11 +54,14 @@ class ExpandedJob:
         self.operator = f"{operator} {target[operator]}"
         """Name and release, such as `training-operator 1.9.4`."""
         self.counts = counts or {}
+        self._by_kind: dict[str, list[MarkedTree]] = {}
+        for each in objects:
+            self._by_kind.setdefault(text(each, "kind"), []).append(each)
         self._roles = self._found_roles()
 
     def of_kind(self, kind: str) -> list[MarkedTree]:
         """The objects of a kind, such as `Service`."""
-        return [each for each in self.objects if text(each, "kind") == kind]
+        return self._by_kind.get(kind, [])
 
     def roles(self) -> list[ExpandedRole]:
         """The roles that have pods, in the order of these."""

@@ -20,16 +20,24 @@ _INDEX = "batch.kubernetes.io/job-completion-index"
 class Pod:
     """A pod among the objects that are made with it."""
 
-    __slots__ = ("host_name", "name", "rank", "role", "tree")
+    __slots__ = ("_among", "name", "role", "tree")
 
-    def __init__(self, tree: MarkedTree, rank: str, host_name: str) -> None:
+    def __init__(self, tree: MarkedTree, among: _Among) -> None:
         self.tree = tree
+        self._among = among
         self.name = text(tree, "metadata", "name")
         self.role = next((text(tree, "metadata", "labels", each) for each in _ROLES if text(tree, "metadata", "labels", each)), "")
         """The replica type of a PyTorchJob in small letters, or the name of the replicated job."""
-        self.rank = rank
+
+    @property
+    def rank(self) -> str:
         """Empty where the pods agree on ranks when they meet, and for pods that have none."""
-        self.host_name = host_name
+        return self._among.ranks()[id(self.tree)]
+
+    @property
+    def host_name(self) -> str:
+        """The name by which the namespace's pods reach it."""
+        return _host_name(self.tree, self._among.services())
 
     def containers(self) -> Iterator[tuple[MarkedTree, bool]]:
         """Its containers in the order in which they start, and whether each is an init container."""
@@ -43,12 +51,39 @@ class Pod:
 
 def pods_among(objects: Sequence[MarkedTree]) -> list[Pod]:
     """The pods among objects."""
-    services = {text(each, "metadata", "name"): each for each in objects if text(each, "kind") == "Service"}
-    trees = [each for each in objects if text(each, "kind") == "Pod"]
-    ranks = list(map(_rank, trees))
-    if not any(ranks):
-        ranks = [text(each, "metadata", "annotations", _INDEX) for each in trees]
-    return [Pod(tree, rank, _host_name(tree, services)) for tree, rank in zip(trees, ranks, strict=True)]
+    among = _Among(objects)
+    return [Pod(tree, among) for tree in among.pods()]
+
+
+class _Among:
+    """The objects that are made with a pod, and what is found in all of them together when it is first asked for."""
+
+    __slots__ = ("_objects", "_ranks", "_services")
+
+    def __init__(self, objects: Sequence[MarkedTree]) -> None:
+        self._objects = objects
+        self._ranks: dict[int, str] | None = None
+        self._services: dict[str, MarkedTree] | None = None
+
+    def pods(self) -> list[MarkedTree]:
+        """The pods, in order."""
+        return [each for each in self._objects if text(each, "kind") == "Pod"]
+
+    def services(self) -> Mapping[str, MarkedTree]:
+        """The services by name."""
+        if self._services is None:
+            self._services = {text(each, "metadata", "name"): each for each in self._objects if text(each, "kind") == "Service"}
+        return self._services
+
+    def ranks(self) -> Mapping[int, str]:
+        """The rank of each pod, by the identity of its tree."""
+        if self._ranks is None:
+            trees = self.pods()
+            ranks = list(map(_rank, trees))
+            if not any(ranks):
+                ranks = [text(each, "metadata", "annotations", _INDEX) for each in trees]
+            self._ranks = {id(tree): rank for tree, rank in zip(trees, ranks, strict=True)}
+        return self._ranks
 
 
 def text(tree: MarkedTree | None, *path: str) -> str:

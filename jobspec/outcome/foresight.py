@@ -6,9 +6,9 @@ from jobspec.diagnostics import JobspecError
 from jobspec.kinds import TRAINJOB
 from jobspec.operators.expanded_job import ExpandedJob
 from jobspec.operators.expansion import expand
-from jobspec.outcome.program import Program
+from jobspec.outcome.program import started
 from jobspec.outcome.refusals import refused_objects
-from jobspec.outcome.rendezvous import no_rendezvous, ranks_missing, trains_alone, unknown_address, wrong_process_count
+from jobspec.outcome.rendezvous import rendezvous_outcomes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,17 +17,9 @@ if TYPE_CHECKING:
     from jobspec.contracts import Contract
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.outcome.rule import Outcome, Rule
+    from jobspec.outcome.program import Started
+    from jobspec.outcome.rule import Outcome
     from jobspec.targets import Target
-
-_RULES: tuple[Rule, ...] = (
-    refused_objects,
-    no_rendezvous,
-    trains_alone,
-    ranks_missing,
-    wrong_process_count,
-    unknown_address,
-)
 
 
 class Foresight:
@@ -59,12 +51,15 @@ def foresee(
         return None
 
     def outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
-        yield from _outcomes(expanded)
+        programs = started(expanded)
+        yield from refused_objects(expanded)
+        yield from rendezvous_outcomes(expanded, programs)
+        yield from _of_trainjob(expanded)
         if objects or closed:
             from jobspec.outcome.policies import policy_outcomes
 
             yield from policy_outcomes(expanded, objects, closed=closed)
-        yield from _of_arguments(expanded, contracts or {})
+        yield from _of_arguments(expanded, programs, contracts or {})
 
     try:
         found = _found(job.without_marks(), [each.without_marks() for each in beside], target, outcomes)
@@ -94,9 +89,7 @@ def _has_runtime(job: Document, beside: Sequence[Document], target: Target) -> b
     return runtime_of(job, beside, target) is not None
 
 
-def _outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
-    for rule in _RULES:
-        yield from rule(expanded)
+def _of_trainjob(expanded: ExpandedJob) -> Iterator[Outcome]:
     if expanded.job.group_kind == TRAINJOB:
         from jobspec.outcome.endings import complete_without_training, restarts_for_ever
 
@@ -104,9 +97,8 @@ def _outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
         yield from restarts_for_ever(expanded)
 
 
-def _of_arguments(expanded: ExpandedJob, contracts: Mapping[str, Contract]) -> Iterator[Outcome]:
-    trains = [Program(container) for role in expanded.roles() if (container := role.training_container())]
-    if contracts or any(each.is_torchrun for each in trains):
+def _of_arguments(expanded: ExpandedJob, programs: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Outcome]:
+    if contracts or any(program.is_torchrun for _, program in programs):
         from jobspec.outcome.arguments import wrong_flags, wrong_torchrun_options
 
         yield from wrong_torchrun_options(expanded)

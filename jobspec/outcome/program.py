@@ -7,7 +7,10 @@ from jobspec.overlays.marked_tree import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
+
+    Started = tuple[ExpandedRole, "Program"]
 
 _TORCHRUN = frozenset(("torchrun", "torch.distributed.run", "torch.distributed.launch"))
 #: The flags by which torchrun is told where the others are, without their dashes; it takes `-` for `_`.
@@ -62,3 +65,10 @@ class Program:
 
 
 _LAUNCHERS = ("accelerate", "deepspeed", "torch.distributed", "ray", "horovod", "mpirun", "composer", "colossalai")
+
+
+def started(job: ExpandedJob) -> list[Started]:
+    """The roles that train, each with its program, but for those whose program is in the image."""
+    found = [(role, role.training_container()) for role in job.roles()]
+    programs = [(role, Program(container)) for role, container in found if container]
+    return [(role, program) for role, program in programs if program.words]

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.operators.pods import text
-from jobspec.outcome.program import Program
 from jobspec.outcome.rule import Outcome, place_of
 from jobspec.overlays.marked_tree import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from jobspec.diagnostics import Mark
     from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
+    from jobspec.outcome.program import Program, Started
     from jobspec.overlays.marked_tree import MarkedTree
-
-    Started = tuple[ExpandedRole, Program]
 
 _RANKS = ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "JAX_PROCESS_ID")
 _NUMBER_WORDS = ("auto", "cpu", "gpu", "xpu")
 
 
-def no_rendezvous(job: ExpandedJob) -> Iterator[Outcome]:
+def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
+    """What becomes of the processes that the roles of a job have *started*, by where each is told to look for the others."""
+    for rule in _RULES:
+        yield from rule(job, started)
+
+
+def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
     """Nobody tells torchrun where the pods meet: each waits at its own address for the others, for ever."""
-    for role, program in _started(job):
+    for role, program in started:
         several = text(program.variables.get("PET_NNODES"), "value") not in ("", "1", "1:1")
         if not several or not program.is_torchrun or program.knows_where_others_are or program.option("standalone", "nnodes"):
             continue
@@ -33,10 +37,10 @@ def no_rendezvous(job: ExpandedJob) -> Iterator[Outcome]:
         yield Outcome("no-rendezvous", message, place_of(program.words[0]), hint)
 
 
-def trains_alone(job: ExpandedJob) -> Iterator[Outcome]:
+def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
     """The program reads no rank, or nothing tells it one: all pods do the same work, each by itself."""
     pods = _pods(job)
-    for role, program in _started(job):
+    for role, program in started:
         if pods == 1:
             continue
         told = program.option("standalone") or _single_node(program)
@@ -73,9 +77,9 @@ def _single_node(program: Program) -> MarkedTree | None:
     return option if value in ("1", "1:1") else None
 
 
-def ranks_missing(job: ExpandedJob) -> Iterator[Outcome]:
+def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
     """The operator counts several processes in each pod, and only torchrun would start them: the others are waited for."""
-    for role, program in _started(job):
+    for role, program in started:
         size = text(program.variables.get("WORLD_SIZE"), "value")
         pods = _pods(job)
         if program.is_plain_python and size.isdecimal() and int(size) > pods and not program.variables["WORLD_SIZE"].mark.line:
@@ -86,9 +90,9 @@ def ranks_missing(job: ExpandedJob) -> Iterator[Outcome]:
             yield Outcome("ranks-missing", message, place_of(program.words[0]), hint, severity="warning")
 
 
-def wrong_process_count(job: ExpandedJob) -> Iterator[Outcome]:
+def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
     """The number of processes is none that torchrun takes: it ends at once."""
-    for _, program in _started(job):
+    for _role, program in started:
         variable = program.variables.get("PET_NPROC_PER_NODE")
         number = text(variable, "value")
         if variable is None or not program.is_torchrun or program.option("nproc-per-node") or not number or number in _NUMBER_WORDS:
@@ -99,15 +103,14 @@ def wrong_process_count(job: ExpandedJob) -> Iterator[Outcome]:
             yield Outcome("wrong-process-count", message, place_of(variable.get("value")), f"write a number, or one of {words}")
 
 
-def unknown_address(job: ExpandedJob) -> Iterator[Outcome]:
+def _unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
     """The operator tells the processes to meet at a name that no pod and no service of the job has."""
-    known = {name for role in job.roles() for pod in role.pods for name in (pod.host_name, pod.name)}
-    known |= {text(each, "metadata", "name") for each in job.of_kind("Service")}
-    for role, program in _started(job):
+    services = {text(each, "metadata", "name") for each in job.of_kind("Service")}
+    for role, program in started:
         for name in ("PET_MASTER_ADDR", "MASTER_ADDR"):
             variable = program.variables.get(name)
             address = text(variable, "value")
-            if variable is None or variable.mark.line or not address or address in known:
+            if variable is None or variable.mark.line or not address or address in services or _is_of_pod(address, job):
                 continue
             message = f"the pods of {role.name} are told to meet at `{address}` (`{name}`), and no pod or service has that name"
             hint = (
@@ -125,13 +128,13 @@ def _of_address(job: ExpandedJob, role: ExpandedRole) -> Mark | None:
     return None
 
 
-def _started(job: ExpandedJob) -> list[Started]:
-    """The roles that train, each with its program, but for those whose program is in the image."""
-    found = [(role, role.training_container()) for role in job.roles()]
-    programs = [(role, Program(container)) for role, container in found if container]
-    return [(role, program) for role, program in programs if program.words]
+def _is_of_pod(address: str, job: ExpandedJob) -> bool:
+    return any(address in (pod.name, pod.host_name) for role in job.roles() for pod in role.pods)
 
 
 def _pods(job: ExpandedJob) -> int:
     """How many pods train."""
     return sum(role.count for role in job.roles() if role.training)
+
+
+_RULES = (_no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, _unknown_address)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from jobspec.diagnostics import Diagnostic, Mark, Path, Severity
     from jobspec.documents.document import Document
-    from jobspec.operators.expanded_job import ExpandedJob
     from jobspec.overlays.marked_tree import MarkedTree
-
-    Rule = Callable[[ExpandedJob], Iterator["Outcome"]]
 
 
 class Outcome:
