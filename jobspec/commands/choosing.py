@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.commands.files import Found
+    from jobspec.diagnostics import Diagnostic
 
 PROJECT = "jobspec.yaml"
 PYPROJECT = "pyproject.toml"
@@ -112,6 +113,15 @@ def verdict_of(
     if settings.baseline:
         told = _beyond_baseline(told, settings.baseline)
     return told, settings.fails(told)
+
+
+def wanted(diagnostics: Sequence[Diagnostic], path: str, text: str, settings: Settings | None) -> list[Diagnostic]:
+    """What of a file's diagnostics neither settings nor the comments in its text ignore."""
+    told = settings.selected(diagnostics) if settings else list(diagnostics)
+    if not told or MARKER not in text:
+        return told
+    ignored = ignores(yaml_of(text) if path.endswith(PAGES) else text, path)
+    return [each for each in told if not any(ignore.hits(each) for ignore in ignored)]
 
 
 def _is_asked(rule: str, settings: Settings, *, outcome: bool, lint: bool) -> bool:

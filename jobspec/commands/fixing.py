@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import sys
 
+from jobspec.commands.choosing import wanted
 from jobspec.commands.files import PAGES, STDIN, Found, content_of
 from jobspec.commands.output import replace
+from jobspec.commands.trials import Trials
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.text import decode
-from jobspec.fixes.rounds import Mended, mend
+from jobspec.fixes.rounds import Mended, mend_files
 from jobspec.gitops.tree import differences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import TextIO
 
-    from jobspec.commands.inputs import Inputs
+    from jobspec.choice.settings import Settings
+    from jobspec.commands.inputs import Inputs, Setting
+    from jobspec.commands.trials import Say
     from jobspec.diagnostics import Diagnostic
-
-    #: A file and its text to everything that is said of it.
-    Judge = Callable[[Found, str], Sequence[Diagnostic]]
 
 
 class FixedFile:
@@ -35,24 +36,43 @@ class FixedFile:
         self.mended = mended
 
 
-def fix_files(inputs: Inputs, found: Sequence[Found], judge: Judge, *, diff: bool) -> bool:
-    """Write the fixes of files, or show them (*diff*); whether any are shown, which are all that is printed then."""
+def fix_files(inputs: Inputs, found: Sequence[Found], setting: Setting, settings: Settings | None, say: Say, *, diff: bool) -> bool:
+    """Write the fixes of files, or show them (*diff*); whether any are shown, which are all that is printed then.
+
+    *say* tells what is said of some of the files; what *settings* and comments ignore stays as it is.
+    """
     if inputs.overlays:
         raise JobspecError("--fix and --diff are for files as they stand; leave --overlay out")
+    if not diff and any(each.path == STDIN for each in found):
+        raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
+    fixed = _fixed(found, Trials(found, setting.cluster, say, skip_unknown=inputs.skip_unknown), settings)
     if diff:
-        return show_fixes(found, judge)
-    write_fixes(found, judge)
+        return _show(fixed)
+    _write(fixed)
     return False
 
 
-def write_fixes(found: Sequence[Found], judge: Judge) -> list[FixedFile]:
-    """Mend files, each whole or not at all, and say on standard error what was mended and what could not be.
+def _fixed(found: Sequence[Found], judge: Trials, settings: Settings | None) -> list[FixedFile]:
+    """The files that have anything to mend, with their fixes."""
+    before = {each.path: (each, text) for each in found if isinstance(text := decode(content_of(each), each.path), str)}
+    texts = {path: kept(text) if path.endswith(PAGES) else text for path, (_, text) in before.items()}
+
+    def choose(path: str, text: str, said: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+        return wanted(said, path, page_of(text) if path.endswith(PAGES) else text, settings)
+
+    mended = mend_files(texts, judge, choose)
+    return [FixedFile(*before[path], _of_page(each) if path.endswith(PAGES) else each) for path, each in mended.items() if each.has_any]
+
+
+def _of_page(mended: Mended) -> Mended:
+    return Mended(page_of(mended.text), mended.done, mended.refused)
+
+
+def _write(fixed: Sequence[FixedFile]) -> None:
+    """Write files, each whole or not at all, and say on standard error what was mended and what could not be.
 
     Raises JobspecError where a file cannot be written.
     """
-    if any(each.path == STDIN for each in found):
-        raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
-    fixed = _fixed(found, judge)
     for each in fixed:
         if each.mended.text != each.before:
             try:
@@ -60,34 +80,16 @@ def write_fixes(found: Sequence[Found], judge: Judge) -> list[FixedFile]:
             except OSError as error:
                 raise JobspecError(f"{each.found.path}: {error.strerror}") from None
     _tell(fixed, sys.stderr, done="fixed")
-    return fixed
 
 
-def show_fixes(found: Sequence[Found], judge: Judge) -> bool:
+def _show(fixed: Sequence[FixedFile]) -> bool:
     """Print the fixes as a diff; whether there are any."""
-    fixed = _fixed(found, judge)
     before = {each.found.path.lstrip("/"): each.before.encode() for each in fixed}
     after = {each.found.path.lstrip("/"): each.mended.text.encode() for each in fixed}
     sys.stdout.writelines(differences(before, after))
     sys.stdout.flush()
     _tell(fixed, sys.stderr, done="would be fixed")
     return before != after
-
-
-def _fixed(found: Sequence[Found], judge: Judge) -> list[FixedFile]:
-    return [fixed for each in found if (fixed := _fix(each, judge))]
-
-
-def _fix(found: Found, judge: Judge) -> FixedFile | None:
-    """A file with its fixes; None where there is nothing to mend."""
-    text = decode(content_of(found), found.path)
-    if not isinstance(text, str):
-        return None
-    is_page = found.path.endswith(PAGES)
-    mended = mend(kept(text) if is_page else text, lambda new: judge(found, new), file=found.path)
-    if not mended.done and not mended.refused:
-        return None
-    return FixedFile(found, text, Mended(page_of(mended.text), mended.done, mended.refused) if is_page else mended)
 
 
 def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from jobspec import pipeline
-from jobspec.commands.files import PAGES, find, reader, skips_unknown
+from jobspec.commands.files import PAGES, find, reader
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver
 from jobspec.commands.validate import check_files, how_to_run, is_project
@@ -14,14 +13,14 @@ from jobspec.lint.rules import RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from jobspec.choice.settings import Settings
     from jobspec.commands.files import Found
-    from jobspec.commands.fixing import Judge
     from jobspec.commands.inputs import Inputs, Setting
-    from jobspec.diagnostics import Diagnostic
+    from jobspec.commands.trials import Say
     from jobspec.lint.rule import Rule
+    from jobspec.pipeline import Checked
     from jobspec.results import FileResult
 
 
@@ -41,7 +40,7 @@ def run(
     if (fix or diff) and not setting.wrong:
         from jobspec.commands.fixing import fix_files
 
-        if fix_files(inputs, found, _judge(found, inputs, setting, settings), diff=diff):
+        if fix_files(inputs, found, setting, settings, _sayer(setting, settings), diff=diff):
             return 1
     results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=inputs.skip_unknown)
     results = [_with_project(each, inputs, found, _rules(settings)) for each in require_workload(setting.overlays, results)]
@@ -69,20 +68,14 @@ def _rules(settings: Settings | None) -> Sequence[Rule]:
     return [each for each in RULES if (each.by_default or each.name in settings.select) and settings.tells(each.name, "lint")]
 
 
-def _judge(found: Sequence[Found], inputs: Inputs, setting: Setting, settings: Settings | None) -> Judge:
-    """What is said of one file with another text, among the other files as they are."""
-    before, _ = check_files(found, setting, skip_unknown=inputs.skip_unknown, documents=True)
-    checked = {each.result.path: each for each in before}
+def _sayer(setting: Setting, settings: Settings | None) -> Say:
+    """What is said of some of the files of a run, among the others."""
 
-    def judge(each: Found, text: str) -> Sequence[Diagnostic]:
-        source = pipeline.Source(each.path, text, skip_unknown=inputs.skip_unknown or skips_unknown(each))
-        checked[each.path] = pipeline.checked(source, (), setting.cluster)
-        files = pipeline.resolve(list(checked.values()), setting.cluster)
-        results = lint(files, setting.cluster.target, _rules(settings))
-        (diagnostics,) = (result.diagnostics for result in results if result.path == each.path)
-        return settings.selected(diagnostics) if settings else diagnostics
+    def say(files: Sequence[Checked], about: Collection[str]) -> list[FileResult]:
+        paths = [each for each in files if each.result.path in about]
+        return lint(files, setting.cluster.target, _rules(settings), run=how_to_run(paths), only=about)
 
-    return judge
+    return say
 
 
 def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found], rules: Sequence[Rule]) -> FileResult:

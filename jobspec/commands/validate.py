@@ -6,7 +6,7 @@ import os
 import sys
 
 from jobspec import pipeline
-from jobspec.commands.files import PAGES, find, reader, skips_unknown, source_of
+from jobspec.commands.files import PAGES, find, reader, source_of
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, one_by_one, with_progress
 from jobspec.kinds import PROJECT, group_kind
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from jobspec.cluster import Cluster, StoredObjects
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
-    from jobspec.diagnostics import Diagnostic
     from jobspec.pipeline import Checked
     from jobspec.results import DocumentResult, FileResult
 
@@ -49,7 +48,7 @@ def run(
 
         setting = with_contracts(setting, settings)
     found = find(inputs.paths, markdown=inputs.markdown)
-    if (fix or diff) and _fix(inputs, setting, found, diff=diff):
+    if (fix or diff) and _fix(inputs, setting, settings, found, diff=diff):
         return 1
     checked, marked = ([], []) if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome)
     results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
@@ -63,15 +62,11 @@ def run(
     return 1 if fails else 0
 
 
-def _fix(inputs: Inputs, setting: Setting, found: Sequence[Found], *, diff: bool) -> bool:
+def _fix(inputs: Inputs, setting: Setting, settings: Settings | None, found: Sequence[Found], *, diff: bool) -> bool:
     """Write the fixes of files, or show them; whether any are shown, which are all that is printed then."""
     from jobspec.commands.fixing import fix_files
 
-    def judge(each: Found, text: str) -> Sequence[Diagnostic]:
-        source = pipeline.Source(each.path, text, skip_unknown=inputs.skip_unknown or skips_unknown(each))
-        return pipeline.checked(source, (), setting.cluster).result.diagnostics
-
-    return not setting.wrong and fix_files(inputs, found, judge, diff=diff)
+    return not setting.wrong and fix_files(inputs, found, setting, settings, lambda files, _: [each.result for each in files], diff=diff)
 
 
 def is_project(document: DocumentResult) -> bool:
@@ -119,7 +114,7 @@ def check_files(
     return (pipeline.foresee_rest(resolved, policies or cluster) if outcome else resolved), marked
 
 
-def how_to_run(files: Sequence[Found]) -> Callable[..., list[Any]]:
+def how_to_run(files: Sequence[object]) -> Callable[..., list[Any]]:
     """How work on so many files is run: where they are many, spread over processes."""
     if len(files) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
         return one_by_one

@@ -68,7 +68,7 @@ def _without_entry(places: Places, siblings: list[Marks], number: int) -> tuple[
 def _without_item(places: Places, target: Marks) -> tuple[int, int]:
     """Without the lines of an item of a block list."""
     text = places.text
-    dash = len(text[: places.start(target)].rstrip()) - 1
+    dash = places.before_blank(places.start(target)) - 1
     line = text.rfind("\n", 0, dash) + 1
     if text[dash] != "-" or text[line:dash].strip():
         raise Uncuttable

@@ -33,7 +33,7 @@ def item_added(places: Places, around: Marks, value: Any) -> Edit:
         return _in_braces(places, around, items, in_flow(value, json=places.is_json))
     if not items:
         raise Uncuttable
-    dash = len(places.text[: places.start(items[-1])].rstrip()) - 1
+    dash = places.before_blank(places.start(items[-1])) - 1
     line = places.start_of_line(dash)
     if places.text[dash] != "-" or places.text[line:dash].strip():
         raise Uncuttable

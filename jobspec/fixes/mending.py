@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.documents.reader import read
 from jobspec.fixes.edits import edit_of, unquoted
 from jobspec.fixes.places import Places, Uncuttable
+from jobspec.fixes.taken import Taken
 from jobspec.remedies import Unfit, all_applied
 
 TYPE_CHECKING = False
@@ -48,9 +49,7 @@ def mended(text: str, wishes: Sequence[Wish], *, file: str) -> tuple[str, list[W
     Each is made in its own parts of the text: one that would touch those of another waits until the next time.
     """
     before = _Before(text.removeprefix("\ufeff"), file)
-    planned = _apart(_all_planned(before, wishes))
-    if not _is_as_wished(before, planned):
-        planned = _one_by_one(before, planned)
+    planned = _largest(before, _apart(_all_planned(before, wishes)))
     bom = "\ufeff" if text.startswith("\ufeff") else ""
     return bom + _made(before.text, planned), [each.wish for each in planned]
 
@@ -72,29 +71,32 @@ def _all_planned(before: _Before, wishes: Sequence[Wish]) -> list[_Planned]:
 def _apart(planned: list[_Planned]) -> list[_Planned]:
     """Those whose edits do not touch each other's, the first of each place; the same edit twice is one, as where an alias stands."""
     kept: list[_Planned] = []
-    taken: list[Edit] = []
+    taken = Taken()
     for each in sorted(planned, key=lambda one: [(edit.start, edit.end) for edit in one.edits]):
-        if not any(edit.touches(other) and not edit.repeats(other) for edit in each.edits for other in taken):
+        if not any(taken.touches(edit) for edit in each.edits):
             kept.append(each)
-            taken += each.edits
+            taken.add(each.edits)
     return kept
 
 
 def _made(text: str, planned: Sequence[_Planned]) -> str:
     """The edited text; what one wish inserts at one place stands there in its order."""
     edits = {(edit.start, edit.end, edit.text): edit for each in planned for edit in each.edits}
-    for edit in sorted(edits.values(), key=lambda one: (one.start, one.end))[::-1]:
-        text = text[: edit.start] + edit.text + text[edit.end :]
-    return text
+    parts, at = [], 0
+    for edit in sorted(edits.values(), key=lambda one: (one.start, one.end)):
+        parts += [text[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*parts, text[at:]])
 
 
-def _one_by_one(before: _Before, planned: list[_Planned]) -> list[_Planned]:
-    """The edits that do what they say, with each other."""
-    kept: list[_Planned] = []
-    for each in planned:
-        if _is_as_wished(before, [*kept, each]):
-            kept.append(each)
-    return kept
+def _largest(before: _Before, planned: Sequence[_Planned], kept: Sequence[_Planned] = ()) -> list[_Planned]:
+    """The wishes whose edits do what they say, with each other: half of them at a time, and half of that, where they do not."""
+    if not planned or _is_as_wished(before, [*kept, *planned]):
+        return [*kept, *planned]
+    if len(planned) == 1:
+        return [*kept]
+    half = len(planned) // 2
+    return _largest(before, planned[half:], _largest(before, planned[:half], kept))
 
 
 def _is_as_wished(before: _Before, planned: Sequence[_Planned]) -> bool:

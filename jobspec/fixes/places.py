@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Marks
 
 _CLOSING = {"{": "}", "[": "]"}
+_BLANK = " \t\r\n"
 
 
 class Uncuttable(Exception):
@@ -25,14 +26,6 @@ class Edit:
         self.end = end
         self.text = text
         """What stands there instead."""
-
-    def touches(self, other: Edit) -> bool:
-        """Whether the parts of both have a place in common, their ends included."""
-        return self.start <= other.end and other.start <= self.end
-
-    def repeats(self, other: Edit) -> bool:
-        """Whether both replace the same by the same."""
-        return self.start < self.end and (self.start, self.end, self.text) == (other.start, other.end, other.text)
 
 
 class Places:
@@ -57,8 +50,9 @@ class Places:
         """Where a value begins, after its tag and anchor."""
         at = self._starts[marks.mark.line - 1] + marks.mark.column - 1
         while self.text[at : at + 1] in ("&", "!"):
-            at += len(self.text[at:].split(None, 1)[0])
-            at += len(self.text[at:]) - len(self.text[at:].lstrip())
+            while self.text[at : at + 1].strip():
+                at += 1
+            at = self.behind_blank(at)
         return at
 
     def is_flow(self, marks: Marks) -> bool:
@@ -70,7 +64,7 @@ class Places:
         children, start = marks.children, self.value_start(marks)
         if children is None:
             end = self._starts[marks.mark.end_line - 1] + marks.mark.end_column - 1
-            return len(self.text[:end].rstrip(" \r\n")) if self.text[start : start + 1] in ("|", ">") else max(end, start)
+            return self.before_blank(end, " \r\n") if self.text[start : start + 1] in ("|", ">") else max(end, start)
         inside = [self.end(child) for child in (children.values() if isinstance(children, dict) else children)]
         if not self.is_flow(marks):
             return max(inside)
@@ -96,11 +90,22 @@ class Places:
 
     def end_of_key(self, marks: Marks) -> int:
         """The place behind the colon of a key. Raises Uncuttable."""
-        end = self.key(marks)[1]
-        at = end + len(self.text[end:]) - len(self.text[end:].lstrip(" "))
+        at = self.behind_blank(self.key(marks)[1], " ")
         if self.text[at : at + 1] != ":":
             raise Uncuttable
         return at + 1
+
+    def behind_blank(self, at: int, blank: str = _BLANK) -> int:
+        """The first place from here on that is not *blank*."""
+        while at < len(self.text) and self.text[at] in blank:
+            at += 1
+        return at
+
+    def before_blank(self, at: int, blank: str = _BLANK) -> int:
+        """The place behind the last character before this one that is not *blank*."""
+        while at and self.text[at - 1] in blank:
+            at -= 1
+        return at
 
     def start_of_line(self, at: int) -> int:
         """The start of the line of a place."""

@@ -14,7 +14,7 @@ from jobspec.runtimes.runtime import Reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from jobspec.diagnostics import Mark, Path
     from jobspec.documents.document import Document
@@ -36,13 +36,22 @@ def _one_by_one(files: Sequence[Checked], work: Callable[[Checked], list[Diagnos
 DEFAULT = tuple(each for each in RULES if each.by_default)
 
 
-def lint(files: Sequence[Checked], target: Target, rules: Sequence[Rule] = DEFAULT, *, run: Run = _one_by_one) -> list[FileResult]:
+def lint(
+    files: Sequence[Checked],
+    target: Target,
+    rules: Sequence[Rule] = DEFAULT,
+    *,
+    run: Run = _one_by_one,
+    only: Container[str] | None = None,
+) -> list[FileResult]:
     """The files' results with what lint finds in their accepted documents; each finding is told once, in the file that wrote its cause.
 
-    *run*: how the files are gone through, in several processes for example.
+    *run*: how the files are gone through, in several processes for example. *only*: the paths of the files that are gone through, where
+    the others are there to be referred to.
     """
     once = list({each.result.path: each for each in files}.values())
     documents = Documents((each for file in once for each in seen(file)), target)
+    once = once if only is None else [each for each in once if each.result.path in only]
 
     def of_file(file: Checked) -> list[Diagnostic]:
         return list(findings(file, documents, rules))

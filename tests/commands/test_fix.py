@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.support.manifests import CONFIG, JOB, write
 from tests.support.processes import RELEASES, run, run_here
 
@@ -72,3 +74,33 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     done = run_here("validate", "--fix", "a.yaml", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "jobspec: a.yaml: Is a directory\n")
     assert (tmp_path / "a.yaml").read_text() == _BAD
+
+
+_PULLED = JOB.replace("train:v1", f"train@sha256:{'0' * 64}\n            imagePullPolicy: Always").replace(
+    "replicas: 1", "replicas: 1\n      restartPolicy: Never"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["validate", "--ignore", "unknown-field"], _BAD),
+        (["validate"], _BAD.replace("# one", "# jobspec: ignore[unknown-field, wrong-type] ours")),
+        (["validate"], f"# jobspec: ignore[unknown-field, wrong-type] ours\n{_BAD}"),
+        (["lint", "--ignore", "needless-pull"], _PULLED),
+        (["lint", "--select", "unpinned-image"], _PULLED),
+        (["lint"], _PULLED.replace("Always", "Always  # jobspec: ignore[needless-pull] ours")),
+    ],
+)
+def test_what_is_ignored_is_not_mended(options: list[str], text: str, tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": text, "guide.md": f"# A page\n\n```yaml\n{text}```\n"})
+    assert run_here(*options, "--fix", "a.yaml", "guide.md", cwd=tmp_path).stderr == ""
+    assert (tmp_path / "a.yaml").read_text() == text
+    assert (tmp_path / "guide.md").read_text() == f"# A page\n\n```yaml\n{text}```\n"
+
+
+def test_a_rule_that_is_selected_alone_still_leaves_valid_what_was(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _PULLED, "b.yaml": _BAD})
+    done = run_here("lint", "--fix", "--select", "needless-pull", ".", cwd=tmp_path)
+    assert done.stderr == "./a.yaml: 1 problem fixed\n"
+    assert (tmp_path / "b.yaml").read_text() == _BAD

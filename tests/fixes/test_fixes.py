@@ -1,9 +1,9 @@
 """Fixes: cases beside what becomes of them, and the laws that hold for any text."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.pieces import cut
 from jobspec.documents.reader import read
 from jobspec.fixes.mending import mended
-from jobspec.fixes.rounds import Mended, mend
+from jobspec.fixes.rounds import Mended, mend, mend_files
 from jobspec.lint.linting import lint
 from jobspec.remedies import Change, Unfit, applied, quote, remove, rename, set_to
 from tests.support.reference import ROOT, folder
@@ -253,3 +253,76 @@ def test_fixing_public_manifests_by_lint_leaves_valid_what_was() -> None:
             )
             assert mend(found.text, _advise, file="a.yaml").text == found.text, path
     assert mended_files > 5
+
+
+_JOB = (ROOT / "tests" / "cases" / "fixes" / "misspelt.yaml").read_text()
+_BY_HAND = (ROOT / "tests" / "cases" / "fixes" / "by_hand.yaml").read_text()
+
+
+def _judgements(texts: dict[str, str]) -> tuple[dict[str, Mended], list[int]]:
+    """The mended files, and how many were judged each time."""
+    numbers: list[int] = []
+
+    def judge(now: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
+        numbers.append(len(about))
+        return {path: pipeline.checked(pipeline.Source(path, now[path]), (), _CLUSTER).result.diagnostics for path in sorted(about)}
+
+    return mend_files(texts, judge), numbers
+
+
+def test_files_are_mended_together_and_only_changed_ones_are_judged_again() -> None:
+    few, many = ({**{f"{number}.yaml": _JOB for number in range(size)}, "by_hand.yaml": _BY_HAND} for size in (2, 20))
+    mended_few, judged_few = _judgements(few)
+    mended_many, judged_many = _judgements(many)
+    assert {each.text for path, each in mended_many.items() if path != "by_hand.yaml"} == {mended_few["0.yaml"].text}
+    assert mended_many["by_hand.yaml"].refused
+    assert len(judged_few) == len(judged_many)
+    assert [many - few for few, many in zip(judged_few, judged_many, strict=True)] == [18 if few > 1 else 0 for few in judged_few]
+
+
+def test_documents_of_one_file_are_mended_together_whatever_cannot_be_mended_among_them() -> None:
+    few, many = ("---\n".join([_JOB, _BY_HAND] * number) for number in (2, 20))
+    mended_few, judged_few = _judgements({"a.yaml": few})
+    mended_many, judged_many = _judgements({"a.yaml": many})
+    assert judged_few == judged_many
+    assert mended_many["a.yaml"].text == "---\n".join([_mend(_JOB).text, _mend(_BY_HAND).text] * 20)
+    assert len(mended_many["a.yaml"].refused) == 10 * len(mended_few["a.yaml"].refused)
+
+
+def _say(rule: str, field: str, changes: Sequence[Change], *, document: int = 0, severity: Literal["error", "info"] = "info") -> Diagnostic:
+    return Diagnostic(rule, rule, Mark("a.yaml", 1, 1), field=field, document=document, severity=severity, changes=changes)
+
+
+def _judge_values(text: str) -> list[Diagnostic]:
+    """What is said of documents of numbers: 1 wants to be 2, and 3 to be 4, which is an error beside another 4."""
+    found = []
+    for index, data in enumerate(_data(text)):
+        for key, value in data.items():
+            if value in (1, 3):
+                found.append(_say("odd", key, [set_to((key,), value + 1)], document=index))
+        if list(data.values()).count(4) > 1:
+            found.append(_say("two-fours", "", [], document=index, severity="error"))
+    return found
+
+
+def test_a_remedy_that_spoils_its_document_leaves_the_others_to_be_made() -> None:
+    text = "".join(f"---\na: 1\nb: 3\nc: {number}\n" for number in (4, 5, 4, 6, 4))
+    found = mend(text, _judge_values, file="a.yaml")
+    assert found.text == "".join(f"---\na: 2\nb: {three}\nc: {number}\n" for three, number in ((3, 4), (4, 5), (3, 4), (4, 6), (3, 4)))
+    assert [each.document for each in found.refused] == [0, 2, 4]
+
+
+def test_a_document_that_another_one_would_spoil_stays_and_the_others_are_mended() -> None:
+    def judge(text: str) -> list[Diagnostic]:
+        fours = [value for data in _data(text) for value in data.values() if value == 4]
+        spoilt = [_say("two-fours", "", [], document=0, severity="error")] if len(fours) > 1 else []
+        return [*_judge_values(text), *spoilt]
+
+    assert mend("x: 4\n---\na: 3\n---\na: 1\n", judge, file="a.yaml").text == "x: 4\n---\na: 3\n---\na: 2\n"
+
+
+def test_neighbours_in_a_list_are_all_removed() -> None:
+    def judge(text: str) -> list[Diagnostic]:
+        return [_say("gone", f"a[{at}]", [remove(("a", at))]) for at, each in enumerate(_data(text)[0]["a"]) if each == "x"]
+
+    assert mend("a:\n  - x\n  - x # c\n  - y\n  - x\n  - x\n  - x\n", judge, file="a.yaml").text == "a:\n  - y\n"
