@@ -44,7 +44,7 @@ def more_processes_than_gpus(job: JobView) -> Iterator[Finding]:
     for container, processes, place in _counted(job):
         if 0 < gpus(container) < processes:
             message = f"{processes} processes start in a pod of {_gpus(gpus(container))}"
-            yield Finding(place, message, f"start {gpus(container)} processes, or ask for as many GPUs as processes")
+            yield Finding(place, message, f"start {_processes(gpus(container))}, or ask for as many GPUs as processes")
 
 
 def idle_gpus(job: JobView) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ def idle_gpus(job: JobView) -> Iterator[Finding]:
     for container, processes, place in _counted(job):
         if 0 < processes < gpus(container):
             message = f"{_processes(processes)} will use at most as many of {_gpus(gpus(container))}"
-            yield Finding(place, message, f"start {gpus(container)} processes, or ask for {_gpus(processes)}")
+            yield Finding(place, message, f"start {_processes(gpus(container))}, or ask for {_gpus(processes)}")
 
 
 def uncounted_accelerators(job: JobView) -> Iterator[Finding]:

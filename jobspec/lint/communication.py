@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from jobspec.lint.containers import flags, launcher, resources, torchrun_flags, variable, variables, written
-from jobspec.lint.network_policies import isolates, labels_of, lets_in
+from jobspec.lint.network_policies import isolates, labels_of, lets_ask_for_names, lets_in, lets_out
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from jobspec.diagnostics import Severity
+    from jobspec.documents.document import Document
     from jobspec.lint.views import JobView
+    from jobspec.operators.expanded_job import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
 
 _ADDRESSES = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
@@ -205,24 +207,39 @@ def elastic_range(job: JobView) -> Iterator[Finding]:
 
 
 def blocked_by_policy(job: JobView) -> Iterator[Finding]:
-    """NetworkPolicies of the files let no pod of the job reach another.
+    """NetworkPolicies of the files let no pod of the job reach another, or none ask for its name.
 
-    Why: pods that a policy selects accept what some policy allows, and nothing else. The workers wait for the first pod until their
-    timeout; NCCL needs ports that nobody knows before.
-    Instead: a policy that allows all traffic between the pods of the job.
+    Why: pods that a policy selects accept what some policy allows, and nothing else; the same holds for what they send. The workers wait
+    for the first pod until their timeout, those of training-operator already in the init container that asks for the Master's name;
+    NCCL needs ports that nobody knows before.
+    Instead: a policy that allows all traffic between the pods of the job, and the port 53 of the cluster's name servers.
     Before: spec: {podSelector: {}, policyTypes: [Ingress]}
     After: spec: {podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{podSelector: {}}]}]}
     Evidence: kubeflow/trainer#3120, kubeflow/pytorch-operator#216
     """
     policies = job.documents.beside(job.given, "NetworkPolicy") if job.is_job and sum(role.count for role in job.training) > 1 else []
     for role in job.training if policies else ():
-        own = labels_of(role.pods[0].tree)
-        selecting = [each for each in policies if isolates(each, own)]
-        senders = [labels_of(each.pods[0].tree) for each in job.training if each is not role or role.count > 1]
-        if selecting and not all(any(lets_in(each, sender) for each in selecting) for sender in senders):
-            message = f"the NetworkPolicy `{selecting[0].name}` lets no pod of the job reach those of {role.name}"
+        peers = [labels_of(each.pods[0].tree) for each in job.training if each is not role or role.count > 1]
+        blocking = _blocking(policies, role, peers)
+        if blocking:
+            policy, what, hint = blocking
             place = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
-            yield Finding(place or ("metadata", "name"), message, "allow traffic between the pods of the job")
+            yield Finding(place or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` lets {what}", hint)
+
+
+def _blocking(policies: Sequence[Document], role: ExpandedRole, peers: Sequence[dict[str, str]]) -> tuple[Document, str, str] | None:
+    """The policy that keeps the pods of a role from others, what it does to them, and the remedy; None where there is none."""
+    between = "allow traffic between the pods of the job"
+    own = labels_of(role.pods[0].tree)
+    entering = [each for each in policies if isolates(each, own)]
+    if entering and not all(any(lets_in(each, peer) for each in entering) for peer in peers):
+        return entering[0], f"no pod of the job reach those of {role.name}", between
+    leaving = [each for each in policies if isolates(each, own, "Egress")]
+    if leaving and not all(any(lets_out(each, peer) for each in leaving) for peer in peers):
+        return leaving[0], f"those of {role.name} reach no other pod of the job", between
+    if leaving and not any(lets_ask_for_names(each) for each in leaving):
+        return leaving[0], f"those of {role.name} ask for no name of another pod", "allow the cluster's name servers, on port 53"
+    return None
 
 
 def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:

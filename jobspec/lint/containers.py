@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jobspec.operators.pods import Pod
     from jobspec.overlays.marked_tree import MarkedTree
 
-    #: A flag's name, its value, and its place.
+    #: A flag's name, its value, and the place of the value, which is the flag's own where it is joined to it or there is none.
     Flag = tuple[str, str, MarkedTree]
 
 #: Parts of resource names that are accelerators, but no GPUs to the trainer.
@@ -119,7 +119,7 @@ def launcher(container: MarkedTree) -> str:
 
 
 def flags(container: MarkedTree) -> list[Flag]:
-    """The flags of what is run, with `-` in place of `_`: name, value and place; the value is empty where none follows."""
+    """The flags of what is run, with `-` in place of `_`; the value is empty where none follows."""
     return _flags_in(tokens(container))
 
 
@@ -138,9 +138,9 @@ def _flags_in(said: list[tuple[str, MarkedTree]]) -> list[Flag]:
     for number, (word, tree) in enumerate(said):
         if word.startswith("--") and len(word) > 2:
             name, equals, value = word.partition("=")
-            follows = said[number + 1][0] if number + 1 < len(said) else ""
-            if not equals and not follows.startswith("-"):
-                value = follows
+            follows, behind = said[number + 1] if number + 1 < len(said) else ("", tree)
+            if not equals and follows and not follows.startswith("-"):
+                value, tree = follows, behind
             found.append((name.replace("_", "-"), value.strip("\"'"), tree))
     return found
 
@@ -151,10 +151,23 @@ def volume_at(pod: Pod, container: MarkedTree, path: str) -> MarkedTree | None:
     return next((each for each in items(pod.tree.get("spec", "volumes")) if mounted and text(each, "name") == mounted), None)
 
 
+def mounted_at(container: MarkedTree, path: str) -> MarkedTree | None:
+    """The volume mount that a path of a container is in, the innermost; None where it is in none."""
+    mounts = [(text(each, "mountPath").rstrip("/"), each) for each in items(container.get("volumeMounts"))]
+    around = [(len(place), each) for place, each in mounts if place and f"{path.rstrip('/')}/".startswith(f"{place}/")]
+    return max(around, key=lambda each: each[0])[1] if around else None
+
+
 def requested(pod: MarkedTree, resource: str) -> int:
     """What a pod asks for of a resource, in billionths: the sum of its containers, or the most of an init container."""
     together = sum(_request(each, resource) for each in items(pod.get("spec", "containers")))
     return max([together, *(_request(each, resource) for each in items(pod.get("spec", "initContainers")))])
+
+
+def requests_of(pod: MarkedTree) -> set[str]:
+    """The names of the resources that a pod asks for."""
+    containers = [*items(pod.get("spec", "containers")), *items(pod.get("spec", "initContainers"))]
+    return {name for each in containers for name in resources(each) if requested(pod, name)}
 
 
 def _request(container: MarkedTree, resource: str) -> int:

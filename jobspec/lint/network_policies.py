@@ -1,4 +1,4 @@
-"""NetworkPolicies: which pods one isolates, and whom it lets in.
+"""NetworkPolicies: which pods one isolates, whom it lets in, and where it lets them go.
 
 Follows the semantics of networking.k8s.io/v1 NetworkPolicy, https://kubernetes.io/docs/concepts/services-networking/network-policies/.
 """
@@ -10,7 +10,7 @@ from jobspec.workloads import items_at, value_at
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Literal
 
     from jobspec.documents.document import Document
     from jobspec.overlays.marked_tree import MarkedTree
@@ -22,27 +22,43 @@ def labels_of(pod: MarkedTree) -> dict[str, str]:
     return {name: str(each.value) for name, each in metadata.entries("labels")} if metadata else {}
 
 
-def isolates(policy: Document, labels: Mapping[str, str]) -> bool:
-    """Whether a pod with these labels accepts only what policies allow, because of this one."""
+def isolates(policy: Document, labels: Mapping[str, str], direction: Literal["Ingress", "Egress"] = "Ingress") -> bool:
+    """Whether pods with these labels have only the traffic of a direction that policies allow, because of this one."""
     types = value_at(policy.data, ("spec", "policyTypes"))
-    return bool(not types or "Ingress" in types) and _selects(value_at(policy.data, ("spec", "podSelector")), labels)
+    isolated = direction in types if types else direction == "Ingress" or bool(value_at(policy.data, ("spec", "egress")))
+    return isolated and _selects(value_at(policy.data, ("spec", "podSelector")), labels)
 
 
 def lets_in(policy: Document, sender: Mapping[str, str]) -> bool:
     """Whether a policy allows traffic of a pod of the same namespace; on whatever port, so that too much is taken for allowed."""
-    return any(_lets_in(rule, sender) for _, rule in items_at(policy.data, ("spec", "ingress")))
+    return any(_allows(rule, "from", sender) for _, rule in items_at(policy.data, ("spec", "ingress")))
 
 
-def _lets_in(rule: Any, sender: Mapping[str, str]) -> bool:
-    senders = value_at(rule, ("from",))
-    return not senders or any(_is_sender(each, sender) for each in senders)
+def lets_out(policy: Document, receiver: Mapping[str, str]) -> bool:
+    """Whether a policy allows traffic to a pod of the same namespace, on whatever port."""
+    return any(_allows(rule, "to", receiver) for _, rule in items_at(policy.data, ("spec", "egress")))
 
 
-def _is_sender(peer: Any, sender: Mapping[str, str]) -> bool:
+def lets_ask_for_names(policy: Document) -> bool:
+    """Whether a policy may allow what leaves the namespace on the port of name servers."""
+    for _, rule in items_at(policy.data, ("spec", "egress")):
+        peers, ports = value_at(rule, ("to",)), value_at(rule, ("ports",))
+        leaves = not peers or any(value_at(each, (field,)) is not None for each in peers for field in ("namespaceSelector", "ipBlock"))
+        if leaves and (not ports or any(value_at(each, ("port",)) in (53, "dns", "domain", None) for each in ports)):
+            return True
+    return False
+
+
+def _allows(rule: Any, field: str, pod: Mapping[str, str]) -> bool:
+    peers = value_at(rule, (field,))
+    return not peers or any(_is_peer(each, pod) for each in peers)
+
+
+def _is_peer(peer: Any, pod: Mapping[str, str]) -> bool:
     """Whether a pod is a peer; one by its namespace's labels or its address may be."""
     if value_at(peer, ("podSelector",)) is None:
         return True
-    return _selects(peer["podSelector"], sender)
+    return _selects(peer["podSelector"], pod)
 
 
 def _selects(selector: Any, labels: Mapping[str, str]) -> bool:
