@@ -165,9 +165,9 @@ def requested(pod: MarkedTree, resource: str) -> int:
 
 
 def requests_of(pod: MarkedTree) -> set[str]:
-    """The names of the resources that a pod asks for."""
+    """The names of the resources that a pod asks for, in containers that no operator has added."""
     containers = [*items(pod.get("spec", "containers")), *items(pod.get("spec", "initContainers"))]
-    return {name for each in containers for name in resources(each) if requested(pod, name)}
+    return {name for each in containers if each.mark.line for name in resources(each) if requested(pod, name)}
 
 
 def _request(container: MarkedTree, resource: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.lint.containers import requested
+from jobspec.lint.containers import requested, requests_of
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
 from jobspec.quantities import quantity
@@ -41,6 +41,22 @@ def misplaced_queue_name(job: JobView) -> Iterator[Finding]:
         yield Finding(
             place, f"Kueue looks for the queue `{text(place)}` at the labels of the job", "write it into `metadata.labels`", edits=edits
         )
+
+
+def no_queue_name(job: JobView) -> Iterator[Finding]:
+    """The job names no queue, and its namespace has LocalQueues.
+
+    Why: Kueue leaves a job without a queue alone: it starts past all quotas, and takes what was promised to those that wait.
+    Instead: name a queue. A LocalQueue named `default` is that of all jobs that name none.
+    Before: metadata: {name: train}
+    After: metadata: {name: train, labels: {kueue.x-k8s.io/queue-name: team-a}}
+    Evidence: kubeflow/trainer#2775; https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/
+    """
+    queues = sorted({each.name for each in job.documents.beside(job.given, "LocalQueue")})
+    is_named = job.get("metadata", "labels", _QUEUE) is not None or next(misplaced_queue_name(job), None)
+    if queues and not is_named and "default" not in queues:
+        hint = f"name one by the label `{_QUEUE}`: {', '.join(f'`{each}`' for each in queues[:3])}"
+        yield Finding(("metadata", "name"), "the job starts past the queues of its namespace", hint)
 
 
 def empty_queue_name(job: JobView) -> Iterator[Finding]:
@@ -108,11 +124,17 @@ def over_queue_quota(job: JobView) -> Iterator[Finding]:
     queue = next(iter(job.documents.of_name("ClusterQueue", str(name))), None)
     if said is None or queue is None:
         return
-    for resource, quota in _quotas(queue).items():
+    quotas = _quotas(queue)
+    for resource, quota in quotas.items():
+        if quota is None:
+            continue
         wanted = sum(requested(role.pods[0].tree, resource) * role.count for role in job.roles)
         if wanted > quota:
             message = f"the pods ask for {wanted / _ONE:g} {resource}, and the queue `{queue.name}` can have {quota / _ONE:g} at most"
             yield Finding(said, message, "ask for less, or raise the quota")
+    for resource in sorted({name for role in job.roles for name in requests_of(role.pods[0].tree)} - {*quotas, "pods"}):
+        message = f"the pods ask for {resource}, of which the queue `{queue.name}` has none"
+        yield Finding(said, message, "cover it by a quota of the ClusterQueue")
 
 
 def queue_of_nothing(document: DocumentView) -> Iterator[Finding]:
@@ -164,8 +186,8 @@ def old_trainer_in_queue(job: JobView) -> Iterator[Finding]:
         )
 
 
-def _quotas(queue: Document) -> dict[str, int]:
-    """The most that a ClusterQueue can have of each resource, in billionths; left out where it can borrow without a limit."""
+def _quotas(queue: Document) -> dict[str, int | None]:
+    """The most that a ClusterQueue can have of each resource, in billionths; None where it can borrow without a limit."""
     in_cohort = any(value_at(queue.data, ("spec", field)) for field in ("cohort", "cohortName"))
     most: dict[str, int] = {}
     unlimited = set()
@@ -177,7 +199,7 @@ def _quotas(queue: Document) -> dict[str, int]:
                 if isinstance(name, str):
                     most[name] = most.get(name, 0) + _nanos(value_at(resource, ("nominalQuota",))) + (_nanos(limit) if in_cohort else 0)
                     unlimited |= {name} if in_cohort and limit is None else set()
-    return {name: quota for name, quota in most.items() if name not in unlimited}
+    return {name: None if name in unlimited else quota for name, quota in most.items()}
 
 
 def _nanos(said: Any) -> int:
@@ -189,6 +211,7 @@ def _nanos(said: Any) -> int:
 
 RULES = (
     Rule(misplaced_queue_name, "warning", sees="job"),
+    Rule(no_queue_name, "info", sees="job"),
     Rule(empty_queue_name, "warning", sees="job"),
     Rule(unsuspended_in_queue, "warning", sees="job"),
     Rule(unknown_queue, "warning", sees="job"),
