@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from jobspec.lint.rule import Finding, Rule
 from jobspec.operators.pods import text
-from jobspec.overlays.marked_tree import items
+from jobspec.outcome.endings import restarts_for_ever
+from jobspec.outcome.program import started
+from jobspec.outcome.refusals import refused_objects
+from jobspec.outcome.rendezvous import unknown_address
+from jobspec.outcome.rule import Outcome
+from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.runtimes.runtime import ANCESTOR, TRAINER, Reference
 from jobspec.workloads import roles_in, value_at
 
@@ -14,26 +19,37 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
+    from jobspec.documents.document import Document
     from jobspec.lint.views import DocumentView, JobView
 
 _FRAMEWORK = "trainer.kubeflow.org/framework"
+_NODE = "node"  # the name of the container that trains
+_LEFT_TO_JOBS = "the required field `image`"
 _JOB_LABELS: Path = ("template", "metadata", "labels", ANCESTOR)
 _POD_LABELS: Path = ("template", "spec", "template", "metadata", "labels", ANCESTOR)
 
 
 def no_trainer_step(document: DocumentView) -> Iterator[Finding]:
-    """No replicated job of the runtime is labelled as the one that trains.
+    """No replicated job of the runtime is labelled as the one that trains, or its container is not named `node`.
 
-    Why: the trainer puts the image, command, variables, nodes and resources of a TrainJob into the job whose Job template has the label
-    `trainer.kubeflow.org/trainjob-ancestor-step: trainer`. Without it, or with it at the pod template, all of them are dropped without a
-    word, and the runtime's own container runs.
-    Instead: label the Job template, not the pod template.
+    Why: the trainer puts the image, command, variables, nodes and resources of a TrainJob into the container `node` of the job whose Job
+    template has the label `trainer.kubeflow.org/trainjob-ancestor-step: trainer`. Without it, with it at the pod template, or with a
+    container of another name, all of them are dropped without a word, and the runtime's own container runs. A webhook refuses the other
+    name, but for runtimes that are labelled `trainer.kubeflow.org/webhook-validation: disabled`, and not before 2.1.
+    Instead: label the Job template, not the pod template, and name the container `node`.
     Before: "template: {spec: {template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}}}"
     After: "template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}}"
     Evidence: the JobSet plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0 to 2.3
     """
     roles = roles_in(document.given)
-    if not roles or any(value_at(role.data, _JOB_LABELS) == TRAINER for role in roles):
+    labelled = [role for role in roles if value_at(role.data, _JOB_LABELS) == TRAINER]
+    for role in labelled:
+        names = [(*path, "name") for path, container in role.items("containers") if value_at(container, ("name",)) == _NODE]
+        first = next(((*path, "name") for path, _ in role.items("containers")), None)
+        if first and not names:
+            message = f"the trainer looks for a container `{_NODE}`: what a TrainJob says of image and command is dropped"
+            yield Finding(first, message, f"name it `{_NODE}`")
+    if not roles or labelled:
         return
     at_pods = [(*role.path, *_POD_LABELS) for role in roles if value_at(role.data, _POD_LABELS)]
     misspelt = [(*role.path, *_JOB_LABELS) for role in roles if value_at(role.data, _JOB_LABELS)]
@@ -88,7 +104,7 @@ def kept_arguments(job: JobView) -> Iterator[Finding]:
         if value_at(role.data, _JOB_LABELS) != TRAINER:
             continue
         for _, container in role.items("containers"):
-            if value_at(container, ("name",)) == "node" and value_at(container, ("args",)):
+            if value_at(container, ("name",)) == _NODE and value_at(container, ("args",)):
                 message = f"the program gets the runtime's arguments: `{' '.join(map(str, container['args']))}`"
                 yield Finding(command, message, "write `args`, too")
 
@@ -133,6 +149,39 @@ def image_of_launcher(job: JobView) -> Iterator[Finding]:
         yield Finding(
             said, f"the pods of `{others[0]}` keep the image of the runtime, `{images[others[0]]}`", "use a runtime with this image"
         )
+
+
+def unusable_runtime(job: JobView) -> Iterator[Finding]:
+    """A runtime of which no TrainJob can run, or end, and that no TrainJob of the files uses.
+
+    Why: the server takes the runtime, and only what is made of it for a job is refused: then nothing comes of the job, and at most an
+    event tells. Where the files have a job of it, this is told of the job.
+    Instead: mend the runtime, before somebody uses it.
+    Before: template: {spec: {restartPolicy: Always}}
+    After: template: {spec: {restartPolicy: Never}}
+    Evidence: kubeflow/trainer#3779; the webhooks of JobSet, and the API server's validation of Jobs
+    """
+    if job.is_job or any(_uses(each, job) for each in job.documents.of_kind("TrainJob")):
+        return
+    name = job.given.marks.nearest(("metadata", "name")).place()
+    for each in _refusals(job):
+        if each.place and str(each.place) != str(name) and _LEFT_TO_JOBS not in each.message:
+            yield Finding(MarkedTree(None, each.place), f"with this runtime {each.message}", each.hint)
+
+
+def _refusals(runtime: JobView) -> Iterator[Outcome]:
+    """What becomes of a job that says nothing but its runtime."""
+    for each in runtime.refused:
+        yield Outcome(each.rule, each.message, each.mark, each.hint)
+    if not runtime.refused:
+        yield from refused_objects(runtime.expanded)
+        yield from unknown_address(runtime.expanded, started(runtime.expanded))
+        yield from restarts_for_ever(runtime.expanded)
+
+
+def _uses(job: Document, runtime: JobView) -> bool:
+    ref = Reference(job.data)
+    return (ref.kind, ref.name) == (runtime.given.kind, runtime.given.name)
 
 
 def several_launchers(job: JobView) -> Iterator[Finding]:
@@ -277,6 +326,7 @@ RULES = (
     Rule(kept_arguments, "warning", sees="job"),
     Rule(lost_tolerations, "warning", sees="job"),
     Rule(image_of_launcher, "warning", sees="job"),
+    Rule(unusable_runtime, "warning"),
     Rule(several_launchers, "warning"),
     Rule(no_processes, "warning", sees="runtime"),
     Rule(implicit_runtime_kind, "warning", sees="job"),

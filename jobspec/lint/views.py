@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Path
+    from jobspec.diagnostics import Diagnostic, Path
     from jobspec.lint.documents import Documents
     from jobspec.operators.expanded_job import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
@@ -43,11 +43,15 @@ class DocumentView:
 class JobView(DocumentView):
     """A job and its pods, or a runtime and the pods of a job that says nothing but its name."""
 
-    __slots__ = ("_tree", "expanded", "is_job", "roles", "runtime")
+    __slots__ = ("_tree", "expanded", "is_job", "refused", "roles", "runtime")
 
-    def __init__(self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None) -> None:
+    def __init__(
+        self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic] = ()
+    ) -> None:
         super().__init__(given, documents)
         self.expanded = expanded
+        self.refused = refused
+        """Errors for which the operator, or the server behind it, makes nothing of the job."""
         self.runtime = runtime
         """Of a TrainJob, and of a runtime that is looked at alone."""
         self.is_job = is_workload(given)
@@ -88,7 +92,8 @@ def view_of(given: Document, documents: Documents, beside: Sequence[Document]) -
         expansion = expand(job, beside, target, ends=True)
     except JobspecError:  # too many pods to look at
         return None
-    return JobView(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime)
+    refused = [each for each in expansion.diagnostics if each.severity == "error"]
+    return JobView(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
 
 
 def _released(job: Document) -> Document:

@@ -103,7 +103,7 @@ def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator
             yield Outcome("wrong-process-count", message, place_of(variable.get("value")), f"write a number, or one of {words}")
 
 
-def _unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
+def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
     """The operator tells the processes to meet at a name that no pod and no service of the job has."""
     services = {text(each, "metadata", "name") for each in job.of_kind("Service")}
     for role, program in started:
@@ -137,4 +137,4 @@ def _pods(job: ExpandedJob) -> int:
     return sum(role.count for role in job.roles() if role.training)
 
 
-_RULES = (_no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, _unknown_address)
+_RULES = (_no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, unknown_address)
