@@ -6,6 +6,7 @@ from jobspec.lint.containers import gpus
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
 from jobspec.targets import reached
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,15 +139,21 @@ def unknown_clean_pod_policy(job: JobView) -> Iterator[Finding]:
 def lost_logs(job: JobView) -> Iterator[Finding]:
     """All pods are deleted when the job ends, and their logs with them.
 
-    Why: `kubectl logs` finds nothing any more where nobody collects logs, and that is mostly noticed after a failure.
-    Instead: take None, or Running, and let `ttlSecondsAfterFinished` delete the job later.
+    Why: `kubectl logs` finds nothing any more where nobody collects logs, and that is mostly noticed after a failure. Before 1.9.4, the
+    operator deletes the pods of a job that fails by its `backoffLimit` or its deadline whatever the policy says.
+    Instead: take Running, which leaves the pods that have ended, and let `ttlSecondsAfterFinished` delete the job later.
     Before: cleanPodPolicy: All
-    After: cleanPodPolicy: None
+    After: cleanPodPolicy: Running
     Evidence: kubeflow/trainer#3419, kubeflow/trainer#1579
     """
     said = job.tree.get("spec", "runPolicy", "cleanPodPolicy") if job.is_pytorchjob else None
     if said and said.value == "All":
-        yield Finding(said, "the pods' logs go with them, of a failed job too", "take None")
+        yield Finding(said, "the pods' logs go with them, of a failed job too", "take Running")
+    elif said and said.value in ("None", "Running") and not reached(job.documents.target["training-operator"], "1.9.4"):
+        limit = next((name for name in ("backoffLimit", "activeDeadlineSeconds") if job.get("spec", "runPolicy", name) is not None), "")
+        if limit:
+            message = f"before 1.9.4 the operator deletes the pods of a job that fails by its `{limit}`, whatever stands here"
+            yield Finding(said, message, "use training-operator 1.9.4")
 
 
 def no_deadline(job: JobView) -> Iterator[Finding]:
@@ -183,6 +190,58 @@ def deadline_at_once(job: JobView) -> Iterator[Finding]:
         yield Finding(said, "the job fails as soon as it has started", "write a number of seconds, or leave it out")
 
 
+def never_deleted(job: JobView) -> Iterator[Finding]:
+    """A job with ExitCode and a time to live is never deleted, once it has failed for good.
+
+    Why: for an exit code below 128 the operator fails the job, and does not note when. The time to live counts from that moment, so that
+    each clean-up ends with an error: the job stays, and so do its pods.
+    Instead: take Never, or delete failed jobs yourself.
+    Before:
+        runPolicy: {ttlSecondsAfterFinished: 3600}
+        restartPolicy: ExitCode
+    After:
+        runPolicy: {ttlSecondsAfterFinished: 3600}
+        restartPolicy: Never
+    Evidence: `ReconcilePods` and `CleanupJob` of training-operator pkg/controller.v1/common
+    """
+    said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished") if job.is_pytorchjob else None
+    if said and said.value is not None and "ExitCode" in _policies_written(job):
+        yield Finding(said, "a job that fails under `ExitCode` has no end to count from, and is never deleted", "take Never")
+
+
+def running_leftovers(job: JobView) -> Iterator[Finding]:
+    """Pods of a job that has ended run on, and hold their GPUs.
+
+    Why: the job ends with its Master, or with the first pod that fails for good. With None, which is also what is taken where nothing is
+    said, the operator leaves the other pods as they are: they wait for those that are gone until a timeout, if they have one.
+    Instead: take Running: what has ended stays, with its logs.
+    Before: runPolicy: {cleanPodPolicy: None}
+    After: runPolicy: {cleanPodPolicy: Running}
+    Evidence: kubeflow/trainer#1579, kubeflow/pytorch-operator#260
+    """
+    said = job.tree.get("spec", "runPolicy", "cleanPodPolicy") if job.is_pytorchjob else None
+    ends_at_once = {"Never", "ExitCode"} & {*_policies_written(job)}
+    if text(said) in ("", "None") and ends_at_once and sum(role.count for role in job.roles) > 1 and _gpus_of(job):
+        place = said or (("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name"))
+        yield Finding(place, "where one pod fails, the others run on with their GPUs", "write `cleanPodPolicy: Running`")
+
+
+def deadline_in_queue(job: JobView) -> Iterator[Finding]:
+    """The deadline of a TrainJob counts the time in which its pod group waits.
+
+    Why: the trainer counts from the moment in which the job was made. While a gang scheduler has no place for all pods, the job is not
+    suspended, so that the deadline comes nearer, and the job can fail before it has begun.
+    Instead: add what the job may wait, or have Kueue hold it, which suspends it: then the deadline counts from its release.
+    Before: activeDeadlineSeconds: 3600
+    After: activeDeadlineSeconds: 86400
+    Evidence: `reconcileDeadline` of github.com/kubeflow/trainer pkg/controller, 2.2 and 2.3
+    """
+    said = job.tree.get("spec", "activeDeadlineSeconds")
+    if said and said.value and job.runtime and value_at(job.runtime.data, ("spec", "podGroupPolicy")):
+        message = f"the {text(said)} seconds pass while the pod group waits for a place, too"
+        yield Finding(said, message, "add what the job may wait")
+
+
 def ttl_in_git(job: JobView) -> Iterator[Finding]:
     """The finished job is deleted after a while; where Argo CD or Flux sync it from Git, they make it anew, and it trains again.
 
@@ -192,8 +251,7 @@ def ttl_in_git(job: JobView) -> Iterator[Finding]:
     After: runPolicy: {}
     Evidence: argoproj/argo-cd#8586, argoproj/argo-cd#13851, argoproj/argo-cd#6880
     """
-    paths = (("spec", "runPolicy", "ttlSecondsAfterFinished"), ("spec", "template", "spec", "ttlSecondsAfterFinished"))
-    said = next((found for path in paths if (found := job.tree.get(*path))), None)
+    said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished") if job.is_pytorchjob else None
     if said and said.value is not None:
         is_synced = any(kind in _ENGINES for kind in job.documents.kinds())
         edits = [Edit(said, removes=True)] if is_synced else []
@@ -236,5 +294,8 @@ RULES = (
     Rule(lost_logs, "info", sees="job"),
     Rule(no_deadline, "warning", sees="job"),
     Rule(deadline_at_once, "error", sees="job"),
-    Rule(ttl_in_git, "info"),
+    Rule(never_deleted, "warning", sees="job"),
+    Rule(running_leftovers, "info", sees="job"),
+    Rule(deadline_in_queue, "info", sees="job"),
+    Rule(ttl_in_git, "info", sees="job"),
 )
