@@ -53,5 +53,5 @@ def _added_by_patches(jobset: MarkedTree) -> list[MarkedTree]:
 
 def _place(problem: Diagnostic, job: Document) -> Mark:
     """The line that caused a problem: of names that are made of the job's and others, the job's."""
-    is_name = problem.field.startswith(_JOBS) and problem.field.endswith("].name")
+    is_name = problem.field.startswith(_JOBS) and problem.field.endswith("].name") and problem.field.count("[") == 1
     return problem.mark if problem.mark.line and not is_name else job.marks.nearest(("metadata", "name")).place()
