@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.lint import (
     accelerators,
     communication,
+    data,
     environment,
     images,
     istio,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 TOPICS: dict[str, tuple[Rule, ...]] = {
     "accelerators": accelerators.RULES,
     "communication": communication.RULES,
+    "data": data.RULES,
     "environment": environment.RULES,
     "images": images.RULES,
     "istio": istio.RULES,

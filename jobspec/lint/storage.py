@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.lint.containers import amount, bytes_of, gpu_place, gpus, volume_at, written
+from jobspec.lint.containers import amount, bytes_of, flags, gpu_place, gpus, volume_at, written
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
 from jobspec.overlays.marked_tree import items
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from jobspec.operators.expanded_job import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
 
+_WORKERS = ("--num-workers", "--workers", "--dataloader-num-workers", "--data-workers", "--n-workers")
+_LEAST_MEMORY = 1 << 20
+_RESOURCES = ("limits", "requests")
 _SHM = "/dev/shm"  # noqa: S108 (a path in containers)
 
 
 def small_shared_memory(job: JobView) -> Iterator[Finding]:
-    """Several GPU processes share 64 MB of /dev/shm, which is what a container gets by itself.
+    """Several GPU processes, or workers of a DataLoader, share 64 MB of /dev/shm, which is what a container gets by itself.
 
     Why: NCCL moves data between the GPUs of a pod through /dev/shm, and the workers of a DataLoader hand over batches there. Where it
     is full, they end with "No space left on device" or "Bus error", mostly far into the training.
@@ -33,12 +36,15 @@ def small_shared_memory(job: JobView) -> Iterator[Finding]:
     """
     for role in job.training:
         container = role.training_container()
-        if not container or gpus(container) < 2 or text(role.pods[0].tree, "spec", "hostIPC") == "True":
+        if not container or text(role.pods[0].tree, "spec", "hostIPC") == "True" or volume_at(role.pods[0], container, _SHM):
             continue
-        volume = volume_at(role.pods[0], container, _SHM)
-        if volume is None:
-            message = f"{gpus(container)} GPUs of a pod share 64 MB of {_SHM}"
-            yield Finding(gpu_place(container), message, f"mount an `emptyDir` of `medium: Memory` at {_SHM}")
+        hint = f"mount an `emptyDir` of `medium: Memory` at {_SHM}"
+        workers = [(int(value), place) for name, value, place in flags(container) if name in _WORKERS and value.isdecimal()]
+        if gpus(container) > 1:
+            yield Finding(gpu_place(container), f"{gpus(container)} GPUs of a pod share 64 MB of {_SHM}", hint)
+        elif workers and workers[0][0] > 1:
+            message = f"{workers[0][0]} workers of the DataLoader hand over their batches in 64 MB of {_SHM}"
+            yield Finding(workers[0][1], message, hint, severity="info")
 
 
 def unlimited_memory_volume(job: JobView) -> Iterator[Finding]:
@@ -81,6 +87,25 @@ def memory_volume_over_limit(job: JobView) -> Iterator[Finding]:
                 if size and limit and _mounts(container, text(volume, "name")) and bytes_of(text(size)) >= bytes_of(limit) > 0:
                     message = f"{text(size)} of memory volume in a container that may use {limit}, the volume included"
                     yield Finding(size, message, "raise the memory limit, or lower `sizeLimit`")
+
+
+def tiny_memory(job: JobView) -> Iterator[Finding]:
+    """A container, or a memory volume, is given less memory than any program needs.
+
+    Why: a number without a unit counts bytes, and `m` means thousandths: `512m` is half a byte. The container does not start, or is killed
+    at once; as a request, it has the scheduler put the pod where there is no memory.
+    Instead: write the unit: `Mi`, `Gi`.
+    Before: limits: {memory: 16}
+    After: limits: {memory: 16Gi}
+    Evidence: https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#meaning-of-memory
+    """
+    for role in job.roles:
+        given = [container.get("resources", field, "memory") for container, _ in role.pods[0].containers() for field in _RESOURCES]
+        given += [each.get("emptyDir", "sizeLimit") for each in _memory_volumes(role)]
+        for said in given:
+            if said and said.mark.line and text(said) not in ("", "0") and bytes_of(text(said)) < _LEAST_MEMORY:
+                number = text(said).rstrip("m")
+                yield Finding(said, f"{text(said)} of memory is {bytes_of(text(said))} bytes", f"write `{number}Gi` or `{number}Mi`")
 
 
 def unsized_container(job: JobView) -> Iterator[Finding]:
@@ -210,6 +235,7 @@ RULES = (
     Rule(small_shared_memory, "warning"),
     Rule(unlimited_memory_volume, "warning"),
     Rule(memory_volume_over_limit, "warning"),
+    Rule(tiny_memory, "warning"),
     Rule(unsized_container, "info", by_default=False),
     Rule(claim_of_one_node, "warning", sees="job"),
     Rule(claim_of_one_pod, "error", sees="job"),
