@@ -8,7 +8,9 @@ from jobspec.workloads import is_workload, items_at, value_at
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
+    from jobspec.documents.document import Document
     from jobspec.lint.views import DocumentView, JobView
 
 _LONGEST = 20
@@ -21,6 +23,14 @@ _OF_PODS = (
     "prometheus.io/port",
     "prometheus.io/scrape",
 )
+_LABELS_OF_PODS = ("azure.workload.identity/use",)
+#: Kind of an object -> the labels by which it looks for pods.
+_SELECTORS = {
+    "NetworkPolicy": ("spec", "podSelector", "matchLabels"),
+    "PodDisruptionBudget": ("spec", "selector", "matchLabels"),
+    "PodMonitor": ("spec", "selector", "matchLabels"),
+    "Service": ("spec", "selector"),
+}
 
 
 def long_replicated_job_name(document: DocumentView) -> Iterator[Finding]:
@@ -74,6 +84,37 @@ def annotation_of_pods(job: JobView) -> Iterator[Finding]:
             yield Finding(said, f"`{name}` is looked for at pods, which do not get it from the job", "write it into the pod templates")
 
 
+def label_of_pods(job: JobView) -> Iterator[Finding]:
+    """The job has a label by which something looks for pods, and its pods do not have it.
+
+    Why: the operators do not copy the job's labels to its pods: a NetworkPolicy lets nothing in, a budget protects nobody, a monitor
+    reads no metric, and no identity is given.
+    Instead: write it into the metadata of the pod templates, of a TrainJob by a patch.
+    Before: metadata: {labels: {azure.workload.identity/use: "true"}}
+    After: template: {metadata: {labels: {azure.workload.identity/use: "true"}}}
+    Evidence: `createNewPod` of training-operator pkg/controller.v1/common; kubeflow/sdk#381
+    """
+    metadata = job.tree.get("metadata")
+    for name, said in metadata.entries("labels") if metadata else ():
+        if any(role.pods[0].tree.get("metadata", "labels", name) for role in job.roles):
+            continue
+        wanted = f"`{name}` is looked for at pods" if name in _LABELS_OF_PODS else ""
+        selector = next((each for each in _selecting(job) if each[1].get(name) == said.value), None)
+        if selector:
+            wanted = f"the {selector[0].kind} `{selector[0].name}` looks for pods with `{name}: {said.value}`"
+        if wanted and job.roles:
+            yield Finding(said, f"{wanted}, and those of the job do not get it", "write it into the pod templates")
+
+
+def _selecting(job: JobView) -> Iterator[tuple[Document, dict[str, Any]]]:
+    """What selects pods of the job's namespace by labels, and the labels."""
+    for kind, path in _SELECTORS.items():
+        for each in job.documents.beside(job.given, kind):
+            labels = value_at(each.data, path)
+            if isinstance(labels, dict):
+                yield each, labels
+
+
 def generated_name(document: DocumentView) -> Iterator[Finding]:
     """The job has `generateName`, and no name.
 
@@ -91,5 +132,6 @@ RULES = (
     Rule(long_replicated_job_name, "warning", sees="runtime"),
     Rule(repeated_object, "warning", sees="document"),
     Rule(annotation_of_pods, "warning", sees="job"),
+    Rule(label_of_pods, "warning", sees="job"),
     Rule(generated_name, "info", sees="document"),
 )
