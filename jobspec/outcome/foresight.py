@@ -55,7 +55,7 @@ def foresee(
         yield from refused_objects(expanded)
         yield from rendezvous_outcomes(expanded, programs)
         yield from _of_trainjob(expanded)
-        if objects or closed:
+        if objects or closed or any(role.ranks_itself() for role in expanded.roles()):
             from jobspec.outcome.policies import policy_outcomes
 
             yield from policy_outcomes(expanded, objects, closed=closed)

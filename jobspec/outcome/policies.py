@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.operators.pods import text
 from jobspec.operators.stored import as_a_cluster_names
 from jobspec.outcome.rule import Outcome, place_in
 from jobspec.workloads import value_at
@@ -39,7 +38,7 @@ def _concerns(document: Document, namespace: str) -> bool:
 def policy_outcomes(job: ExpandedJob, beside: Sequence[Document], *, closed: bool) -> Iterator[Outcome]:
     """What the plugins of the server say of a job's pods, by the objects *beside* the job; *closed*: there are no others."""
     objects = [each for each in beside if _concerns(each, job.job.namespace) and decides(each, closed=closed)]
-    if not objects and not closed and not any(map(_ranks_itself, job.roles())):
+    if not objects and not closed and not any(role.ranks_itself() for role in job.roles()):
         return
     from jobspec.admission.plugins.objects import policies_of
     from jobspec.admission.plugins.quotas import exceeds, job_quota_problems
@@ -56,12 +55,6 @@ def policy_outcomes(job: ExpandedJob, beside: Sequence[Document], *, closed: boo
         yield from _told("pod-waits", f"the pods of {role.name} will wait for ever", review.waits, role)
     for problem in job_quota_problems(counted, namespace, policies):
         yield Outcome("never-fits", f"{problem.message}, so that some of them are never made", None, problem.hint)
-
-
-def _ranks_itself(role: ExpandedRole) -> bool:
-    """Whether pods have a priority or a preemption policy and name no class that gives it."""
-    spec = role.pods[0].tree.get("spec")
-    return spec is not None and not text(spec, "priorityClassName") and any(spec.get(name) for name in ("priority", "preemptionPolicy"))
 
 
 def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:
