@@ -83,6 +83,12 @@ class Marks:
             return children.get(str(step))
         return children[step] if isinstance(children, list) and isinstance(step, int) and step < len(children) else None
 
+    def hold(self, mark: Mark) -> bool:
+        """Whether a mark is that of this value, or of one inside it."""
+        children = self.children or ()
+        inside = children.values() if isinstance(children, dict) else children
+        return str(self.mark) == str(mark) or any(each.hold(mark) for each in inside)
+
     def place(self) -> Mark:
         """The mark for a diagnostic about the value: a scalar itself, the key of a mapping or list."""
         return self.mark if self._children is None or self.key is None else self.key

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from jobspec.diagnostics import Mark
-    from jobspec.documents.document import Marks
     from jobspec.operators.expanded_job import ExpandedJob
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.validation.problem import Problem
@@ -68,18 +67,11 @@ def _of_patch(made: MarkedTree, problem: Problem, job: ExpandedJob) -> str:
     if field != "image" or not isinstance(number, int) or job.job.group_kind != TRAINJOB:
         return ""
     containers = items(made.get(*map(str, above)))
-    if not _is_in(job.job.marks.nearest(("spec", "runtimePatches")), str(containers[number].mark)):
+    if not job.job.marks.nearest(("spec", "runtimePatches")).hold(containers[number].mark):
         return ""
     known = ", ".join(f"`{text(each, 'name')}`" for each in containers if text(each, "image"))
     what = f"no container `{text(containers[number], 'name')}`" if above[-1] == "containers" else "no such init container"
     return f"the runtime has {what}, so that the patch adds one{f'; it has {known}' if known else ''}"
-
-
-def _is_in(marks: Marks, mark: str) -> bool:
-    """Whether a mark is that of a value, or of one inside it."""
-    children = marks.children or ()
-    inside = children.values() if isinstance(children, dict) else children
-    return str(marks.mark) == mark or any(_is_in(each, mark) for each in inside)
 
 
 def _ends(objects: Sequence[MarkedTree]) -> Iterator[MarkedTree]:

@@ -33,7 +33,7 @@ def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diag
     found = verdict(document, target).diagnostics
     if not any(each.severity == "error" for each in found):
         found = review(document, target, Objects()).diagnostics
-    added = _added_by_patches(jobset)
+    added = _added_by_patches(jobset, job)
     for each in found:
         if each.severity == "error" and not (added and each.rule == "missing-field" and each.field.startswith(_JOBS)):
             message = f"{_REFUSED}: {each.message}"
@@ -45,10 +45,12 @@ def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diag
         yield Diagnostic("jobset-refused", message, name.place(), document=job.index, hint=f"the runtime has {known}")
 
 
-def _added_by_patches(jobset: MarkedTree) -> list[MarkedTree]:
-    """The replicated jobs that are in no runtime, where each has containers, and came by a patch of the TrainJob."""
+def _added_by_patches(jobset: MarkedTree, job: Document) -> list[MarkedTree]:
+    """The replicated jobs without containers that are in no runtime, and came by a patch of the TrainJob."""
+    patches = job.marks.nearest(("spec", "runtimePatches"))
     jobs = items(jobset.get("spec", "replicatedJobs"))
-    return [each for each in jobs if not each.get("template", "spec", "template", "spec", "containers")]
+    bare = [each for each in jobs if not each.get("template", "spec", "template", "spec", "containers")]
+    return [each for each in bare if (name := each.get("name")) and patches.hold(name.mark)]
 
 
 def _place(problem: Diagnostic, job: Document) -> Mark:
