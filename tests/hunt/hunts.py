@@ -12,6 +12,7 @@ from tests.hunt import (
     claims,
     definitions,
     exact_kinds,
+    job_pods,
     job_policies,
     laws,
     manifests,
@@ -23,6 +24,7 @@ from tests.hunt import (
     pod_updates,
     pods,
     rules,
+    trainjob_pods,
     updates,
     workloads,
 )
@@ -110,6 +112,16 @@ HUNTS = (
         "job-policies",
         lambda ground, random: job_policies.finds(ground.operators, random, ground.tally),
         lambda ground: ground.operators.needs("PyTorchJob"),
+    ),
+    Hunt(
+        "job-pods",
+        lambda ground, random: job_pods.finds(ground.operators, random, ground.tally),
+        lambda ground: (ground.operators.needs("PyTorchJob"), folder("corpus")),
+    ),
+    Hunt(
+        "trainjob-pods",
+        lambda ground, random: trainjob_pods.finds(ground.operators, random, ground.tally),
+        lambda ground: (ground.operators.needs("TrainJob"), folder("corpus")),
     ),
     Hunt(
         "pod-policies",

@@ -1,0 +1,151 @@
+"""PyTorchJobs with changes inside their pod templates: their pods come, or are refused, as `validate` says, and for the same fields."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Any
+
+import yaml
+
+from jobspec import shapes
+from jobspec.documents.manifest import document_of
+from jobspec.operators.expansion import expand
+from jobspec.results import FileResult
+from jobspec.targets import choose
+from tests.agreement import corpus
+from tests.hunt import operated
+from tests.hunt.finds import Find
+from tests.hunt.operated import Foreseen, Named
+from tests.support import template_mutants
+from tests.support.job_growth import grown_job
+from tests.support.server import PLURALS, Server
+
+Data = dict[str, Any]
+
+TARGET = choose(["training-operator=1.8.1"])
+_LAST = {"Worker": {"template": {"spec": {"containers": [{"name": "pytorch", "image": "a:1"}]}}}}
+_MOST = 2  # pods of a role
+
+
+@dataclass(frozen=True)
+class _Accepted:
+    """A job that the server has accepted."""
+
+    job: Data
+    foreseen: Foreseen
+
+    @property
+    def name(self) -> str:
+        return str(self.job["metadata"]["name"])
+
+
+def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 40) -> Iterator[Find]:
+    """The jobs of which the server and the operator make something else than we say."""
+    with operated.namespace(server) as namespace:
+        accepted = []
+        for number in range(jobs):
+            sent = _sent(server, namespace, lambda number=number: _mutant(f"j{number}", random), tally)
+            if isinstance(sent, Find):
+                yield sent
+            else:
+                accepted.append(sent)
+        # The operator takes one job after the other: when this has come, it has tried all others.
+        last = _sent(server, namespace, lambda: _job("last", _LAST), Counter())
+        assert isinstance(last, _Accepted), last
+        there = operated.settled(server, namespace, [each.foreseen for each in (*accepted, last)])
+        assert not last.foreseen.differs(there), "the operator answers no more"
+        told = operated.refusals(server, namespace)
+        for each in accepted:
+            tally["refused" if each.foreseen.refused else "came"] += 1
+            if apart := _difference(each.foreseen, there, told.get(each.name, []), tally):
+                yield Find(yaml.safe_dump(each.job), each.foreseen.said, apart, "operators", target="training-operator=1.8.1")
+
+
+def _difference(foreseen: Foreseen, there: Counter[Named], told: list[str], tally: Counter[str]) -> str:
+    if apart := foreseen.differs(there):
+        return f"{apart}; {told}"
+    if bool(foreseen.said) is not bool(foreseen.refused):
+        return f"`validate` does not say so: {sorted(foreseen.refused)}"
+    named = [(message, name) for message in told if (name := operated.named_in(message))]
+    tally["fields compared"] += bool(named)
+    apart = ((operated.fields_apart(message, foreseen.refused.get(name, ())), message) for message, name in named)
+    return "; ".join(f"{each}: {message}" for each, message in apart if each)
+
+
+def _sent(server: Server, namespace: str, make: Any, tally: Counter[str]) -> _Accepted | Find:
+    """The first job that the server accepts, or that it answers otherwise than we do; none is sent that would crash the operator."""
+    while True:
+        job = make()
+        result = operated.validated(TARGET, job)
+        if any(each.rule == "operator-crash" for each in result.diagnostics):
+            continue
+        answer = server.call("POST", PLURALS["PyTorchJob"].format(namespace) + "?fieldValidation=Strict", json.dumps(job))
+        tally["sent"] += 1
+        if not operated.agree(result, answer):
+            said = str([each for each in result.diagnostics if each.stage != "outcome"])
+            return Find(yaml.safe_dump(job), said, str(answer), "operators", answer.accepted, "training-operator=1.8.1")
+        if answer.accepted:
+            return _Accepted(job, _foreseen(job, result))
+
+
+def _foreseen(job: Data, result: FileResult) -> Foreseen:
+    """What the operator makes of a job: all, or less where the server refuses something, at which it stops.
+
+    It tries again with the roles in another order, but at longer and longer intervals: nobody can wait for what may come of the other one.
+    """
+    expansion = expand(document_of(job, "job.yaml"), (), TARGET)
+    if any(each.severity == "error" for each in expansion.diagnostics):
+        pods = [("Pod", f"{job['metadata']['name']}-{role.lower()}-0") for role in _roles(job)]
+        return Foreseen(operated.said(result), Counter(), {each: [] for each in pods})
+    made = {_named(data): data for each in expansion.objects if (data := each.data())["kind"] in ("Pod", "Service")}
+    refused = {name: problems for name, each in made.items() if (problems := operated.why_refused(each, TARGET))}
+    return Foreseen(operated.said(result), Counter() if refused else Counter(list(made)), refused)
+
+
+def _roles(job: Data) -> Data:
+    roles: Data = job["spec"]["pytorchReplicaSpecs"]
+    return roles
+
+
+def _named(made: Data) -> Named:
+    return made["kind"], made["metadata"]["name"]
+
+
+def _mutant(name: str, random: Random) -> Data:
+    base = grown_job(name, random) if random.random() < 0.4 else json.loads(random.choice(_bases()))
+    shape = shapes.load("kubeflow.org/v1", "PyTorchJob", TARGET)
+    template = shape and shape.at(("spec", "pytorchReplicaSpecs", "Worker", "template"))
+    assert template
+    roles = {role: {**each, "replicas": min(each.get("replicas") or 1, _MOST)} for role, each in _roles(base).items()}
+    for role in random.choice((list(roles), [random.choice(list(roles))])):
+        roles[role] = {**roles[role], "template": template_mutants.changed(roles[role]["template"], template, random)}
+    return _job(name, roles, base["spec"])
+
+
+def _job(name: str, roles: Data, spec: Data | None = None) -> Data:
+    """A job whose pods come at once and stay as many: no policies, and no limits that would have an autoscaler change their number."""
+    whole = {field: each for field, each in (spec or {}).items() if field not in ("elasticPolicy", "runPolicy")}
+    elastic = (spec or {}).get("elasticPolicy")
+    if elastic:
+        whole["elasticPolicy"] = {field: each for field, each in elastic.items() if field not in ("minReplicas", "maxReplicas")}
+    whole["pytorchReplicaSpecs"] = roles
+    return {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": name}, "spec": whole}
+
+
+@cache
+def _bases() -> list[str]:
+    """Jobs of real projects and probes that run, each once, as JSON."""
+    found = {}
+    for case in corpus.of_projects():
+        if case.kind == "PyTorchJob":
+            try:
+                data = yaml.safe_load(case.text)
+                job = _job("a", _roles(data), data["spec"])
+                if _roles(job) and operated.validated(TARGET, job).valid:
+                    found[json.dumps(job, sort_keys=True)] = None
+            except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError):
+                continue
+    return list(found)
