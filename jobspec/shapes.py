@@ -46,6 +46,8 @@ class Shape:
     final value: threads share shapes, and one that finds an attribute missing sets them all again, to equal values.
     """
 
+    defaulted: dict[str, Shape]
+
     __slots__ = (
         "_raw",
         "_table",
@@ -53,6 +55,7 @@ class Shape:
         "combined",
         "conditions",
         "default",
+        "defaulted",
         "embedded",
         "embeds",
         "enum",
@@ -94,7 +97,10 @@ class Shape:
     def __getattr__(self, name: str) -> Any:
         if name not in Shape.__slots__:
             raise AttributeError(name)
-        self._fill()
+        if name == "defaulted":
+            self.defaulted = self._with_default()
+        else:
+            self._fill()
         return getattr(self, name)
 
     def _fill(self) -> None:
@@ -167,6 +173,11 @@ class Shape:
         """Whether the value is an object with a kind and metadata of its own."""
         self.embeds: bool = raw.get("embeds", False)
         """Whether the value or one inside it is such an object."""
+
+    def _with_default(self) -> dict[str, Shape]:
+        """Of an object: its fields that have a default; the attributes of all others stay unset."""
+        fields = {name: self._table[index] for name, index in self._raw.get("fields", {}).items()}
+        return {name: field for name, field in fields.items() if field._raw.get("default") is not None}
 
     def at(self, path: Path) -> Shape | None:
         """The shape of the value at *path*; None if the schema has no such place."""

@@ -144,8 +144,12 @@ class Document:
 
     def without_marks(self) -> Document:
         """The same document with one mark for all that it holds, which costs no look at the text."""
-        mark = Mark(self.file, 1)
-        return Document(self.data, lambda: marks_at(self.data, mark), file=self.file, index=self.index, is_item=self.is_item)
+        return Document(self.data, OnePlace(self.data, Mark(self.file, 1)), file=self.file, index=self.index, is_item=self.is_item)
+
+    @property
+    def place(self) -> Mark | None:
+        """The place of all that it holds, where that is one."""
+        return self._marks.mark if isinstance(self._marks, OnePlace) else None
 
     def part(self, data: Any, path: Path) -> Document:
         """The document of an item of this `v1` List: the *data* at *path*."""
@@ -197,6 +201,27 @@ def marks_at(data: Any, mark: Mark) -> Marks:
     if isinstance(data, list):
         return Marks(mark, mark, [marks_at(value, mark) for value in data])
     return Marks(mark, mark)
+
+
+class OnePlace:
+    """Makes the marks of data that all have one place."""
+
+    __slots__ = ("_data", "_mark")
+
+    def __init__(self, data: Any, mark: Mark | Callable[[], Mark]) -> None:
+        self._data = data
+        self._mark = mark
+
+    @property
+    def mark(self) -> Mark:
+        """The place, which is looked for on first use."""
+        if callable(self._mark):
+            self._mark = self._mark()
+        return self._mark
+
+    def __call__(self) -> Marks:
+        """The marks, as a tree of the data's shape."""
+        return marks_at(self._data, self.mark)
 
 
 class _MarksInside:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec import shapes
 from jobspec.diagnostics import Mark
 from jobspec.operators.marks import operator_mark, set_by
-from jobspec.overlays.marked_tree import MarkedTree, with_marks
+from jobspec.overlays.marked_tree import MarkedTree, PlainTree, marked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +34,14 @@ def stored(document: Document, target: Target) -> MarkedTree:
     """The document as its operator sees it, where a server accepts it."""
     shape = shapes.load(document.api_version, document.kind, target)
     assert shape
-    tree = filled(with_marks(document.data, document.marks), shape, Mark(f"the CRD of {document.kind}"))
+    tree = filled(marked(document), shape, Mark(f"the CRD of {document.kind}"))
     return tree.with_value({**tree.value, "metadata": _metadata(tree.value["metadata"], api_server(target))})
 
 
 def filled(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
     """A value of a custom resource without its nulls, and with its defaults, whose place is the *crd*."""
+    if isinstance(tree, PlainTree) and _is_filled(tree.plain, shape):
+        return tree
     if isinstance(tree.value, dict):
         if shape.fields is not None:
             return tree.with_value(_fields(tree.value, shape, crd))
@@ -53,6 +55,24 @@ def filled(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
     elif isinstance(tree.value, float) and shape.type == "integer":
         return tree.with_value(int(tree.value))
     return tree
+
+
+def _is_filled(value: Any, shape: Shape) -> bool:
+    """Whether a value is without nulls, has all its defaults, and no number that is to be a whole one."""
+    if isinstance(value, dict):
+        if shape.fields is None:
+            values = shape.values
+            return values is None or all(each is not None and _is_filled(each, values) for each in value.values())
+        fields = shape.fields
+        for name, each in value.items():
+            field = fields.get(name)
+            if field is not None and type(each) is not field.plain and (each is None or not _is_filled(each, field)):
+                return False
+        return shape.defaulted.keys() <= value.keys()
+    if isinstance(value, list) and shape.items is not None:
+        items = shape.items
+        return all(each is not None and _is_filled(each, items) for each in value)
+    return not isinstance(value, float) or shape.type != "integer"
 
 
 def _or_default(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
@@ -70,22 +90,24 @@ def _fields(value: dict[str, MarkedTree], shape: Shape, crd: Mark) -> dict[str, 
             made[name] = filled(child, field, crd)
         elif field.nullable:
             made[name] = child
-    for name, field in shape.fields.items():
-        if name not in made and field.default is not None:
+    for name, field in shape.defaulted.items():
+        if name not in made:
             made[name] = filled(set_by(crd, field.default), field, crd)
     return made
 
 
-def as_a_cluster_names(data: Any) -> Any:
-    """Plain data of an object, with texts as a cluster makes them up in place of what stands for them: as long as they will be."""
+def as_a_cluster_names(tree: MarkedTree) -> Any:
+    """The plain data of an object, with texts as a cluster makes them up in place of what stands for them: as long as they will be."""
+    if isinstance(tree, PlainTree):
+        return tree.plain  # as somebody wrote it
+    data = tree.value
     if isinstance(data, dict):
         return {name: as_a_cluster_names(each) for name, each in data.items()}
     if isinstance(data, list):
         return [as_a_cluster_names(each) for each in data]
-    if not isinstance(data, str) or "<" not in data:
-        return data
-    for sign, text in _MADE_UP.items():
-        data = data.replace(sign, text)
+    if isinstance(data, str) and "<" in data:
+        for sign, text in _MADE_UP.items():
+            data = data.replace(sign, text)
     return data
 
 

@@ -48,7 +48,7 @@ def policy_outcomes(job: ExpandedJob, beside: Sequence[Document], *, closed: boo
     policies = policies_of(objects, made=_made(job, namespace), closed=closed)
     counted = []
     for role in job.roles():
-        review = review_pod(as_a_cluster_names(role.pods[0].tree.data()), namespace, policies, job.target)
+        review = review_pod(as_a_cluster_names(role.pods[0].tree), namespace, policies, job.target)
         counted.append((review.pod, role.count))
         refused = [each for each in review.refusals if not exceeds(each)]
         yield from _told("pods-refused", f"the server will refuse the pods of {role.name}", refused, role)

@@ -84,5 +84,5 @@ def _ends(objects: Sequence[MarkedTree]) -> Iterator[MarkedTree]:
 
 
 def _problems(made: MarkedTree, job: ExpandedJob) -> list[Problem]:
-    data = as_a_cluster_names(made.data())
+    data = as_a_cluster_names(made)
     return builtin_problems(data, data["apiVersion"], data["kind"], job.target, encoded=True)

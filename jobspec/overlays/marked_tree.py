@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from jobspec.documents.document import Document
+
     #: The order of the items that overlays add to a list: name of the overlay, number of its entry, number in the entry's list.
     Rank = tuple[str, int, int]
 
@@ -81,6 +83,44 @@ class MarkedTree:
         return Marks(self.mark, self.key)
 
 
+class PlainTree(MarkedTree):
+    """Plain data, all of which stands at one place: what is inside becomes trees when somebody looks at it."""
+
+    __slots__ = ("plain",)
+
+    def __init__(self, plain: dict[str, Any] | list[Any], mark: Mark, key: Mark | None = None) -> None:  # its value is made later
+        self.plain = plain
+        self.mark = mark
+        self.key = key
+        self.rank = None
+        self.bound = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "value":
+            raise AttributeError(name)
+        if isinstance(self.plain, dict):
+            self.value = {key: self._inside(each) for key, each in self.plain.items()}
+        else:
+            self.value = [self._inside(each) for each in self.plain]
+        return self.value
+
+    def _inside(self, data: Any) -> MarkedTree:
+        return (PlainTree if type(data) in (dict, list) else MarkedTree)(data, self.mark, self.mark)
+
+    def get(self, *path: str) -> MarkedTree | None:
+        """The tree at a path of mapping keys, None where there is none."""
+        here: Any = self.plain
+        for step in path:
+            if not isinstance(here, dict) or step not in here:
+                return None
+            here = here[step]
+        return self._inside(here) if path else self
+
+    def data(self) -> Any:
+        """The plain data, which is shared with all that has it."""
+        return self.plain
+
+
 def items(tree: MarkedTree | None) -> list[MarkedTree]:
     """The items of a list, none where there is no list."""
     return list(tree.value) if tree and isinstance(tree.value, list) else []
@@ -94,6 +134,13 @@ def by_rank(trees: list[MarkedTree]) -> list[MarkedTree]:
 def share_rank(tree: MarkedTree, rank: Rank) -> MarkedTree:
     """An item that another overlay adds, too: it takes the lower of both ranks; an item of the base remains the base's."""
     return tree if tree.rank is None else tree.with_rank(min(tree.rank, rank))
+
+
+def marked(document: Document) -> MarkedTree:
+    """The tree of a document."""
+    if document.place and isinstance(document.data, (dict, list)):
+        return PlainTree(document.data, document.place, document.place)
+    return with_marks(document.data, document.marks)
 
 
 def with_marks(data: Any, marks: Marks) -> MarkedTree:

@@ -6,7 +6,7 @@ Follows `TrainingRuntime.RuntimeInfo`, github.com/kubeflow/trainer pkg/runtime/c
 from __future__ import annotations
 
 from jobspec import data
-from jobspec.documents.document import Document, marks_at
+from jobspec.documents.document import Document, OnePlace
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME
 from jobspec.workloads import roles_in, value_at
 
@@ -62,7 +62,7 @@ def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, els
     data = shipped(target).get(ref.name) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else None
     if data is None:
         return None
-    return Document(data, lambda: marks_at(data, job.marks.nearest(("spec", "runtimeRef", "name")).place()), file=job.file)
+    return Document(data, OnePlace(data, lambda: job.marks.nearest(("spec", "runtimeRef", "name")).place()), file=job.file)
 
 
 def is_meant(ref: Reference, job: Document, runtime: Document) -> bool:

@@ -61,7 +61,7 @@ def _document(job: Document, role: ExpandedRole) -> Document:
 
 def _data(job: Document, role: ExpandedRole) -> dict[str, object]:
     """A pod of a role under a name of its own, since the job may run already; in the job's namespace, or in none."""
-    data = as_a_cluster_names(role.pods[0].tree.data())
+    data = as_a_cluster_names(role.pods[0].tree)
     metadata = {name: each for name, each in data["metadata"].items() if name not in ("name", "namespace", "ownerReferences")}
     space = {"namespace": job.namespace} if job.namespace else {}
     return {**data, "metadata": {**metadata, **space, "generateName": f"{data['metadata']['name']}-"}}

@@ -29,7 +29,7 @@ _JOBS = "spec.replicatedJobs["
 
 def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diagnostic]:
     """The errors of a stored JobSet at the lines that caused them; what has no line of its own stands at the *job*'s name."""
-    document = Document(as_a_cluster_names(jobset.data()), jobset.marks, file=job.file, index=job.index)
+    document = Document(as_a_cluster_names(jobset), jobset.marks, file=job.file, index=job.index)
     found = verdict(document, target).diagnostics
     if not any(each.severity == "error" for each in found):
         found = review(document, target, Objects()).diagnostics
