@@ -121,6 +121,25 @@ class PlainTree(MarkedTree):
         return self.plain
 
 
+class LateTree(MarkedTree):
+    """A text that takes long to make, and few look at: it is made for the first who does."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[[], str], mark: Mark, key: Mark | None = None) -> None:  # its value is made later
+        self._make = make
+        self.mark = mark
+        self.key = key
+        self.rank = None
+        self.bound = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "value":
+            raise AttributeError(name)
+        self.value = self._make()
+        return self.value
+
+
 def items(tree: MarkedTree | None) -> list[MarkedTree]:
     """The items of a list, none where there is no list."""
     return list(tree.value) if tree and isinstance(tree.value, list) else []

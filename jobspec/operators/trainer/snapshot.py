@@ -10,6 +10,7 @@ from jobspec import shapes
 from jobspec.operators.edits import changed, text
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.trainer.typed import as_typed
+from jobspec.overlays.marked_tree import LateTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,16 +23,19 @@ if TYPE_CHECKING:
 
 def snapshot(job: TrainJob, target: Target) -> dict[str, Any]:
     """The ConfigMap."""
-    from jobspec.documents.writer import write
-
-    runtime = _typed(job.runtime, target)
-    place = runtime.value["metadata"].value["name"]
+    place = job.runtime.value["metadata"].value["name"]
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": f"{text(job.name)}-runtime-snapshot"},
-        "data": {"runtime": place.with_value(write([_sorted(runtime.data())]))},
+        "data": {"runtime": LateTree(lambda: _written(job.runtime, target), place.mark, place.key)},
     }
+
+
+def _written(runtime: MarkedTree, target: Target) -> str:
+    from jobspec.documents.writer import write
+
+    return write([_sorted(_typed(runtime, target).data())])
 
 
 def _typed(runtime: MarkedTree, target: Target) -> MarkedTree:
