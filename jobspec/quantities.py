@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_LETTERS = "EGKMPTikmnu"
 _SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 
 
@@ -75,6 +76,8 @@ def canonical_quantity(text: str) -> str:
 
 def exponent_of(text: str) -> int:
     """The decimal exponent of a quantity, cut to 32 bits as the server does; 0 without one."""
+    if text.isdecimal():
+        return 0
     exponent = text.lower().partition("e")[2].rstrip()
     digits = exponent.lstrip("+-").lstrip("0")
     if not digits.isdecimal() or len(digits) > 19:
@@ -89,6 +92,9 @@ def is_endless(text: str) -> bool:
 
 def _split(text: str) -> tuple[str, str]:
     """The number of a quantity, and its suffix; without a digit it is zero."""
+    number = text.rstrip(_LETTERS)
+    if number.isascii() and number.isdecimal():
+        return number, text[len(number) :]
     end = next((at for at, each in enumerate(text) if each not in "+-.0123456789"), len(text))
     return (text[:end] if any(each.isdigit() for each in text[:end]) else "0"), text[end:]
 

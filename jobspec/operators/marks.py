@@ -17,6 +17,8 @@ def operator_mark(operator: str, release: str) -> Mark:
 
 def set_by(operator: Mark, data: Any) -> MarkedTree:
     """Plain data as a tree; all of it, but for trees inside, stands at the *operator*'s place."""
+    if type(data) is str:
+        return MarkedTree(data, operator)
     if isinstance(data, MarkedTree):
         return data
     if isinstance(data, dict):

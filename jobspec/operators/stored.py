@@ -101,14 +101,17 @@ def as_a_cluster_names(tree: MarkedTree) -> Any:
     if isinstance(tree, PlainTree):
         return tree.plain  # as somebody wrote it
     data = tree.value
+    if type(data) is str:
+        return _named(data) if "<" in data else data
     if isinstance(data, dict):
         return {name: as_a_cluster_names(each) for name, each in data.items()}
-    if isinstance(data, list):
-        return [as_a_cluster_names(each) for each in data]
-    if isinstance(data, str) and "<" in data:
-        for sign, text in _MADE_UP.items():
-            data = data.replace(sign, text)
-    return data
+    return [as_a_cluster_names(each) for each in data] if isinstance(data, list) else data
+
+
+def _named(text: str) -> str:
+    for sign, made_up in _MADE_UP.items():
+        text = text.replace(sign, made_up)
+    return text
 
 
 def api_server(target: Target) -> Mark:

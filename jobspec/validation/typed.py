@@ -24,20 +24,32 @@ def typed_value(value: Any, shape: Shape) -> Any:
     if shape.type == "object":
         return _object(value, shape) if isinstance(value, dict) else None
     if shape.type == "array":
-        return [_inside(item, shape.items) for item in value] if isinstance(value, list) else None
+        return _list(value, shape.items) if isinstance(value, list) else None
     return value if shape.type == "any" else _scalar(value, shape)
+
+
+def _list(value: list[Any], items: Shape | None) -> list[Any]:
+    if items is None:
+        return value
+    plain = items.plain
+    return [item if type(item) is plain else _inside(item, items) for item in value]
 
 
 def _object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
     if shape.fields is None:
-        made = {key: _inside(each, shape.values) for key, each in value.items()}
-        return {key: each for key, each in made.items() if each is not None}
-    found = {}
+        return _map(value, shape.values)
+    fields, found = shape.fields, {}
     for name, each in value.items():
-        field = shape.fields.get(name)
+        field = fields.get(name)
         if field is not None and (type(each) is field.plain or (each := typed_value(each, field)) is not None):
             found[name] = each
     return found
+
+
+def _map(value: dict[str, Any], values: Shape | None) -> dict[str, Any]:
+    plain = values.plain if values else None
+    made = {key: each if type(each) is plain else _inside(each, values) for key, each in value.items()}
+    return {key: each for key, each in made.items() if each is not None}
 
 
 def _inside(item: Any, shape: Shape | None) -> Any:

@@ -29,8 +29,10 @@ def amount_of(text: str) -> int:
 
 def _bounded(text: str) -> str:
     """The text with its exponent, which is cut to 32 bits and not too long to be written out."""
+    if "e" not in text.lower():
+        return text
     exponent = exponent_of(text)
-    if "e" not in text.lower() or (not exponent and not text.strip()[-1].isdigit()):
+    if not exponent and not text.strip()[-1].isdigit():
         return text
     return f"{text.strip().lower().partition('e')[0]}e{max(-_LONGEST, min(exponent, _LONGEST))}"
 

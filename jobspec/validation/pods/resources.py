@@ -86,7 +86,7 @@ def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> 
             message = f"`{name}` has a request and no limit, and of such a resource both have to be the same"
             yield Problem("missing-field", (*path, "limits", Key(name)), message, f"write `{name}: {text}` under `limits`", at_key=True)
         return
-    if is_endless(text) or is_endless(limits[name]):
+    if text == limits[name] or is_endless(text) or is_endless(limits[name]):
         return
     wanted, most = amount_of(text), amount_of(limits[name])
     if wanted != most and not can_be_promised_twice(name):
