@@ -7,12 +7,13 @@ import sys
 
 from jobspec import additions, pipeline, replacements, targets
 from jobspec.cluster import Cluster
-from jobspec.commands.files import STDIN, content_of, find, reader, source_of
+from jobspec.commands.files import PAGES, STDIN, content_of, find, reader, source_of
 from jobspec.commands.inputs import load
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles, project_among
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.text import decode
 from jobspec.gitops.tree import differences
 from jobspec.migration.loss import LOST
@@ -159,7 +160,7 @@ def _checked(found: Sequence[Found], inputs: Inputs, cluster: Cluster) -> list[C
 def _file(found: Found, checked: Checked) -> File:
     text = decode(content_of(found), found.path)
     assert isinstance(text, str)  # the file has been read before
-    return File(found.path, text, checked.documents)
+    return File(found.path, kept(text) if found.path.endswith(PAGES) else text, checked.documents)
 
 
 def _complete_earlier(found: Sequence[Found], writing: Writing) -> bool:
@@ -189,23 +190,34 @@ def _nothing_in(files: Sequence[File], to: str) -> str:
 
 
 def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], writing: Writing) -> None:
-    changed = [each for each in migrated if each.is_changed]
+    changed = {each.file.name: replacements.Replacement(*_contents(each)) for each in migrated if each.is_changed}
     if writing.diff:
-        before = {each.file.name: each.file.text.encode() for each in changed}
-        sys.stdout.writelines(differences(before, {each.file.name: each.text.encode() for each in changed}))
+        before = {_in_diff(name): each.before for name, each in changed.items()}
+        sys.stdout.writelines(differences(before, {_in_diff(name): each.after for name, each in changed.items()}))
     elif writing.folder is not None:
-        new = {_inside(each.file.name): each.text.encode() for each in changed}
+        new = {_inside(name): each.after for name, each in changed.items()}
         if len(new) < len(changed):
             raise JobspecError(f"--to-dir {writing.folder}: two files have one name; go to the folder around all of them")
         additions.add(writing.folder, lambda: new)
     elif writing.in_place:
         if any(each.path == STDIN for each in found):
             raise JobspecError("--in-place: standard input is no file")
-        replacements.replace_all(
-            {each.file.name: replacements.Replacement(each.file.text.encode(), each.text.encode()) for each in changed}
-        )
+        if changed:
+            replacements.replace_all(changed)
     else:
-        sys.stdout.write("---\n".join(_ended(each.text) for each in migrated))
+        sys.stdout.write("---\n".join(_ended(_contents(each)[1].decode()) for each in migrated))
+
+
+def _contents(migrated: MigratedFile) -> tuple[bytes, bytes]:
+    """What a file holds before and afterwards; of a page the manifests are a part."""
+    is_page = migrated.file.name.endswith(PAGES)
+    before, after = ((page_of(text) if is_page else text).encode() for text in (migrated.file.text, migrated.text))
+    return before, after
+
+
+def _in_diff(path: str) -> str:
+    """The name of a file in a diff, which `git apply` takes."""
+    return path if path == STDIN else os.path.normpath(path).lstrip("/").replace(os.sep, "/")
 
 
 def _inside(path: str) -> str:

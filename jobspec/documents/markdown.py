@@ -24,6 +24,11 @@ def kept(page: str) -> str:
     return "\n".join(line if inside else f"{_START if starts else ''}{_KEPT}{line}" for line, inside, starts in _parts(page.split("\n")))
 
 
+def is_page(text: str) -> bool:
+    """Whether a text is one that `kept` makes of a page."""
+    return f"\n{_KEPT}" in text or text.startswith((_KEPT, f"{_START}{_KEPT}"))
+
+
 def page_of(text: str) -> str:
     """The page whose other lines stand as comments in a text."""
     return "\n".join(line.removeprefix(_START).removeprefix(_KEPT) if _KEPT in line else line for line in text.split("\n"))

@@ -5,7 +5,10 @@ What is JSON stays JSON, and the items of a `v1` List stay in it.
 
 from __future__ import annotations
 
+import re
+
 from jobspec.documents.libyaml import YAMLError
+from jobspec.documents.markdown import is_page
 from jobspec.documents.pieces import cut
 from jobspec.documents.text import is_json
 from jobspec.documents.writer import write
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 _BEGIN = "---"
 _BOM = "\ufeff"
+_START = re.compile(r"---[ \t]*(?:#[^\n]*|\r)?\n")
 
 
 class _Piece:
@@ -63,6 +67,8 @@ def replaced(text: str, documents: Sequence[Document], new: Mapping[Place, Seque
 def irreplaceable(text: str, documents: Sequence[Document], places: Collection[Place]) -> dict[Place, str]:
     """Those of the documents at *places* that cannot be replaced in a file's text, and why, if all of the others are."""
     found: dict[Place, str] = {}
+    if is_page(text):
+        found |= {place_of(each): "its fence is set in; move it to the left margin" for each in documents if each.marks.mark.column > 1}
     for piece in _pieces(text, documents):
         items = {number: (index, number) for index, number in piece.places if number is not None and (index, number) in places}
         found |= {items[number]: why for number, why in _tied(piece.text, set(items))} if items else {}
@@ -99,10 +105,12 @@ def _rewritten(piece: _Piece, new: Mapping[Place, Sequence[MarkedTree]], lines: 
         return with_items(piece.text, piece.first_line, items, lines, newline=piece.newline)
     if is_json(piece.text.removeprefix(_BEGIN)):
         return _as_json(piece, wanted[None], is_one=is_one)
-    start, _, body = piece.text.partition("\n") if piece.text.startswith(_BEGIN) else ("", "", piece.text)
+    start = _START.match(piece.text)
+    body = piece.text[start.end() :] if start else piece.text.removeprefix(_BEGIN)
     texts, below = with_comments(wanted[None], comments_in(body, piece.first_line + bool(start)), lines, lambda data: write([data]))
     text = f"{_BEGIN}\n".join(texts) + "".join(f"{each}\n" for each in below)
-    return (f"{start}\n" if start else "") + text.replace("\n", piece.newline)
+    begins = start[0] if start else f"{_BEGIN}{piece.newline}" if piece.text.startswith(_BEGIN) else ""
+    return begins + text.replace("\n", piece.newline)
 
 
 def _as_json(piece: _Piece, trees: Sequence[MarkedTree], *, is_one: bool) -> str:

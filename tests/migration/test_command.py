@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.migration.jobs import pytorchjob, text_of
-from tests.support.processes import python, run_here
+from tests.support.processes import command, program, python, run_here
 from tests.support.reference import ROOT
 
 GUIDES = ROOT / "tests" / "cases" / "guides"
@@ -258,3 +258,58 @@ def test_what_jobspec_has_rendered_is_left_to_render(to: str, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert "stays as it is: jobspec has rendered it" in done.stdout
     assert {path: path.read_text() for path in (folder / "rendered").rglob("*.yaml")} == before
+
+
+PAGE = """\
+# How to train
+
+```yaml
+# the job
+{}```
+
+```yaml
+replicas: 2   # no manifest
+```
+
+---
+the end
+"""
+
+
+def test_a_page_keeps_all_but_its_manifests(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"# the job\n{JOB}")
+    (tmp_path / "README.md").write_text(PAGE.format(JOB))
+    assert _migrate(tmp_path, "README.md", "a.yaml", "--to", "TrainJob", "--in-place").returncode == 0
+    expected = (tmp_path / "a.yaml").read_text().removeprefix("# the job\n")
+    assert "kind: TrainJob" in expected
+    assert (tmp_path / "README.md").read_text() == PAGE.format(expected)
+
+
+def test_a_manifest_that_is_set_in_on_a_page_stays(tmp_path: Path) -> None:
+    page = "- first\n\n  ```yaml\n  " + JOB.replace("\n", "\n  ") + "```\n"
+    (tmp_path / "README.md").write_text(page)
+    done = _migrate(tmp_path, "README.md", "--to", "TrainJob", "--in-place")
+    assert done.returncode == 1
+    assert "its fence is set in" in done.stdout
+    assert (tmp_path / "README.md").read_text() == page
+
+
+def test_git_applies_a_diff(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "a.yaml").write_bytes(JOB.replace("\n", "\r\n").encode())
+    (tmp_path / "b.json").write_text(json.dumps(yaml.safe_load(JOB.replace("train", "other"))))
+    program("git", "init", "-q", ".", cwd=tmp_path)
+    with (tmp_path / "x.patch").open("wb") as patch:
+        program(*command("migrate", ".", "--to", "TrainJob", "--diff"), cwd=tmp_path, stdout=patch)
+    assert _migrate(tmp_path, ".", "--to", "TrainJob", "--to-dir", str(tmp_path.parent / f"{tmp_path.name}-new")).returncode == 0
+    applied = program("git", "apply", "x.patch", cwd=tmp_path)
+    assert applied.returncode == 0, applied.stderr
+    for name in ("jobs/a.yaml", "b.json"):
+        assert (tmp_path / name).read_bytes() == (tmp_path.parent / f"{tmp_path.name}-new" / name).read_bytes()
+
+
+def test_a_document_on_the_line_of_its_start_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"--- {json.dumps(yaml.safe_load(JOB))} # one\n")
+    assert _migrate(tmp_path, "a.yaml", "--to", "TrainJob", "--in-place").returncode == 0
+    assert [each["kind"] for each in yaml.safe_load_all((tmp_path / "a.yaml").read_text())] == ["TrainJob"]
+    assert "# one" in (tmp_path / "a.yaml").read_text()
