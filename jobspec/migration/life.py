@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from jobspec.migration.nodes import Node
     from jobspec.overlays.marked_tree import MarkedTree
 
+APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation in which kubectl keeps what it has applied last."""
 UNLIMITED = 2**31 - 1
 """The `backoffLimit` of a Job that no one reaches."""
 _RETRIES = 6  # of a Job that does not say `backoffLimit`
@@ -36,7 +38,8 @@ def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[Nod
     yield from _of_pytorchjob(tree, training) if job.group_kind == kinds.PYTORCHJOB else _of_trainjob(tree, objects, training)
     for field in ("labels", "annotations"):
         for name, each in tree.value["metadata"].entries(field):
-            yield ("job", field, name), Fact(each.value, each.place())
+            if name != APPLIED:
+                yield ("job", field, name), Fact(each.value, each.place())
     scheduling = tree.get("spec", "runPolicy", "schedulingPolicy")
     if scheduling and scheduling.value and not any(text(each, "kind") == "PodGroup" for each in objects):
         yield from flat(scheduling, ("job", "schedulingPolicy"))  # which others than the operator may read

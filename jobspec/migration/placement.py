@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from jobspec.overlays.marked_tree import MarkedTree
 
 TRAINING = "container that trains"
-#: Fields of a pod that say what it is called, and its restart policy, which is a part of how the job lives.
-_NAMES = frozenset(("hostname", "subdomain", "restartPolicy", "containers", "initContainers"))
+#: How a pod is called; a job says it seldom, operators do.
+_NAMES = ("hostname", "subdomain")
+#: Fields of a pod that are compared on their own; the restart policy is a part of how the job lives.
+_OWN = frozenset((*_NAMES, "restartPolicy", "containers", "initContainers"))
 #: Fields of a container that are compared as its program, or say what it is called.
 _PROGRAM = frozenset(("name", "command", "args", "env", "envFrom", "ports"))
 #: What operators write on pods to find them again.
@@ -32,7 +34,7 @@ def pod_facts(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
     key = (node.name,)
     spec = node.pod.tree.value["spec"]
     for name, child in with_neutral_names(spec).value.items():
-        if name not in _NAMES:
+        if name not in _OWN or (name in _NAMES and _is_said(child, node, side)):
             yield from flat_field(name, child, (*key, "pod"))
     yield from _host_ports(node, side)
     for field in ("initContainers", "containers"):
@@ -43,6 +45,11 @@ def pod_facts(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
             is_operators = name.startswith(_OPERATORS[side.operator]) or str(each.mark).startswith(side.operator)
             if not is_operators and not (side.operator == "trainer" and is_of_job(name)):
                 yield (*key, field, name), Fact("<its pod group>" if _is_group(name, each, side) else each.value, each.place())
+
+
+def _is_said(name: MarkedTree, node: Node, side: Side) -> bool:
+    """Whether somebody has written how a pod is called: training-operator does not, and JobSet calls it by its host name."""
+    return side.operator == "training-operator" or str(name.value) not in node.pod.host_name.split(".")
 
 
 def _is_group(name: str, value: MarkedTree, side: Side) -> bool:

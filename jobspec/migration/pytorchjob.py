@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.migration.hosts import of_one_job, of_roles
+from jobspec.migration.life import APPLIED
 from jobspec.migration.made import by_migration, present
 from jobspec.migration.templates import has_deadline, job_template, pod_template, training_container, words
 from jobspec.migration.variables import RANK_OF_JOB, RANK_OF_POD, TRAINERS, environment, needed, operators_own, translated
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 SHIPPED = "torch-distributed"
 _MANAGED = {"kubeflow.org/training-operator": None, "trainer.kubeflow.org/trainjob-controller": None}
 _RUNS_AGAIN = "2.1.0"  # the trainer release from which on a JobSet that a time to live has deleted may be made again
+#: What a server writes in the metadata of an object that it has.
+_SERVERS = frozenset(("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"))
 _OF_JOB = ("image", "command", "args", "env")
 
 
@@ -50,10 +53,20 @@ def _train_job(source: Source, runtime: str, *, shipped: bool, torch: bool = Tru
     fields = {
         "apiVersion": tree.value["apiVersion"].with_value(API_VERSION),
         "kind": tree.value["kind"].with_value("TrainJob"),
-        "metadata": tree.value["metadata"],
+        "metadata": _metadata(tree.value["metadata"]),
         "spec": source.spec.with_value(present(spec)),
     }
     return tree.with_value(fields)
+
+
+def _metadata(given: MarkedTree) -> MarkedTree:
+    """The metadata of a job without what a server has written for the old one."""
+    fields = {name: each for name, each in given.value.items() if name not in _SERVERS}
+    notes = {name: each for name, each in given.entries("annotations") if name != APPLIED}
+    if "annotations" in fields and len(notes) < len(fields["annotations"].value):
+        kept = {"annotations": fields["annotations"].with_value(notes)} if notes else {}
+        fields = {name: each for name, each in fields.items() if name != "annotations"} | kept
+    return given.with_value(fields)
 
 
 def _deadline(source: Source) -> MarkedTree | None:

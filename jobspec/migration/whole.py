@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.kinds import GroupKind
     from jobspec.overlays.marked_tree import MarkedTree
 
     #: What becomes of a document: the trees that take its place, if any do, and what is told of it.
@@ -64,6 +65,7 @@ class MigratedFile:
 
 def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str = "") -> list[MigratedFile]:
     """Files in which each PyTorchJob is a TrainJob of the cluster's trainer."""
+    there = {id(file): list(file.documents) for file in files}
 
     def outcome(job: Document, file: File) -> Outcome:
         if job.group_kind != PYTORCHJOB:
@@ -71,10 +73,13 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
         if file.is_rendered:
             return (), [_rendered(job)]
         found = migrate_pytorchjob(job, _beside(file, files), cluster, gang_scheduler=gang_scheduler)
-        taken = isinstance(found, Migrated) and _taken(found, file)
+        if not isinstance(found, Migrated):
+            return (), [found]
+        taken = next((each for each in there[id(file)] for new in found.documents if _identity(each) == _identity(new)), None)
         if taken:
-            return (), [cannot(job, f"the runtime that it needs would have the name of the {taken.kind} `{taken.name}` in the same file")]
-        return (found.trees, told(found)) if isinstance(found, Migrated) else ((), [found])
+            return (), [cannot(job, f"it would be or need the {taken.kind} `{taken.name}`, and its file has one already")]
+        there[id(file)] += found.documents
+        return found.trees, told(found)
 
     return [_migrated(each, outcome) for each in files]
 
@@ -114,10 +119,9 @@ def _rendered(document: Document) -> Diagnostic:
     return cannot(document, why, severity="warning")
 
 
-def _taken(migrated: Migrated, file: File) -> Document | None:
-    """A runtime in a file that has the name of one which a migration adds."""
-    new = [(each.kind, each.namespace, each.name) for each in migrated.documents[:-1]]
-    return next((each for each in file.documents if (each.kind, each.namespace, each.name) in new), None)
+def _identity(document: Document) -> tuple[GroupKind, str, str]:
+    """What no two objects have in common; an object whose name the server makes has it with no other."""
+    return document.group_kind, document.namespace, document.name or str(document.marks.mark)
 
 
 def _beside(file: File, files: Sequence[File]) -> list[Document]:

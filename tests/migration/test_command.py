@@ -124,7 +124,10 @@ items:
             LIST.replace("replicas: 1", "replicas: &one 1") + "- {apiVersion: v1, kind: ConfigMap, metadata: {name: a, generation: *one}}",
             "an alias elsewhere",
         ),
-        (LIST.replace("- apiVersion: kube", "- &job\n  apiVersion: kube") + "- *job\n", "an alias in its place"),
+        (
+            LIST.replace("- apiVersion: kube", "- &job\n  apiVersion: kube").replace("items:", "jobs:") + "items: [*job]\n",
+            "an alias in its place",
+        ),
     ],
 )
 def test_a_job_without_a_text_of_its_own_stays(text: str, says: str, tmp_path: Path) -> None:
@@ -179,15 +182,34 @@ def test_what_cannot_be_done_as_asked(options: list[str], says: str, tmp_path: P
     assert says in done.stderr
 
 
-def test_a_runtime_of_the_same_name_is_not_replaced(tmp_path: Path) -> None:
+_SPEC = {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {"containers": []}}}}}]}}}
+_META = {"name": "train", "namespace": "ml"}
+_TRAINER = "trainer.kubeflow.org/v1alpha1"
+TAKEN = {
+    "TrainingRuntime": {"apiVersion": _TRAINER, "kind": "TrainingRuntime", "metadata": _META, "spec": _SPEC},
+    "TrainJob": {"apiVersion": _TRAINER, "kind": "TrainJob", "metadata": _META, "spec": {"runtimeRef": {"name": "torch-distributed"}}},
+}
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+def test_an_object_of_the_same_name_is_not_doubled(kind: str, tmp_path: Path) -> None:
     job = pytorchjob({"command": ["torchrun", "a.py"], "workingDir": "/x"}, workers=0, nprocPerNode="1")
-    spec = {"template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {"containers": []}}}}}]}}}
-    meta = {"name": "train", "namespace": "ml"}
-    runtime = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime", "metadata": meta, "spec": spec}
-    (tmp_path / "a.yaml").write_text(text_of(runtime, job))
+    (tmp_path / "a.yaml").write_text(text_of(TAKEN[kind], job))
     done = _migrate(tmp_path, "a.yaml", "--to", "TrainJob")
     assert done.returncode == 1
-    assert "the name of the TrainingRuntime `train` in the same file" in done.stderr
+    assert f"the {kind} `train`, and its file has one already" in done.stderr
+
+
+def test_jobs_whose_names_the_server_makes_have_runtimes_of_one_name(tmp_path: Path) -> None:
+    first = pytorchjob({"command": ["torchrun", "a.py"], "workingDir": "/x"}, workers=0, nprocPerNode="1")
+    first["metadata"] = {"generateName": "train-", "namespace": "ml"}
+    other = pytorchjob({"command": ["torchrun", "a.py"], "workingDir": "/y"}, workers=0, nprocPerNode="1")
+    other["metadata"] = {"generateName": "train-", "namespace": "ml"}
+    (tmp_path / "a.yaml").write_text(text_of(first, other))
+    done = _migrate(tmp_path, "a.yaml", "--to", "TrainJob")
+    assert done.returncode == 1
+    assert "its file has one already" in done.stderr
+    assert [each["kind"] for each in yaml.safe_load_all(done.stdout)] == ["TrainingRuntime", "TrainJob", "PyTorchJob"]
 
 
 PROJECT = """\
