@@ -16,6 +16,7 @@ from tests.hunt import (
     job_policies,
     laws,
     manifests,
+    migrations,
     models,
     objects,
     odd_updates,
@@ -96,6 +97,7 @@ HUNTS = (
     Hunt("odd-updates", lambda ground, random: odd_updates.finds(random, ground.folder)),
     Hunt("laws", lambda _, random: laws.finds(random)),
     Hunt("models", lambda _, random: models.finds(random)),
+    Hunt("migrations", lambda _, random: migrations.finds(random)),
     Hunt(
         "mutants",
         lambda ground, random: _mutants(ground.without_webhooks, ground, random),
@@ -170,4 +172,5 @@ DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
     "odd-updates": odd_updates.difference,
     "laws": lambda text, _: laws.difference(text),
     "models": lambda text, _: models.difference(text),
+    "migrations": lambda text, _: migrations.difference(text),
 }
