@@ -6,8 +6,8 @@ import sys
 
 from jobspec.commands.files import PAGES, find, reader
 from jobspec.commands.inputs import load, require_workload
-from jobspec.commands.output import deliver
-from jobspec.commands.validate import check_files, how_to_run, is_project
+from jobspec.commands.output import deliver, how_to_run
+from jobspec.commands.validate import check_files, is_project
 from jobspec.lint.linting import DEFAULT, lint
 from jobspec.lint.rules import RULES
 

@@ -11,7 +11,7 @@ from jobspec.reports.formats import report
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import TextIO, TypeVar
+    from typing import Any, TextIO, TypeVar
 
     from jobspec.commands.inputs import Inputs
     from jobspec.reports.excerpt import ReadText
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     R = TypeVar("R")
 
+_WORTH_SPREADING = 48  # files; starting processes costs about as much as checking these
 _WIDTH = 100  # columns, where the terminal's are not known
 
 
@@ -37,6 +38,15 @@ def with_progress(
 def one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     """`[work(item) for item in items]`."""
     return [work(item) for item in items]
+
+
+def how_to_run(items: Sequence[object]) -> Callable[..., list[Any]]:
+    """How work on so many files or variants is run: where they are many, spread over processes."""
+    if len(items) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
+        return one_by_one
+    from jobspec.commands.spread import spread
+
+    return spread
 
 
 def deliver(files: Sequence[FileResult], releases: Mapping[str, str], inputs: Inputs, stream: TextIO, *, read: ReadText) -> None:

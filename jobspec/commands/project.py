@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of
 from jobspec.commands.inputs import Inputs, load
-from jobspec.commands.output import one_by_one, with_progress
+from jobspec.commands.output import how_to_run, with_progress
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.commands.rendered_tree import before
 from jobspec.diagnostics import Diagnostic, JobspecError
@@ -25,8 +23,7 @@ from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from typing import Any
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from jobspec.commands.inputs import Setting
     from jobspec.commands.ref_files import FilesAtRef
@@ -35,8 +32,6 @@ if TYPE_CHECKING:
     from jobspec.gitops.variants import Variant
 
     Files = ProjectFiles | FilesAtRef
-
-_WORTH_SPREADING = 48  # variants; starting processes costs about as much as rendering these
 
 
 class RenderedProject:
@@ -230,7 +225,7 @@ def _unchangeable(
         variant, committed = each
         return list(unchangeable(variant, committed, cluster))
 
-    warnings = _way_to_run(len(changed))(changed, warnings_of)
+    warnings = how_to_run(changed)(changed, warnings_of)
     return [warning for each in warnings for warning in each]
 
 
@@ -270,18 +265,9 @@ def rendered_variants(variants: Sequence[Variant], cluster: Cluster) -> list[Ren
     def render_one(variant: Variant) -> RenderedVariant:
         return render_variant(variant, cluster)
 
-    rendered = with_progress(variants, render_one, _way_to_run(len(variants)), done_to_each=("rendered", "variant"))
+    rendered = with_progress(variants, render_one, how_to_run(variants), done_to_each=("rendered", "variant"))
     checked = pipeline.resolve([each.checked for each in rendered], cluster)
     return [each.with_checked(answer) for each, answer in zip(rendered, checked, strict=True)]
-
-
-def _way_to_run(number: int) -> Callable[..., list[Any]]:
-    """How work on so many variants is run: where they are many, spread over processes."""
-    if number < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
-        return one_by_one
-    from jobspec.commands.spread import spread
-
-    return spread
 
 
 def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], problems: Iterable[Diagnostic]) -> FileResult:

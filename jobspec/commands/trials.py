@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from jobspec import pipeline
 from jobspec.commands.files import skips_unknown
-from jobspec.commands.output import with_progress
-from jobspec.commands.validate import how_to_run
+from jobspec.commands.output import how_to_run, with_progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

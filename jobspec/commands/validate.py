@@ -8,13 +8,12 @@ import sys
 from jobspec import pipeline
 from jobspec.commands.files import PAGES, find, reader, source_of
 from jobspec.commands.inputs import load, require_workload
-from jobspec.commands.output import deliver, one_by_one, with_progress
+from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.kinds import PROJECT, group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
     from jobspec.choice.settings import Settings
     from jobspec.cluster import Cluster, StoredObjects
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from jobspec.commands.inputs import Inputs, Setting
     from jobspec.pipeline import Checked
     from jobspec.results import DocumentResult, FileResult
-
-_WORTH_SPREADING = 48  # files; starting processes costs about as much as checking these
 
 
 def run(
@@ -112,15 +109,6 @@ def check_files(
     resolved = pipeline.resolve(checked, cluster)
     marked = [each.result.path for each, is_marked in answers if is_marked]
     return (pipeline.foresee_rest(resolved, policies or cluster) if outcome else resolved), marked
-
-
-def how_to_run(files: Sequence[object]) -> Callable[..., list[Any]]:
-    """How work on so many files is run: where they are many, spread over processes."""
-    if len(files) < _WORTH_SPREADING or (os.cpu_count() or 1) == 1:
-        return one_by_one
-    from jobspec.commands.spread import spread
-
-    return spread
 
 
 def _stored(inputs: Inputs, stored: str | None, ref: str | None) -> StoredObjects | None:

@@ -54,6 +54,7 @@ def host_network_without_dns(job: JobView) -> Iterator[Finding]:
     Why: the pods find each other by names of services. With `hostNetwork` alone, the policy ClusterFirst falls back to Default: workers
     wait for the master's name in their init container, for ever.
     Instead: write `dnsPolicy: ClusterFirstWithHostNet` beside it.
+    Fix: sets `dnsPolicy` of the pods.
     Before: spec: {hostNetwork: true}
     After: spec: {hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet}
     Evidence: kubeflow/pytorch-operator#352
@@ -247,6 +248,7 @@ def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:
 
     Why: the server accepts any text, and every pod ends at once with "the rendezvous backend is not registered".
     Instead: c10d, which needs nothing else, or etcd-v2.
+    Fix: writes the name that torchrun knows, where there is one alone, into `PET_RDZV_BACKEND`.
     Before: elasticPolicy: {rdzvBackend: C10D}
     After: elasticPolicy: {rdzvBackend: c10d}
     Evidence: https://docs.pytorch.org/docs/stable/elastic/rendezvous.html

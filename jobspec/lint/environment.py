@@ -26,6 +26,7 @@ def overridden_variable(job: JobView) -> Iterator[Finding]:
     Why: training-operator appends MASTER_ADDR, WORLD_SIZE, RANK, PYTHONUNBUFFERED and the PET_ variables to each container, and the last
     of a name counts; the trainer replaces PET_ variables of a runtime. What is written is not what the program sees.
     Instead: leave the variable out. For another port, give the container a port named `pytorchjob-port`.
+    Fix: removes the value that no pod sees, unless another variable takes it.
     Before: env: [{name: WORLD_SIZE, value: "8"}]
     After: env: []
     Evidence: `setPodEnv` of training-operator pkg/controller.v1/pytorch; `Torch` plugin of github.com/kubeflow/trainer
@@ -47,6 +48,7 @@ def replaced_variable(job: JobView) -> Iterator[Finding]:
 
     Why: nobody checks a runtime for the variables that the trainer keeps for itself; it writes its own values over them.
     Instead: leave the variable out; the TrainJob says the numbers of nodes and processes.
+    Fix: removes the value that no pod sees, unless another variable takes it.
     Before: env: [{name: PET_NNODES, value: "4"}]
     After: env: []
     Evidence: `Torch` plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/torch, 2.0 to 2.3
@@ -67,6 +69,7 @@ def replacing_variable(job: JobView) -> Iterator[Finding]:
     Why: the trainer refuses its own PET_ variables in a job, but lets those of JAX through: the job's value then counts in every pod, so
     that all of them are the same process or wait for another number of them.
     Instead: leave it out; the trainer sets it for each pod.
+    Fix: gives each pod its own `JAX_COORDINATOR_ADDRESS`, `JAX_NUM_PROCESSES` and `JAX_PROCESS_ID`.
     Before: trainer: {env: [{name: JAX_PROCESS_ID, value: "0"}]}
     After: trainer: {env: []}
     Evidence: `Jax` plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/jax, 2.2 and 2.3

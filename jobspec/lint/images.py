@@ -52,6 +52,7 @@ def needless_pull(job: JobView) -> Iterator[Finding]:
 
     Why: a digest cannot mean another image, so that there is nothing to ask; where the registry is away, the pod does not start.
     Instead: leave `imagePullPolicy` out.
+    Fix: removes `imagePullPolicy` of the container.
     Before: {image: "train@sha256:...", imagePullPolicy: Always}
     After: {image: "train@sha256:..."}
     Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy

@@ -22,6 +22,7 @@ def istio_sidecar(job: JobView) -> Iterator[Finding]:
     Why: an old sidecar never ends, so that the pod does not either; every sidecar stands between the pods before it is ready, and takes
     the ports of the rendezvous for HTTP: "got 0 bytes", or a timeout.
     Instead: refuse it by a label of the pod template.
+    Fix: adds the label `sidecar.istio.io/inject` to the pods of a PyTorchJob.
     Before: template: {spec: {}}
     After: template: {metadata: {labels: {sidecar.istio.io/inject: "false"}}, spec: {}}
     Evidence: kubeflow/pytorch-operator#258, kubeflow/trainer#1637, kubeflow/trainer#2794, kubeflow/trainer#2872

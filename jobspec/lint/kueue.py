@@ -27,6 +27,7 @@ def misplaced_queue_name(job: JobView) -> Iterator[Finding]:
     Why: Kueue looks at the labels of the job itself. At the pods, or as an annotation, the name is not seen: the job starts past every
     queue and quota, or its pods are taken one by one.
     Instead: write it into `metadata.labels` of the job.
+    Fix: adds the label to the job; what is written elsewhere stays, and the pods are the same.
     Before: template: {metadata: {labels: {kueue.x-k8s.io/queue-name: team-a}}}
     After: metadata: {labels: {kueue.x-k8s.io/queue-name: team-a}}
     Evidence: kubeflow/trainer#2775, kubeflow/trainer#3221; https://kueue.sigs.k8s.io/docs/tasks/run/kubeflow/pytorchjobs/
@@ -79,6 +80,7 @@ def unsuspended_in_queue(job: JobView) -> Iterator[Finding]:
     Why: Kueue suspends and releases the job by this field. An engine that syncs the manifest writes `false` back, and starts what has no
     quota; an apply is refused, or fights with Kueue for ever.
     Instead: leave the field out: Kueue suspends the job when it is made.
+    Fix: removes the field; the pods are the same.
     Before: runPolicy: {suspend: false}
     After: runPolicy: {}
     Evidence: kubeflow/trainer#3888, kubernetes-sigs/kueue#14676

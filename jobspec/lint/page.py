@@ -9,8 +9,9 @@ if TYPE_CHECKING:
 
     from jobspec.lint.rule import Rule
 
-#: The sections of a docstring behind its first paragraph, in their order.
-SECTIONS = ("Why", "Instead", "Before", "After", "Evidence")
+#: The sections of a docstring behind its first paragraph, in their order. `Fix`, of a rule that has one: what `--fix` changes, and in
+#: backquotes the fields of the pods, or of other objects of the operator, that are other ones then.
+SECTIONS = ("Why", "Instead", "Fix", "Before", "After", "Evidence")
 _CODE = ("Before", "After")
 
 

@@ -26,6 +26,7 @@ def ignored_restart_policy(job: JobView) -> Iterator[Finding]:
     Why: what the line says is not what happens, and only an event of the job tells. Without a policy of the replica type, the operator
     takes OnFailure, although the API's own text says Never.
     Instead: write it beside `replicas`.
+    Fix: moves the policy to where it counts, which changes `restartPolicy` of the pods; one that stands there already stays.
     Before: Worker: {replicas: 2, template: {spec: {restartPolicy: Never}}}
     After: Worker: {replicas: 2, restartPolicy: Never, template: {spec: {}}}
     Evidence: kubeflow/trainer#2127, kubeflow/training-operator#648; `setRestartPolicy` of training-operator pkg/controller.v1/common
@@ -109,6 +110,7 @@ def implicit_restart_policy(job: JobView) -> Iterator[Finding]:
 
     Why: who reads the manifest, or `kubectl explain`, expects another thing than what happens.
     Instead: write the policy.
+    Fix: writes the policy that the pods have anyway.
     Before: Worker: {replicas: 2}
     After: Worker: {replicas: 2, restartPolicy: OnFailure}
     Evidence: kubeflow/trainer#2127
@@ -124,6 +126,7 @@ def unknown_clean_pod_policy(job: JobView) -> Iterator[Finding]:
 
     Why: the server accepts any text; the operator then deletes all pods of the finished job, and their logs with them.
     Instead: write All, Running or None.
+    Fix: writes the policy that has nearly this name; the pods are the same.
     Before: cleanPodPolicy: none
     After: cleanPodPolicy: None
     Evidence: `DeletePodsAndServices` of training-operator pkg/controller.v1/common
@@ -247,6 +250,7 @@ def ttl_in_git(job: JobView) -> Iterator[Finding]:
 
     Why: an engine makes whatever is in Git and not in the cluster. It cannot know that the job is gone because it was done.
     Instead: leave `ttlSecondsAfterFinished` out of what an engine syncs, and remove the job from Git when it is done.
+    Fix: removes `ttlSecondsAfterFinished`, where an engine stands in the files.
     Before: runPolicy: {ttlSecondsAfterFinished: 3600}
     After: runPolicy: {}
     Evidence: argoproj/argo-cd#8586, argoproj/argo-cd#13851, argoproj/argo-cd#6880

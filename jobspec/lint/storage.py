@@ -163,6 +163,7 @@ def read_only_claim(job: JobView) -> Iterator[Finding]:
 
     Why: with ReadOnlyMany alone the volume is attached for reading. What writes a checkpoint there fails, hours after the start.
     Instead: write `readOnly: true` where nothing is written, or give the claim ReadWriteMany.
+    Fix: sets `readOnly` of the claim in the pods.
     Before: persistentVolumeClaim: {claimName: data}
     After: persistentVolumeClaim: {claimName: data, readOnly: true}
     Evidence: https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes

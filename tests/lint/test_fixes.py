@@ -1,16 +1,26 @@
 """What lint mends: the fixed files of cases, in `tests/cases/lint-fixed`, in which nothing is left to mend, and all that was valid is."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
-from jobspec.fixes.rounds import Mended, mend
-from jobspec.lint.linting import lint
+from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.documents.document import Document
+from jobspec.fixes.rounds import Mended, mend, mend_files
+from jobspec.lint.linting import lint, seen
+from jobspec.lint.page import sections
+from jobspec.lint.rules import RULES
+from jobspec.operators.expansion import expand
+from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.pipeline import Source
+from jobspec.workloads import is_workload
+from tests.lint.test_lint import files_of
 from tests.support.cases import target_of
 from tests.support.reference import ROOT, folder
 
@@ -22,7 +32,7 @@ def mended(text: str, cluster: Cluster, *, name: str) -> tuple[Mended, Sequence[
     """A text with its fixes, and all that is said of it then."""
 
     def judge(new: str) -> Sequence[Diagnostic]:
-        return lint([pipeline.checked(Source(name, new), (), cluster)], cluster.target)[0].diagnostics
+        return lint([pipeline.checked(Source(name, new, skip_unknown=True), (), cluster)], cluster.target)[0].diagnostics
 
     fixed = mend(text, judge, file=name)
     return fixed, judge(fixed.text)
@@ -40,6 +50,87 @@ def test_a_case_is_mended_to_its_fixed_file(case: Path) -> None:
 
 def test_every_fixed_file_belongs_to_a_case() -> None:
     assert {path.name for path in FIXED.iterdir()} <= {path.name for path in CASES}
+
+
+#: Path of a value in an expanded object, behind its job and the object's kind and name.
+Values = dict[tuple[str, ...], Any]
+
+
+def expanded(texts: Mapping[str, str], cluster: Cluster) -> Values:
+    """Every value of the objects that operators make of the jobs in files, with items of lists by name where they have one."""
+    files = [pipeline.checked(Source(path, text, skip_unknown=True), (), cluster) for path, text in texts.items()]
+    documents = [document for file in files for document in seen(file)]
+    found: Values = {}
+    for number, document in enumerate(documents):
+        for each in _objects(document, documents, cluster):
+            data = each.data()
+            found |= {(str(number), data["kind"], str(data["metadata"].get("name")), *path): value for path, value in _values(data)}
+    return found
+
+
+def _objects(job: Document, beside: Sequence[Document], cluster: Cluster) -> Sequence[MarkedTree]:
+    try:
+        return expand(job, beside, cluster.target).objects if is_workload(job) else ()
+    except JobspecError:  # too many pods
+        return ()
+
+
+def _values(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if path[-2:] == ("data", "runtime"):  # a snapshot of the runtime, as text
+        data = yaml.safe_load(data)
+    if isinstance(data, list) and all(isinstance(each, dict) and "name" in each for each in data):
+        data = {each["name"]: each for each in data}
+    inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for step, child in inside:
+        yield from _values(child, (*path, str(step)))
+    if not inside:
+        yield path, data
+
+
+def changed_by_fixes(texts: Mapping[str, str], cluster: Cluster) -> dict[str, set[tuple[str, ...]]]:
+    """Each rule that mends files, with the paths of the values of expanded objects that are other ones then."""
+
+    def judge(now: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
+        files = [pipeline.checked(Source(path, text, skip_unknown=True), (), cluster) for path, text in now.items()]
+        return {each.path: each.diagnostics for each in lint(pipeline.resolve(files, cluster), cluster.target, RULES) if each.path in about}
+
+    first = [each for found in judge(texts, texts).values() for each in found]
+    changed = {}
+    for rule in {each.rule for each in first if each.changes and each.severity != "error"}:
+        mended = mend_files(texts, judge, lambda _path, _text, found, rule=rule: [each for each in found if each.rule == rule])
+        before, after = (expanded(each, cluster) for each in (texts, {path: each.text for path, each in mended.items()}))
+        changed[rule] = {path for path in before.keys() | after.keys() if before.get(path, ...) != after.get(path, ...)}
+    return changed
+
+
+_DECLARED = {rule.name: sections(rule.check).get("Fix") for rule in RULES}
+
+
+def _undeclared(changed: Mapping[str, set[tuple[str, ...]]]) -> list[tuple[str, tuple[str, ...]]]:
+    """What rules change in expanded objects, and do not say in their pages."""
+    fields = {rule: set(re.findall("`([^`]+)`", _DECLARED.get(rule) or "")) for rule in changed}
+    return [(rule, path) for rule, paths in changed.items() for path in paths if not fields[rule] & {*path}]
+
+
+def test_the_objects_of_a_job_differ_after_a_fix_only_where_its_rule_says_so() -> None:
+    fixing, effective = set(), set()
+    for case in sorted((ROOT / "tests" / "cases" / "lint").iterdir()):
+        texts = {str(path): path.read_text() for path in files_of(case)}
+        changed = changed_by_fixes(texts, Cluster(target_of(next(iter(texts.values())))))
+        assert _undeclared(changed) == [], case
+        fixing |= {*changed}
+        effective |= {rule for rule, paths in changed.items() if paths}
+    assert sorted(fixing) == sorted(rule for rule, said in _DECLARED.items() if said)
+    assert sorted(effective) == sorted(rule for rule in fixing if "`" in (_DECLARED[rule] or ""))
+
+
+def test_the_objects_of_public_jobs_differ_after_a_fix_only_where_its_rule_says_so() -> None:
+    fixing = set()
+    for path in sorted(each for name in ("manifests", "companions") for each in folder("corpus", name).rglob("*.y*ml")):
+        changed = changed_by_fixes({str(path): path.read_text()}, Cluster())
+        assert _undeclared(changed) == [], path
+        fixing |= {*changed}
+    assert len(fixing) >= 3
 
 
 def test_public_manifests_stay_as_valid_as_they_were() -> None:
