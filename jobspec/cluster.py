@@ -86,33 +86,25 @@ class Cluster:
 
     def updating(self, stored: StoredObjects) -> Cluster:
         """The same cluster, where manifests are updates of these objects."""
-        return Cluster(
-            self._wished,
-            custom_kinds=self.custom_kinds,
-            objects=self.objects,
-            stored=stored,
-            webhooks=self.webhooks,
-            closed=self.closed,
-            contracts=self.contracts,
-        )
+        return self._changed(self.objects, stored, self.contracts)
 
     def with_contracts(self, contracts: Mapping[str, Contract]) -> Cluster:
         """The same cluster, where more is known of images."""
-        return Cluster(
-            self._wished,
-            custom_kinds=self.custom_kinds,
-            objects=self.objects,
-            stored=self.stored,
-            webhooks=self.webhooks,
-            closed=self.closed,
-            contracts=contracts,
-        )
+        return self._changed(self.objects, self.stored, contracts)
 
     def with_objects(self, objects: Sequence[Document]) -> Cluster:
         """The same cluster with further objects in it."""
-        kinds, all_objects = self.custom_kinds, [*self.objects, *objects]
+        return self._changed([*self.objects, *objects], self.stored, self.contracts)
+
+    def _changed(self, objects: Sequence[Document], stored: StoredObjects | None, contracts: Mapping[str, Contract]) -> Cluster:
         return Cluster(
-            self._wished, custom_kinds=kinds, objects=all_objects, stored=self.stored, webhooks=self.webhooks, closed=self.closed
+            self._wished,
+            custom_kinds=self.custom_kinds,
+            objects=objects,
+            stored=stored,
+            webhooks=self.webhooks,
+            closed=self.closed,
+            contracts=contracts,
         )
 
     @property

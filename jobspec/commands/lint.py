@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from jobspec.choice.settings import Settings
+    from jobspec.cluster import Cluster
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
     from jobspec.commands.trials import Say
@@ -43,7 +44,9 @@ def run(
         if fix_files(inputs, found, setting, settings, _sayer(setting, settings), diff=diff):
             return 1
     results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=inputs.skip_unknown)
-    results = [_with_project(each, inputs, found, _rules(settings)) for each in require_workload(setting.overlays, results)]
+    results = [
+        _with_project(each, inputs, found, _rules(settings), setting.cluster) for each in require_workload(setting.overlays, results)
+    ]
     fails = not all(each.valid for each in results)
     if settings or marked or write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
@@ -78,11 +81,11 @@ def _sayer(setting: Setting, settings: Settings | None) -> Say:
     return say
 
 
-def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found], rules: Sequence[Rule]) -> FileResult:
+def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found], rules: Sequence[Rule], cluster: Cluster) -> FileResult:
     """The result of a project that the user names, with what is wrong in its variants, and what bites."""
     named = {each.path for each in found if each.named and not each.path.endswith(PAGES)}
     if result.path not in named or not any(map(is_project, result.documents)):
         return result
     from jobspec.commands.lint_project import advice_on
 
-    return result.with_diagnostics(advice_on(result.path, inputs, [each.path for each in found], rules))
+    return result.with_diagnostics(advice_on(result.path, inputs, [each.path for each in found], rules, cluster.contracts))

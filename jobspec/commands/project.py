@@ -23,10 +23,11 @@ from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from jobspec.commands.inputs import Setting
     from jobspec.commands.ref_files import FilesAtRef
+    from jobspec.contracts import Contract
     from jobspec.gitops.engines.declared import Engines
     from jobspec.gitops.tree import Files as TreeFiles
     from jobspec.gitops.variants import Variant
@@ -116,6 +117,19 @@ class Plan:
         self.engines = engines
         """The engines whose objects are written; None where there are none."""
 
+    def with_cluster(self, cluster: Cluster, results: Sequence[FileResult]) -> Plan:
+        """The same in another cluster, with other results."""
+        return Plan(
+            results,
+            self.read,
+            cluster,
+            project=self.project,
+            output=self.output,
+            remarks=self.remarks,
+            variants=self.variants,
+            engines=self.engines,
+        )
+
 
 class PlannedEngines:
     """The engines of a project, the folder of their objects, and where the rendered tree is in the repository."""
@@ -153,6 +167,18 @@ def plan(inputs: Inputs, files: Files) -> Plan:
     )
 
 
+def plan_with_contracts(inputs: Inputs, files: ProjectFiles, given: Mapping[str, Contract] | None = None) -> Plan:
+    """The same, in a cluster that knows the contracts of images which the project declares, and those that are *given*."""
+    from jobspec.commands.contracts import contracts_of
+
+    planned = plan(inputs, files)
+    if not planned.project or not (given or planned.project.contracts):
+        return planned
+    contracts, wrong = contracts_of(planned.project, files)
+    results = [*planned.results, *([FileResult(files.project.path, (), wrong)] if wrong else [])]
+    return planned.with_cluster(planned.cluster.with_contracts({**contracts, **(given or {})}), results)
+
+
 def _engines(project: Project, files: Files, output: str) -> PlannedEngines | None:
     """The engines of a project that has any."""
     engines = project.engines
@@ -177,7 +203,7 @@ def _setting(project: Project, inputs: Inputs) -> Setting:
 
 def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> RenderedProject:
     """Render the project in a file; *only* some variants of it, where any are named. Raises JobspecError for unknown ones."""
-    planned = plan(inputs, ProjectFiles(path))
+    planned = plan_with_contracts(inputs, ProjectFiles(path))
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results):
         return RenderedProject(planned.results, read=planned.read, releases=releases)
@@ -231,7 +257,12 @@ def _unchangeable(
 
 def mistakes_in(path: str, inputs: Inputs, others: Collection[str]) -> list[Diagnostic]:
     """What is wrong with a project whose document is valid by itself, but for what is reported in *others* of the files."""
-    found = [problem for each in plan(inputs, ProjectFiles(path)).results for problem in each.diagnostics]
+    return mistakes_of(plan_with_contracts(inputs, ProjectFiles(path)), path, others)
+
+
+def mistakes_of(planned: Plan, path: str, others: Collection[str]) -> list[Diagnostic]:
+    """The same of a project that is planned."""
+    found = [problem for each in planned.results for problem in each.diagnostics]
     return [each for each in found if each.mark.file == path or each.mark.file not in others]
 
 

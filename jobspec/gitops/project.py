@@ -43,6 +43,11 @@ class Project:
         """What syncs the rendered tree, None where the project says nothing of it."""
 
     @property
+    def contracts(self) -> dict[str, MarkedTree]:
+        """The paths of the contracts that the project declares, by image."""
+        return dict((field(self.spec, "checks") or self.spec).entries("contracts"))
+
+    @property
     def wishes(self) -> dict[str, str]:
         """The releases that the project asks for, by operator."""
         target = field(self.spec, "target")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec import pipeline, rendering
+from jobspec.contracts import FLAGS
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
 from jobspec.gitops.engines.notes import notes_of
@@ -85,10 +86,18 @@ def documents_of(variant: Variant, cluster: Cluster) -> tuple[Checked, Mapping[s
     if _errors(problems):
         return Checked(FileResult(file, (), problems), ()), {}
     checked = pipeline.check(Manifests(file, documents, problems), cluster)
+    checked = _by_contracts(checked, cluster) if cluster.contracts else checked
     rendered = rendering.rendered([checked], companions_once=True)
     result = rendered.results[0].with_diagnostics([*_unnamed(rendered.documents), *expiring(rendered.documents, cluster.target)])
     checked = Checked(result, (), checked.objects, checked.pending)
     return checked, rendering.files_of(rendered.documents) if result.valid else {}
+
+
+def _by_contracts(checked: Checked, cluster: Cluster) -> Checked:
+    """The same with what the contracts of images say to the flags of programs; other outcomes are for `validate` and `lint` to tell."""
+    said = pipeline.foresee(checked, cluster).result.diagnostics
+    wrong = [each for each in said if each.rule in FLAGS]
+    return Checked(checked.result.with_diagnostics(wrong), checked.documents, checked.objects, checked.pending)
 
 
 def objects_of(variant: Variant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:

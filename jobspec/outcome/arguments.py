@@ -52,10 +52,12 @@ def _programs(job: ExpandedJob) -> Iterator[Program]:
 class _Given:
     """A word of a command line, and its value."""
 
-    __slots__ = ("is_joined", "name", "option", "value", "word")
+    __slots__ = ("is_joined", "name", "option", "value", "value_word", "word")
 
-    def __init__(self, word: MarkedTree, name: str, option: str, value: str | None, *, is_joined: bool) -> None:
+    def __init__(self, word: MarkedTree, name: str, option: str, value: str | None, *, follows: MarkedTree | None, is_joined: bool) -> None:
         self.word = word
+        self.value_word = follows or word
+        """The word that the value stands in."""
         self.name = name
         self.option = option
         """The option that the name means; empty where it means none."""
@@ -75,7 +77,9 @@ def _read(words: Words, contract: Contract, meaning: Callable[[str], str]) -> It
             return
         option = meaning(name)
         follows = option and option not in contract.switches and not joined and rest and not _is_flag(str(rest[0].value))
-        yield _Given(word, name, option, str(rest.pop(0).value) if follows else value if joined else None, is_joined=bool(joined))
+        next_word = rest.pop(0) if follows else None
+        said = str(next_word.value) if next_word else value if joined else None
+        yield _Given(word, name, option, said, follows=next_word, is_joined=bool(joined))
 
 
 def _is_flag(word: str) -> bool:
@@ -94,7 +98,8 @@ def _wrong_value(given: _Given, contract: Contract, program: str) -> Iterator[Ou
         message = f"{program} is given no value for `{name}`, {_ENDS}"
         yield Outcome("wrong-flag-value", message, place, f"a value that begins with `-` needs the form `{name}=VALUE`")
     elif "$(" not in given.value and (expected := contract.expected(given.option, given.value)):
-        yield Outcome("wrong-flag-value", f"{program} takes {expected} for `{name}`, not `{given.value}`, {_ENDS}", place)
+        message = f"{program} takes {expected} for `{name}`, not `{given.value}`, {_ENDS}"
+        yield Outcome("wrong-flag-value", message, place_of(given.value_word))
 
 
 def _own(program: Program) -> Words:
