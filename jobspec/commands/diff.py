@@ -23,7 +23,7 @@ from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from jobspec.commands.inputs import Inputs
     from jobspec.commands.project import Files
@@ -58,7 +58,7 @@ def run(inputs: Inputs, ref: str, *, project: str, prices: str | None, exit_code
         wrong += [listed] if isinstance(listed, FileResult) else []
         _deliver_problems(inputs, wrong, after.releases, [*before.read, *after.read])
         return 1
-    comparison = compare(before.state, after.state)
+    comparison = compare(before.state, after.state, committed=_tree_at(then, before.state, after.state))
     _deliver(inputs, View(comparison, ref=ref, commit=then.commit, releases=after.releases, prices=listed))
     return 1 if exit_code and comparison.differs else 0
 
@@ -75,6 +75,12 @@ def _side(inputs: Inputs, files: Files) -> Side:
     result = result_of(files.project.path, planned, rendered, [*tree.diagnostics, *made.diagnostics])
     state = State(planned.variants, rendered, planned.cluster, output=project.output, target=project.wishes, engine_files=made.files)
     return Side([result], planned.read, releases, state if result.valid else None)
+
+
+def _tree_at(then: FilesAtRef, before: State, after: State) -> Collection[str]:
+    """The files of the tree that is committed at the ref, where the earlier runs in it matter."""
+    has_history = any(each.history for each in after.variants.values())
+    return then.below(then.output(before.output)) if before.variants and has_history else ()
 
 
 def _nothing() -> Side:

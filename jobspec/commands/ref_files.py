@@ -62,6 +62,12 @@ class FilesAtRef:
         """The path of a folder from the root of the repository, which it is already."""
         return place
 
+    def below(self, folder: str) -> set[str]:
+        """The files that the ref has below a folder, which `output` gave, by their paths from there."""
+        why = f"cannot list {self.ref}:{folder}"
+        listed = git(self._repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit, "--", f"{folder}/", why=why)
+        return {os.fsdecode(path).removeprefix(f"{folder}/") for path in listed.split(b"\0") if path}
+
     def _content(self, path: str) -> bytes | str:
         """The content of a file by its path from the root, as far as it can matter; or why it cannot be read."""
         if "\n" in path:

@@ -233,6 +233,21 @@ def test_an_old_run_is_pruned_or_stays(tmp_path: Path) -> None:
         assert f", and {job['follows']} {fate}" in " ".join(run_here("diff", cwd=folder).stdout.split())
 
 
+def test_an_earlier_run_that_is_still_kept_is_no_new_one(tmp_path: Path) -> None:
+    """`render` warns of it, too: to an engine it is an object that is there already."""
+    said = {"jobspec.yaml": PROJECT.replace("name: one", "name: one, history: 2")}
+    base = (_place(tmp_path, **said) / "base" / "job.yaml").read_text()
+    for text in (base, NEWER):
+        write(tmp_path, {"base/job.yaml": text})
+        assert run_here("render", cwd=tmp_path).returncode == 0
+        committed(tmp_path, {})
+    write(tmp_path, {"base/job.yaml": base})
+    (job,) = _report(tmp_path)["variants"][0]["objects"]
+    assert (job["meaning"], job["isPruned"]) == ("ignored", False)
+    assert job["notes"] == ["this is an earlier run again, which is still kept: it becomes the newest one, and nothing is started"]
+    assert {each["meaning"] for each in job["fields"]} == {"ignored"}
+
+
 COSTLY = """\
 apiVersion: jobspec.dev/v1alpha1
 kind: Overlay

@@ -15,7 +15,7 @@ from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Literal
 
     from jobspec.cluster import Cluster
@@ -124,11 +124,11 @@ class Comparison:
         """Whether any file would be another one, or in another place."""
 
 
-def compare(before: State, after: State) -> Comparison:
-    """What changes from *before* to *after*."""
+def compare(before: State, after: State, *, committed: Collection[str] = ()) -> Comparison:
+    """What changes from *before* to *after*; *committed* are the files of the tree before, with those of earlier runs."""
     names = sorted(before.rendered.keys() | after.rendered.keys())
     differing = [name for name in names if before.texts(name) != after.texts(name)]
-    between = _Between(before, after)
+    between = _Between(before, after, committed)
     found = [between.variant(name) for name in differing]
     elsewhere = [*_moved(before, after), *_other_engines(before, after)]
     notes = [*(() if before.variants else ["the project is new"]), *elsewhere, *_other_target(before, after)]
@@ -157,9 +157,10 @@ def _other_target(before: State, after: State) -> Iterator[str]:
 class _Between:
     """Compares the variants of two states, whose objects can be those of other variants, too."""
 
-    def __init__(self, before: State, after: State) -> None:
+    def __init__(self, before: State, after: State, committed: Collection[str]) -> None:
         self._before = before
         self._after = after
+        self._committed = committed
         self._owners_before = before.owners()
         self._owners_after = after.owners()
 
@@ -184,10 +185,17 @@ class _Between:
                 if found:
                     yield meaning.update(stored, document, found, new, self._after.cluster)
             elif old_job and self._follows(document, old_job):
-                keeps_runs = self._after.variants[name].history is not None
-                yield meaning.new_run(old_job, document, self._renamed(old_job, document, name), is_pruned=not keeps_runs)
+                yield self._next_run(old_job, document, name)
             else:
                 yield meaning.created(document)
+
+    def _next_run(self, old: Document, new: Document, name: str) -> ObjectChange:
+        """The job that follows another one; an earlier run that is still there is no new one."""
+        keeps_runs = self._after.variants[name].history is not None
+        found = self._renamed(old, new, name)
+        if keeps_runs and f"{name}/{new.kind.lower()}-{new.name}.yaml" in self._committed:
+            return meaning.returned(old, new, found)
+        return meaning.new_run(old, new, found, is_pruned=not keeps_runs)
 
     def _stored(self, document: Document, name: str) -> Document | None:
         """The object that a document is a new state of, whichever variant rendered it."""

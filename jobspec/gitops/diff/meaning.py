@@ -79,6 +79,12 @@ def new_run(old: Document, new: Document, changes: Sequence[Change], *, is_prune
     return ObjectChange(new, "new-run", [(each, "new-run") for each in changes], follows=old.name, is_pruned=is_pruned)
 
 
+def returned(old: Document, new: Document, changes: Sequence[Change]) -> ObjectChange:
+    """A job that is an earlier run again, which `history` kept."""
+    note = "this is an earlier run again, which is still kept: it becomes the newest one, and nothing is started"
+    return ObjectChange(new, "ignored", [(each, "ignored") for each in changes], [note], follows=old.name, is_pruned=False)
+
+
 def update(old: Document, new: Document, changes: Sequence[Change], beside: Sequence[Document], cluster: Cluster) -> ObjectChange:
     """The update of an object; an engine deletes and makes anew what the server refuses to change, where the object asks for it."""
     refused = refusals(old, new, changes, beside, cluster)
