@@ -222,7 +222,7 @@ def test_a_change_at_the_place_of_a_value_changes_it_and_at_an_overridden_one_it
 def test_the_generator_reaches_what_the_laws_are_about() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=100)
+    @settings(max_examples=300)
     @given(projects())
     def count(project: RandomProject) -> None:
         text = "".join(project.files.values())

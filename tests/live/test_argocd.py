@@ -20,8 +20,10 @@ import pytest
 from jobspec.gitops.health.argocd import customizations
 from jobspec.gitops.health.flux import HEALTH_CHECK_EXPRS
 from tests.support import cel_health, lua
-from tests.support.argocd import ArgoCD, Repository
+from tests.support.applicationsets import applicationset_controller
+from tests.support.argocd import VARIABLE, ArgoCD, Repository
 from tests.support.processes import run_here
+from tests.support.server import kubeconfig
 
 #: Objects by kind and name.
 Resources = dict[tuple[str, str], dict[str, Any]]
@@ -38,6 +40,7 @@ _AT_LAST = {"PyTorchJob": "Progressing", "TrainJob": "Healthy"}
 _RUNTIMES = f"/apis/{_TRAINER}/namespaces/{{}}/trainingruntimes"
 _NAMESPACES = "/api/v1/namespaces?fieldSelector=metadata.name%3D{}"
 _CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
+_LOOK_AGAIN = "argocd.argoproj.io/application-set-refresh=true"
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 _NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: NAMESPACE}\n"
@@ -152,6 +155,11 @@ class Place:
         (found,) = self.argocd.items(kind, f"--namespace={self.name}").values()
         return found
 
+    def applications(self) -> list[str]:
+        """The applications that sync the repository."""
+        found = self.argocd.items("applications", "--namespace=argocd").values()
+        return sorted(each["metadata"]["name"] for each in found if each["spec"]["source"]["repoURL"] == self.repository.url)
+
     def made(self, resources: str, least: int = 1) -> list[dict[str, Any]]:
         return self.argocd.made(resources.format(self.name), self.begin, least)
 
@@ -186,6 +194,8 @@ class Place:
         self.argocd.kubectl("patch", "pod", name, *words)
 
     def remove(self) -> None:
+        self.argocd.kubectl("delete", "applicationsets", self.name, "--namespace=argocd", "--ignore-not-found")
+        self.argocd.waits_for(lambda: set(self.applications()) <= {self.name}, lambda: f"{self.applications()} stay")
         self.argocd.kubectl("delete", "applications,appprojects", self.name, "--namespace=argocd", "--ignore-not-found")
         self.argocd.kubectl("delete", "namespaces,persistentvolumes,storageclasses", self.name, "--ignore-not-found", "--wait=false")
 
@@ -436,6 +446,35 @@ def test_a_change_replaces_a_job_with_a_fixed_name_exactly_once(kind: str, place
     assert made == [("mnist", job["metadata"]["uid"]), ("mnist", other["metadata"]["uid"])]
     assert place.job(kind)["metadata"]["uid"] == other["metadata"]["uid"]
     assert "0.3" in json.dumps(place.job(kind)["spec"])
+
+
+_PLAIN = "".join(line for line in _PYTORCHJOB.splitlines(keepends=True) if "claim" not in line and "volume" not in line)
+
+
+def test_an_application_set_syncs_each_variant_by_itself(place: Place, tmp_path: Path) -> None:
+    """Its real controller makes an application of each folder, another for a new one, and removes that of a folder that is gone."""
+    several = {"autosync: true": "autosync: true, applicationSet: true"}
+    other = "    - name: other\n      base: base/job.yaml\n      namespace: NAMESPACE\n  engines:"
+    applications = [f"{place.name}-{variant}" for variant in ("mnist", "other")]
+
+    def are(names: list[str]) -> None:
+        place.argocd.kubectl("annotate", "applicationset", place.name, "--namespace=argocd", _LOOK_AGAIN)
+        place.argocd.waits_for(lambda: place.applications() == names, lambda: f"{place.applications()} are there, not {names}")
+
+    first = place.render(_PLAIN, several)
+    place.engage()
+    with applicationset_controller(kubeconfig(VARIABLE), tmp_path / "controller"):
+        are(applications[:1])
+        place.argocd.becomes(applications[0], first, "Progressing")
+        (job,) = place.uids("pytorchjobs").items()
+        second = place.render(_PLAIN, {**several, "  engines:": other})
+        are(applications)
+        place.argocd.becomes(applications[1], second, "Progressing")
+        both = place.uids("pytorchjobs")
+        assert (len(both), both[job[0]]) == (2, job[1])
+        place.render(_PLAIN, {**several, "- name: mnist": "- name: other"})
+        are(applications[1:])
+        assert place.uids("pytorchjobs") == {name: uid for name, uid in both.items() if name != job[0]}
 
 
 def test_a_tree_that_is_applied_again_changes_nothing(place: Place) -> None:

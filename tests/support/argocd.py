@@ -85,7 +85,7 @@ class ArgoCD:
 
     def items(self, *words: str) -> dict[tuple[str, str], dict[str, Any]]:
         """The objects that `kubectl get` lists, by kind and name."""
-        return {(each["kind"], each["metadata"]["name"]): each for each in self.get(*words)["items"]}
+        return {(each["kind"], each["metadata"]["name"]): each for each in self.get(*words).get("items", ())}
 
     def apply(self, *resources: Mapping[str, Any]) -> None:
         self.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": resources}))
