@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 
 from jobspec.diagnostics import DECODING, Diagnostic, Mark
 from jobspec.documents.comments import placed_comments
@@ -10,10 +11,11 @@ from jobspec.documents.reader import read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from jobspec.documents.comments import Comment
     from jobspec.documents.document import Document
+    from jobspec.results import FileResult
 
 #: What a file without such comments does not have.
 MARKER = "jobspec: ignore"
@@ -34,53 +36,106 @@ class Ignore:
         self.document = document
         """The index of that document."""
 
-    def hits(self, diagnostic: Diagnostic) -> bool:
-        """Whether it is about a diagnostic of its file."""
-        if diagnostic.rule != self.rule or diagnostic.stage == "decoding":
-            return False
-        if self.line is None:
-            return diagnostic.document == self.document
-        return diagnostic.mark.file == self.mark.file and diagnostic.mark.line <= self.line <= diagnostic.mark.end_line
+
+class Ignores:
+    """What the comments of a file ignore."""
+
+    __slots__ = ("_by_document", "_by_line", "_file", "_indices", "_starts", "each")
+
+    def __init__(self, file: str, each: Sequence[Ignore], documents: Sequence[Document]) -> None:
+        self._file = file
+        self.each = each
+        self._starts = [document.marks.mark.line for document in documents]
+        self._indices = [document.index for document in documents]
+        self._by_line: dict[tuple[str, int], list[Ignore]] = {}
+        self._by_document: dict[tuple[str, int | None], list[Ignore]] = {}
+        for one in each:
+            if one.line is None:
+                self._by_document.setdefault((one.rule, one.document), []).append(one)
+            else:
+                self._by_line.setdefault((one.rule, one.line), []).append(one)
+
+    def of(self, diagnostic: Diagnostic, path: str) -> list[Ignore]:
+        """The comments that are about a diagnostic of the result of a file: this one, or a project that names it."""
+        rule, mark = diagnostic.rule, diagnostic.mark
+        if diagnostic.stage == "decoding":
+            return []
+        is_here = mark.file == self._file
+        lines = range(mark.line, mark.end_line + 1) if is_here and self._by_line else ()
+        found = [one for line in lines for one in self._by_line.get((rule, line), ())]
+        document = diagnostic.document if path == self._file else self._document_at(mark.line) if is_here else None
+        return [*found, *(self._by_document.get((rule, document), ()) if path == self._file or is_here else ())]
+
+    def _document_at(self, line: int) -> int | None:
+        at = bisect_right(self._starts, line)
+        return self._indices[at - 1] if at else None
 
 
-def ignores(text: str, file: str) -> list[Ignore]:
+def ignores(text: str, file: str) -> Ignores:
     """What the comments of a file ignore."""
     found = [(comment, match) for comment in placed_comments(text) if (match := _COMMENT.search(comment.text))]
     documents = read(text, file=file)[0] if found else []
-    return [each for comment, match in found for each in _of(comment, match, text.split("\n"), documents, file)]
+    lines, starts = text.split("\n"), [each.marks.mark.line for each in documents]
+    return Ignores(file, [each for comment, match in found for each in _of(comment, match, lines, documents, starts, file)], documents)
 
 
-def _of(comment: Comment, match: re.Match[str], lines: Sequence[str], documents: Sequence[Document], file: str) -> Iterator[Ignore]:
+def _of(
+    comment: Comment, match: re.Match[str], lines: Sequence[str], documents: Sequence[Document], starts: Sequence[int], file: str
+) -> Iterator[Ignore]:
     mark = Mark(file, comment.line, comment.column, comment.line, comment.column + len(comment.text))
     rules = [each.strip() for each in (match["rules"] or "").split(",")]
     is_alone = not lines[comment.line - 1].removeprefix("\ufeff")[: comment.column - 1].strip()
     for rule in rules:
         if is_alone and comment.first_of_document:
-            yield Ignore(rule, mark, document=next((each.index for each in documents if each.marks.mark.line >= comment.line), None))
+            at = bisect_left(starts, comment.line)
+            yield Ignore(rule, mark, document=documents[at].index if at < len(documents) else None)
         else:
             yield Ignore(rule, mark, line=_next_line(lines, comment.line) if is_alone else comment.line)
 
 
 def _next_line(lines: Sequence[str], line: int) -> int:
     """The first line behind one that has more than a comment."""
-    below = (number for number, each in enumerate(lines[line:], line + 1) if each.strip() and not each.lstrip().startswith("#"))
-    return next(below, line)
+    for number in range(line, len(lines)):
+        if lines[number].strip() and not lines[number].lstrip().startswith("#"):
+            return number + 1
+    return line
 
 
 def without_ignored(
-    diagnostics: Iterable[Diagnostic], ignored: Sequence[Ignore], known: Container[str], looked_at: Container[str]
-) -> tuple[list[Diagnostic], int]:
-    """The diagnostics of a file that no comment ignores, and how many are ignored.
+    results: Sequence[FileResult], ignored: Mapping[str, Ignores], homes: Mapping[str, str], known: Container[str], asked: Container[str]
+) -> list[FileResult]:
+    """The results without what the comments of files ignore, each counted.
 
-    A comment that hits nothing is a diagnostic itself, unless its rule was not *looked_at*, or an error kept it from being so.
+    A comment that hits nothing is a diagnostic itself, unless its rule was not *asked* for, or an error kept it from being looked at. It
+    is told in the result that *homes* says for its file: the file's own, or that of a project which names the file.
     """
-    diagnostics = list(diagnostics)
-    hit = [any(each.hits(diagnostic) for diagnostic in diagnostics) for each in ignored]
-    kept = [each for each in diagnostics if not any(ignore.hits(each) for ignore in ignored)]
-    has_error = any(each.severity == "error" for each in diagnostics)
-    idle = [each for each, is_hit in zip(ignored, hit, strict=True) if not is_hit]
-    told = [each for each in idle if each.rule not in known or each.rule in DECODING or (each.rule in looked_at and not has_error)]
-    return [*kept, *(_unused(each, known) for each in told)], len(diagnostics) - len(kept)
+    hit: set[int] = set()
+    kept = [_kept(each, ignored, hit) for each in results]
+    faulty = {
+        place for result in results for each in result.diagnostics if each.severity == "error" for place in (result.path, each.mark.file)
+    }
+    unused: dict[str, list[Diagnostic]] = {}
+    for file, home in homes.items():
+        asked_here = () if file in faulty or home in faulty else asked
+        idle = [each for each in ignored[file].each if id(each) not in hit]
+        told = [each for each in idle if each.rule not in known or each.rule in DECODING or each.rule in asked_here]
+        unused.setdefault(home, []).extend(_unused(each, known) for each in told)
+    return [
+        result.with_only([*left, *unused.pop(result.path, ())], ignored=len(result.diagnostics) - len(left))
+        for result, left in zip(results, kept, strict=True)
+    ]
+
+
+def _kept(result: FileResult, ignored: Mapping[str, Ignores], hit: set[int]) -> list[Diagnostic]:
+    """The diagnostics of a result that no comment ignores; *hit* gets the comments that ignore one."""
+    kept = []
+    for each in result.diagnostics:
+        places = [place for place in dict.fromkeys((result.path, each.mark.file)) if place in ignored]
+        found = [one for place in places for one in ignored[place].of(each, result.path)]
+        hit.update(map(id, found))
+        if not found:
+            kept.append(each)
+    return kept
 
 
 def _unused(ignore: Ignore, known: Container[str]) -> Diagnostic:

@@ -7,7 +7,7 @@ import os
 from jobspec.catalogue import rules, stage_of
 from jobspec.choice.comments import MARKER, ignores, without_ignored
 from jobspec.choice.settings import Settings, declared, require_known
-from jobspec.commands.files import PAGES, reader
+from jobspec.commands.files import PAGES, mentions, reader
 from jobspec.commands.output import write_whole
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.markdown import yaml_of
@@ -16,9 +16,10 @@ from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
+    from jobspec.choice.comments import Ignores
     from jobspec.commands.files import Found
     from jobspec.diagnostics import Diagnostic
 
@@ -95,15 +96,23 @@ def verdict_of(
     found: Sequence[Found],
     *,
     marked: Collection[str],
+    read: Mapping[str, Sequence[Found]],
     write_baseline: str | None,
     outcome: bool = True,
     lint: bool = False,
 ) -> tuple[list[FileResult], bool]:
-    """The results that are told, and whether they fail. *marked*: the files with comments; *outcome*, *lint*: whether these were asked."""
+    """The results that are told, and whether they fail.
+
+    *marked*: the files with comments for jobspec; *read*: by project, the files that it was read from; *outcome*, *lint*: whether these
+    were asked.
+    """
     settings = settings or Settings()
     asked = frozenset(name for name in rules() if _is_asked(name, settings, outcome=outcome, lint=lint))
     text = reader(found)
-    told = [_uncommented(each, text(each.path), asked) if each.path in marked else each for each in results]
+    named = _named_by_projects(read, results)
+    ignored = {path: _ignores(text(path), path) for path in (*marked, *named)}
+    homes = {path: path for path in marked} | (named if lint else {})
+    told = without_ignored(results, ignored, homes, rules(), asked) if ignored else results
     told = [each.with_only(settings.selected(each.diagnostics)) for each in told]
     if write_baseline is not None:
         from jobspec.choice.baseline import written
@@ -120,8 +129,15 @@ def wanted(diagnostics: Sequence[Diagnostic], path: str, text: str, settings: Se
     told = settings.selected(diagnostics) if settings else list(diagnostics)
     if not told or MARKER not in text:
         return told
-    ignored = ignores(yaml_of(text) if path.endswith(PAGES) else text, path)
-    return [each for each in told if not any(ignore.hits(each) for ignore in ignored)]
+    ignored = _ignores(text, path)
+    return [each for each in told if not ignored.of(each, path)]
+
+
+def _named_by_projects(read: Mapping[str, Sequence[Found]], results: Sequence[FileResult]) -> dict[str, str]:
+    """The files with comments for jobspec that projects name, each with the first such project, but for those with results of their own."""
+    own = {os.path.normpath(each.path) for each in results}
+    named = {each.path: project for project, files in list(read.items())[::-1] for each in files}
+    return {path: project for path, project in named.items() if path not in own and mentions(path, MARKER.encode())}
 
 
 def _is_asked(rule: str, settings: Settings, *, outcome: bool, lint: bool) -> bool:
@@ -129,13 +145,8 @@ def _is_asked(rule: str, settings: Settings, *, outcome: bool, lint: bool) -> bo
     return settings.tells(rule, stage) and (outcome or stage != "outcome") and (lint or stage != "lint")
 
 
-def _uncommented(result: FileResult, text: str, asked: frozenset[str]) -> FileResult:
-    if MARKER not in text:
-        return result
-    if result.path.endswith(PAGES):
-        text = yaml_of(text)
-    kept, number = without_ignored(result.diagnostics, ignores(text, result.path), rules(), asked)
-    return result.with_only(kept, ignored=number)
+def _ignores(text: str, path: str) -> Ignores:
+    return ignores(yaml_of(text) if path.endswith(PAGES) else text, path)
 
 
 def _placed(baseline: str) -> Callable[[str], str]:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import sys
 
-from jobspec.commands.files import PAGES, find, reader
+from jobspec.commands.files import find, reader
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, how_to_run
-from jobspec.commands.validate import check_files, is_project
+from jobspec.commands.validate import check_files, with_projects
 from jobspec.lint.linting import DEFAULT, lint
 from jobspec.lint.rules import RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from jobspec.choice.settings import Settings
-    from jobspec.cluster import Cluster
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
+    from jobspec.commands.project import Plan
     from jobspec.commands.trials import Say
+    from jobspec.commands.validate import Advise
+    from jobspec.diagnostics import Diagnostic
     from jobspec.lint.rule import Rule
     from jobspec.pipeline import Checked
     from jobspec.results import FileResult
@@ -44,14 +46,13 @@ def run(
         if fix_files(inputs, found, setting, settings, _sayer(setting, settings), diff=diff):
             return 1
     results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=inputs.skip_unknown)
-    results = [
-        _with_project(each, inputs, found, _rules(settings), setting.cluster) for each in require_workload(setting.overlays, results)
-    ]
+    results = require_workload(setting.overlays, results)
+    results, read = with_projects(results, inputs, found, setting.cluster, _adviser(_rules(settings)))
     fails = not all(each.valid for each in results)
-    if settings or marked or write_baseline is not None:
+    if settings or marked or read or write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
 
-        results, fails = verdict_of(results, settings, found, marked=marked, write_baseline=write_baseline, lint=True)
+        results, fails = verdict_of(results, settings, found, marked=marked, read=read, write_baseline=write_baseline, lint=True)
     deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
     return 1 if fails else 0
 
@@ -81,11 +82,12 @@ def _sayer(setting: Setting, settings: Settings | None) -> Say:
     return say
 
 
-def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found], rules: Sequence[Rule], cluster: Cluster) -> FileResult:
-    """The result of a project that the user names, with what is wrong in its variants, and what bites."""
-    named = {each.path for each in found if each.named and not each.path.endswith(PAGES)}
-    if result.path not in named or not any(map(is_project, result.documents)):
-        return result
-    from jobspec.commands.lint_project import advice_on
+def _adviser(rules: Sequence[Rule]) -> Advise:
+    """What is said of a planned project besides its mistakes."""
 
-    return result.with_diagnostics(advice_on(result.path, inputs, [each.path for each in found], rules, cluster.contracts))
+    def advise(planned: Plan, told: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+        from jobspec.commands.lint_project import advice_on
+
+        return advice_on(planned, told, rules)
+
+    return advise

@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from jobspec.commands.project import mistakes_of, plan_with_contracts
-from jobspec.commands.project_files import ProjectFiles
+import os
+
 from jobspec.gitops.rendering import documents_of
 from jobspec.lint.linting import DEFAULT, lint
 from jobspec.pipeline import Checked, foresee
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from jobspec.cluster import Cluster
-    from jobspec.commands.inputs import Inputs
-    from jobspec.contracts import Contract
+    from jobspec.commands.project import Plan
     from jobspec.diagnostics import Diagnostic
     from jobspec.gitops.variants import Variant
     from jobspec.lint.rule import Rule
 
 
-def advice_on(
-    path: str, inputs: Inputs, others: Collection[str], rules: Sequence[Rule] = DEFAULT, contracts: Mapping[str, Contract] | None = None
-) -> list[Diagnostic]:
-    """What is wrong with a project whose document is valid by itself, and what becomes of its variants and bites in them.
-
-    Each is told once, however many variants have it. *others* are the files that are reported by themselves; *contracts*: of images,
-    besides those that the project declares.
-    """
-    planned = plan_with_contracts(inputs, ProjectFiles(path), contracts)
-    mistakes = mistakes_of(planned, path, others)
+def advice_on(planned: Plan, told: Iterable[Diagnostic], rules: Sequence[Rule] = DEFAULT) -> Iterator[Diagnostic]:
+    """What becomes of a project's variants, and what bites in them: once however many have it, but for what is *told* of files already."""
     if not all(each.valid for each in planned.results):
-        return mistakes
-    found = (each for variant in planned.variants for each in _of_variant(variant, planned.cluster, rules))
-    once = {
-        (each.rule, str(each.mark), each.message if not each.mark.layer else ""): each
-        for each in found
-        if each.mark.file == path or each.mark.file not in others
-    }
-    return [*mistakes, *once.values()]
+        return
+    of_files, of_variants = set(map(_place, told)), set()
+    for variant in planned.variants:
+        for each in _of_variant(variant, planned.cluster, rules):
+            identity = (*_place(each), "" if each.mark.layer else each.message)
+            if _place(each) not in of_files and identity not in of_variants:
+                of_variants.add(identity)
+                yield each
+
+
+def _place(each: Diagnostic) -> tuple[str, str, int, int]:
+    return each.rule, os.path.normpath(each.mark.file), each.mark.line, each.mark.column
 
 
 def _of_variant(variant: Variant, cluster: Cluster, rules: Sequence[Rule]) -> Iterator[Diagnostic]:

@@ -255,13 +255,8 @@ def _unchangeable(
     return [warning for each in warnings for warning in each]
 
 
-def mistakes_in(path: str, inputs: Inputs, others: Collection[str]) -> list[Diagnostic]:
-    """What is wrong with a project whose document is valid by itself, but for what is reported in *others* of the files."""
-    return mistakes_of(plan_with_contracts(inputs, ProjectFiles(path)), path, others)
-
-
 def mistakes_of(planned: Plan, path: str, others: Collection[str]) -> list[Diagnostic]:
-    """The same of a project that is planned."""
+    """What is wrong with a project whose document is valid by itself, but for what is reported in *others* of the files."""
     found = [problem for each in planned.results for problem in each.diagnostics]
     return [each for each in found if each.mark.file == path or each.mark.file not in others]
 

@@ -13,14 +13,19 @@ from jobspec.kinds import PROJECT, group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from jobspec.choice.settings import Settings
     from jobspec.cluster import Cluster, StoredObjects
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
+    from jobspec.commands.project import Plan
+    from jobspec.diagnostics import Diagnostic
     from jobspec.pipeline import Checked
     from jobspec.results import DocumentResult, FileResult
+
+    #: A project that is planned, and what is told of files already, to what is said of its variants.
+    Advise = Callable[[Plan, Iterable[Diagnostic]], Iterable[Diagnostic]]
 
 
 def run(
@@ -49,12 +54,12 @@ def run(
         return 1
     checked, marked = ([], []) if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome)
     results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
-    results = [_with_project(each, inputs, found) if any(map(is_project, each.documents)) else each for each in results]
+    results, read = with_projects(results, inputs, found, setting.cluster)
     fails = not all(each.valid for each in results)
-    if settings or marked or write_baseline is not None:
+    if settings or marked or read or write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
 
-        results, fails = verdict_of(results, settings, found, marked=marked, write_baseline=write_baseline, outcome=outcome)
+        results, fails = verdict_of(results, settings, found, marked=marked, read=read, write_baseline=write_baseline, outcome=outcome)
     deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
     return 1 if fails else 0
 
@@ -71,13 +76,29 @@ def is_project(document: DocumentResult) -> bool:
     return document.status == "valid" and group_kind(document.api_version, document.kind) == PROJECT
 
 
-def _with_project(result: FileResult, inputs: Inputs, found: Sequence[Found]) -> FileResult:
-    """A project's result with what is wrong with the bases, overlays and variants that it names."""
-    if not os.path.isfile(result.path) or result.path.endswith(PAGES):  # a page shows projects, and is none
-        return result
-    from jobspec.commands.project import mistakes_in
+def with_projects(
+    results: Sequence[FileResult], inputs: Inputs, found: Sequence[Found], cluster: Cluster, advise: Advise | None = None
+) -> tuple[list[FileResult], dict[str, Sequence[Found]]]:
+    """The results, those of projects with what is wrong with the files that they name, and by project these files.
 
-    return result.with_diagnostics(mistakes_in(result.path, inputs, [each.path for each in found]))
+    *advise*: what is said besides of projects that the user names.
+    """
+    read: dict[str, Sequence[Found]] = {}
+    named = {each.path for each in found if each.named}
+    told = [each for result in results for each in result.diagnostics]
+    answers = []
+    for each in results:
+        if any(map(is_project, each.documents)) and not each.path.endswith(PAGES) and os.path.isfile(each.path):
+            from jobspec.commands.project import mistakes_of, plan_with_contracts
+            from jobspec.commands.project_files import ProjectFiles
+
+            planned = plan_with_contracts(inputs, ProjectFiles(each.path), cluster.contracts)
+            said = list(advise(planned, told)) if advise and each.path in named else []
+            answers.append(each.with_diagnostics([*mistakes_of(planned, each.path, [one.path for one in found]), *said]))
+            read[each.path] = planned.read
+        else:
+            answers.append(each)
+    return answers, read
 
 
 def check_files(

@@ -134,3 +134,83 @@ def test_a_baseline_hides_what_was_there_and_tells_what_is_stale(tmp_path: Path)
     assert run_here("validate", "a.yaml", "--baseline", "../old/base.json", cwd=tmp_path / "jobs").stdout.count("stale-baseline") == 1
     only_b = _told("validate", "jobs/b.yaml", "--baseline", "old/base.json", cwd=tmp_path)
     assert only_b[:2] == (0, []), "entries of files that are not looked at are not stale"
+
+
+_VARIANTS = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Project
+spec:
+  variants:
+    - {name: one, base: base.yaml}
+    - {name: two, base: base.yaml, overlays: [./newest.yaml], namespace: two}
+    - {name: three, base: base.yaml, overlays: [./newest.yaml], namespace: three}
+"""
+_POLICY = _LATEST.replace("replicas: 1", "replicas: 1\n      restartPolicy: Never")
+_NEWEST = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Overlay
+metadata: {name: newest}
+spec:
+  description: the newest image
+  pods:
+    - template:
+        spec:
+          containers:
+            - name: ${training}
+              image: train:latest
+"""
+_WANTED = "latest  # jobspec: ignore[unpinned-image] nightly"
+
+
+@pytest.mark.parametrize("folder", ["", "team/"])
+@pytest.mark.parametrize(
+    ("base", "overlay", "told"),
+    [
+        (_POLICY, _NEWEST, [("base.yaml", "unpinned-image"), ("newest.yaml", "unpinned-image")]),
+        (_POLICY.replace("latest", _WANTED), _NEWEST.replace("latest", _WANTED), []),
+        (f"# jobspec: ignore[unpinned-image] all\n{_POLICY}", f"# jobspec: ignore[unpinned-image] all\n{_NEWEST}", []),
+        (_POLICY.replace("latest", _WANTED), _NEWEST, [("newest.yaml", "unpinned-image")]),
+        (
+            _POLICY.replace("latest", "v1  # jobspec: ignore[unpinned-image] was"),
+            _NEWEST.replace("newest image", "newest image  # jobspec: ignore[unpinned-image] wrong line"),
+            [("base.yaml", "unused-ignore"), ("newest.yaml", "unpinned-image"), ("newest.yaml", "unused-ignore")],
+        ),
+    ],
+)
+def test_comments_count_in_bases_and_overlays_where_the_project_alone_is_linted(
+    tmp_path: Path, folder: str, base: str, overlay: str, told: list[tuple[str, str]]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    write(tmp_path, {f"{folder}jobspec.yaml": _VARIANTS, f"{folder}base.yaml": base, f"{folder}newest.yaml": overlay})
+    done = run_here("lint", f"{folder}jobspec.yaml", "-o", "json", cwd=tmp_path)
+    (result,) = json.loads(done.stdout)["files"]
+    assert sorted((each["file"], each["rule"]) for each in result["diagnostics"]) == [(f"{folder}{file}", rule) for file, rule in told]
+
+
+def test_files_that_are_linted_beside_their_project_are_told_once(tmp_path: Path) -> None:
+    write(tmp_path, {"jobspec.yaml": _VARIANTS, "base.yaml": _POLICY.replace("latest", _WANTED), "newest.yaml": _NEWEST})
+    done = run_here("lint", "jobspec.yaml", "./base.yaml", "newest.yaml", "-o", "json", cwd=tmp_path)
+    found = [(each["file"], each["rule"]) for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
+    assert found == [("newest.yaml", "unpinned-image")]
+
+
+def test_a_comment_in_a_base_counts_where_the_project_is_validated(tmp_path: Path) -> None:
+    base = _POLICY.replace("    Master:", "    # jobspec: ignore[unknown-field] ours\n    Masters: {}\n    Master:")
+    base = base.replace("example.com/train:latest", "example.com/train:v1  # jobspec: ignore[unpinned-image] lint knows")
+    write(tmp_path, {"jobspec.yaml": _VARIANTS.partition("    - {name: two")[0], "base.yaml": base})
+    done = run_here("validate", "jobspec.yaml", cwd=tmp_path)
+    assert "unused-ignore" not in done.stdout
+
+
+def test_many_comments_and_documents_are_read_in_one_pass(tmp_path: Path) -> None:
+    one = _POLICY.replace("train:latest", f"train:{_WANTED}")
+    write(
+        tmp_path,
+        {
+            "a.yaml": "---\n".join(
+                f"# jobspec: ignore[no-deadline] {at}\n" + one.replace("name: train", f"name: t{at}") for at in range(300)
+            )
+        },
+    )
+    code, found, summary = _told("lint", "a.yaml", cwd=tmp_path)
+    assert (code, summary["ignored"], {rule for _, rule in found}) == (0, 300, {"unused-ignore"})
