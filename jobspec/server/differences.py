@@ -7,6 +7,7 @@ import difflib
 from jobspec import shapes
 from jobspec.arrange import arrange
 from jobspec.documents.writer import write
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,14 +46,9 @@ def _masked(data: dict[str, Any], other: dict[str, Any], word: str) -> dict[str,
     masked: dict[str, Any] = {}
     for part in ("data", "stringData"):
         if part in data:
-            others = _values(other, part)
-            masked[part] = {key: "***" if others.get(key) == value else f"*** ({word})" for key, value in _values(data, part).items()}
+            others = mapping(other, part)
+            masked[part] = {key: "***" if others.get(key) == value else f"*** ({word})" for key, value in mapping(data, part).items()}
     return {**data, **masked}
-
-
-def _values(secret: dict[str, Any], part: str) -> dict[str, Any]:
-    values = secret.get(part)
-    return values if isinstance(values, dict) else {}
 
 
 def _lines(data: dict[str, Any], question: Question, target: Target) -> list[str]:

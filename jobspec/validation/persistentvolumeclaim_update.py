@@ -9,6 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key
 from jobspec.validation.persistentvolumeclaim_source import sources
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import mapping
 from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
@@ -29,8 +30,8 @@ _MAX_DIGITS = 4  # of an exponent; with more, quantities are compared by their t
 
 def claim_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
     """The problems of changes from the stored claim *old* to *data*."""
-    new_spec, old_spec = _mapping(data, "spec"), _mapping(old, "spec")
-    status = _mapping(old, "status")
+    new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
+    status = mapping(old, "status")
     bound = status.get("phase", "Bound") == "Bound"
     for field, path in _changed(new_spec, old_spec):
         yield Problem("immutable-field", path, f"`{field}` of a claim cannot change{_was(old_spec.get(field))}", _ANEW)
@@ -38,7 +39,7 @@ def claim_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator
     if not bound and new_spec.get("volumeAttributesClassName") != old_spec.get("volumeAttributesClassName"):
         path = (*_SPEC, "volumeAttributesClassName")
         yield Problem("immutable-field", path, "`volumeAttributesClassName` of a claim cannot change before it is bound", _ANEW)
-    yield from _resources(_mapping(new_spec, "resources"), _mapping(old_spec, "resources"), status, bound=bound)
+    yield from _resources(mapping(new_spec, "resources"), mapping(old_spec, "resources"), status, bound=bound)
 
 
 def _changed(new: dict[str, Any], old: dict[str, Any]) -> Iterator[tuple[str, Path]]:
@@ -51,7 +52,7 @@ def _changed(new: dict[str, Any], old: dict[str, Any]) -> Iterator[tuple[str, Pa
         yield "volumeName", (*_SPEC, "volumeName")
     if (new.get("volumeMode") or "Filesystem") != (old.get("volumeMode") or "Filesystem"):
         yield "volumeMode", (*_SPEC, "volumeMode")
-    kept = _source(old) is not None and bool(_mapping(new, "dataSourceRef").get("namespace"))  # which it drops only without a stored source
+    kept = _source(old) is not None and bool(mapping(new, "dataSourceRef").get("namespace"))  # which it drops only without a stored source
     if kept or _source(new) != _source(old):
         field = "dataSourceRef" if new.get("dataSourceRef") or (old.get("dataSourceRef") and not new.get("dataSource")) else "dataSource"
         yield field, (*_SPEC, field)
@@ -65,8 +66,8 @@ def _source(spec: dict[str, Any]) -> Any:
 
 def _class_changes(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
     """The problems of the storage class: it can be set later, or move from the annotation to the field, but not change."""
-    new_class, old_class = _mapping(data, "spec").get("storageClassName"), _mapping(old, "spec").get("storageClassName")
-    new_note, old_note = (_mapping(_mapping(each, "metadata"), "annotations").get(_CLASS) for each in (data, old))
+    new_class, old_class = mapping(data, "spec").get("storageClassName"), mapping(old, "spec").get("storageClassName")
+    new_note, old_note = (mapping(each, "metadata", "annotations").get(_CLASS) for each in (data, old))
     moved = old_note is not None and old_class is None and new_class == old_note and new_note in (None, old_note)
     if moved:
         return
@@ -84,15 +85,15 @@ def _resources(new: dict[str, Any], old: dict[str, Any], status: dict[str, Any],
         was, now = (_amounts(each.get(part)) for each in (old, new))
         for name in {**was, **now}:
             if was.get(name) != now.get(name) and not (bound and (part, name) == ("requests", "storage")):
-                message = f"`{name}` in the {part} of a claim cannot change{_was(_mapping(old, part).get(name))}"
+                message = f"`{name}` in the {part} of a claim cannot change{_was(mapping(old, part).get(name))}"
                 yield Problem("immutable-field", ("spec", "resources", part, Key(name)), message, _ANEW)
     if bound:
-        yield from _size(_mapping(new, "requests").get("storage"), _mapping(old, "requests").get("storage"), status)
+        yield from _size(mapping(new, "requests").get("storage"), mapping(old, "requests").get("storage"), status)
 
 
 def _size(new: Any, old: Any, status: dict[str, Any]) -> Iterator[Problem]:
     """The problem of a smaller request: a bound claim can take back an expansion, but not shrink its volume."""
-    least = _mapping(status, "capacity").get("storage", 0 if "phase" in status else old)
+    least = mapping(status, "capacity").get("storage", 0 if "phase" in status else old)
     now, was, has = _amount(new), _amount(old), _amount(least)
     if now is not None and was is not None and has is not None and now < was and now <= has:
         message = f"a volume does not shrink: it has `{least}`, and `{new}` is asked for"
@@ -114,8 +115,7 @@ def _amount(quantity: Any) -> Decimal | None:
 
 def _amounts(quantities: Any) -> dict[str, Any]:
     """The numbers of quantities, by resource; the text of one that is not compared as a number."""
-    named = quantities if isinstance(quantities, dict) else {}
-    amounts = {name: (_amount(quantity or 0), quantity) for name, quantity in named.items()}  # Go decodes null as zero
+    amounts = {name: (_amount(quantity or 0), quantity) for name, quantity in mapping(quantities).items()}  # Go decodes null as zero
     return {name: quantity if number is None else number for name, (number, quantity) in amounts.items()}
 
 
@@ -124,11 +124,6 @@ def _pruned(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _pruned(inner) for name, inner in value.items() if inner not in (None, [], {})}
     return [_pruned(item) for item in value] if isinstance(value, list) else value
-
-
-def _mapping(data: dict[str, Any], name: str) -> dict[str, Any]:
-    value = data.get(name)
-    return value if isinstance(value, dict) else {}
 
 
 def _was(old: Any) -> str:

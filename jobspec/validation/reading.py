@@ -9,20 +9,25 @@ if TYPE_CHECKING:
 
 def mapping(data: Any, *steps: str) -> dict[str, Any]:
     """The mapping at the end of some steps through mappings; an empty one where there is none."""
+    found = _at(data, steps)
+    return found if isinstance(found, dict) else {}
+
+
+def items(data: Any, *steps: str) -> list[Any]:
+    """The items of the list at the end of some steps through mappings; none where there is no list."""
+    found = _at(data, steps)
+    return found if isinstance(found, list) else []
+
+
+def _at(data: Any, steps: tuple[str, ...]) -> Any:
     for step in steps:
         data = data.get(step) if isinstance(data, dict) else None
-    return data if isinstance(data, dict) else {}
+    return data
 
 
-def items(data: dict[str, Any], name: str) -> list[Any]:
-    """The items of the list in a field."""
-    value = data.get(name)
-    return value if isinstance(value, list) else []
-
-
-def structs(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """The items of the list of mappings in a field."""
-    return [mapping(item) for item in items(data, name)]
+def structs(data: Any, *steps: str) -> list[dict[str, Any]]:
+    """The items of the list of mappings at the end of some steps."""
+    return [mapping(item) for item in items(data, *steps)]
 
 
 def text(data: dict[str, Any], name: str) -> str:

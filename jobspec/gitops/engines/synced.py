@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from jobspec.gitops.engines.replacing import SPEC_HASH
 from jobspec.kinds import TRAINJOB, is_cluster_scoped
+from jobspec.validation.reading import mapping
 from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from jobspec.diagnostics import Mark
     from jobspec.documents.document import Document
@@ -31,9 +31,9 @@ class SyncedObject:
         self.is_namespaced = not is_cluster_scoped(document.api_version, document.kind)
         self.namespace = document.namespace if self.is_namespaced else ""
         self.is_job = is_workload(document)
-        self.is_fixed = self.is_job and SPEC_HASH in _mapping(document.data, "metadata", "annotations")
+        self.is_fixed = self.is_job and SPEC_HASH in mapping(document.data, "metadata", "annotations")
         """Whether it is a job under a fixed name, which is replaced where its spec has changed."""
-        self.is_queued = self.is_job and QUEUE in _mapping(document.data, "metadata", "labels")
+        self.is_queued = self.is_job and QUEUE in mapping(document.data, "metadata", "labels")
         """Whether it is a job that Kueue suspends and resumes."""
         self.says_suspend = self.is_job and value_at(document.data, suspend_of(self.group_kind)) is not None
         """Whether it is a job whose manifest says if it is suspended."""
@@ -60,8 +60,3 @@ class Synced:
 def suspend_of(job: GroupKind) -> tuple[str, ...]:
     """The path of the field by which a job of a kind is suspended."""
     return _SUSPEND[job == TRAINJOB]
-
-
-def _mapping(data: Any, *path: str) -> dict[str, Any]:
-    found = value_at(data, path)
-    return found if isinstance(found, dict) else {}

@@ -10,10 +10,11 @@ from jobspec.validation.crds.conversion import bundle_problems
 from jobspec.validation.crds.decode import are_alike, decode_problems, decoded, keywords_of
 from jobspec.validation.crds.openapi_schema import draft_problems, is_readable, node_problems, status_problems
 from jobspec.validation.crds.schema_nodes import SchemaContext, branches, children, nodes
-from jobspec.validation.crds.spec import mapping, spec_problems, versions_of
+from jobspec.validation.crds.spec import spec_problems, versions_of
 from jobspec.validation.crds.structure import patterns_not_checked, structural_problems
 from jobspec.validation.crds.updates import update_problems
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def definition_problems(data: dict[str, Any], found: list[Problem], shape: Shape
     for path, schema in _schemas(data):
         known = {problem.path for problem in found}
         found += (problem for problem in decode_problems(schema, props, path) if problem.path not in known)
-    found += bundle_problems(mapping(data.get("spec")).get("conversion"), (*_SPEC, "conversion"))
+    found += bundle_problems(mapping(data, "spec").get("conversion"), (*_SPEC, "conversion"))
     meta = shape.at(("metadata",))
     assert meta
     return found or [*spec_problems(data, is_new=old is None), *_schema_problems(data, meta), *(update_problems(data, old) if old else ())]
@@ -48,7 +49,7 @@ def definition_problems(data: dict[str, Any], found: list[Problem], shape: Shape
 
 def _schemas(data: dict[str, Any]) -> Iterator[tuple[Path, Schema]]:
     for index, version in enumerate(versions_of(data)):
-        schema = mapping(version.get("schema")).get("openAPIV3Schema")
+        schema = mapping(version, "schema").get("openAPIV3Schema")
         if isinstance(schema, dict):
             yield (*_SPEC, "versions", index, *_SCHEMA), schema
 
@@ -58,7 +59,7 @@ def _schema_problems(data: dict[str, Any], meta: Shape) -> Iterator[Problem]:
     versions = versions_of(data)
     found = [(path, schema, decoded(schema)) for path, schema in _schemas(data)]
     shared = len(found) == len(versions) and are_alike([made for _, _, made in found])
-    with_status = [mapping(version.get("subresources")).get("status") is not None for version in versions]
+    with_status = [mapping(version, "subresources").get("status") is not None for version in versions]
     for path, schema, made in found[:1] if shared else found:
         has_status = any(with_status) if shared else with_status[path[2]]  # type: ignore[index]  # the third step is an index
         at_root = list(status_problems(keywords_of(schema), made)) if has_status else []

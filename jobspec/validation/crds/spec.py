@@ -12,6 +12,7 @@ from jobspec.validation.crds.conversion import conversion_problems
 from jobspec.validation.crds.decode import plain
 from jobspec.validation.crds.invalid import invalid
 from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain
+from jobspec.validation.reading import mapping, structs
 from jobspec.validation.text_formats import is_uri
 
 TYPE_CHECKING = False
@@ -31,12 +32,12 @@ _APPROVED = "api-approved.kubernetes.io"
 
 def spec_problems(data: dict[str, Any], *, is_new: bool) -> Iterator[Problem]:
     """The problems of a definition, without its schemas; the name is checked only if it *is_new*."""
-    spec = mapping(data.get("spec"))
+    spec = mapping(data, "spec")
     group = spec.get("group") or ""
     yield from _group(group, data)
-    yield from _names(mapping(spec.get("names")))
-    if is_new and group and mapping(spec.get("names")).get("plural"):
-        yield from _own_name(mapping(data.get("metadata")), f"{spec['names']['plural']}.{group}")
+    yield from _names(mapping(spec, "names"))
+    if is_new and group and mapping(spec, "names").get("plural"):
+        yield from _own_name(mapping(data, "metadata"), f"{spec['names']['plural']}.{group}")
     scope = spec.get("scope")
     if scope not in _SCOPES:
         yield invalid((*_SPEC, "scope") if scope else _SPEC, f"`scope` has to be one of {', '.join(_SCOPES)}")
@@ -56,7 +57,7 @@ def _group(group: str, data: dict[str, Any]) -> Iterator[Problem]:
     elif "." not in group:
         yield invalid(at, f"`{group}` is no group: it has to be a domain with a dot")
     if any(group == domain or group.endswith(f".{domain}") for domain in _PROTECTED):
-        yield from _approval(mapping(data.get("metadata")), group)
+        yield from _approval(mapping(data, "metadata"), group)
 
 
 def _approval(metadata: dict[str, Any], group: str) -> Iterator[Problem]:
@@ -125,13 +126,13 @@ def _versions(versions: list[dict[str, Any]]) -> Iterator[Problem]:
         elif why := bad_dns1035_label(name):
             yield invalid((*at, index, "name") if name else (*at, index), f"`{name}` is no name of a version: {why}")
         seen.append(name)
-        if mapping(version.get("schema")).get("openAPIV3Schema") is None:
+        if mapping(version, "schema").get("openAPIV3Schema") is None:
             yield invalid((*at, index), f"the version `{name}` has no schema", "add `schema: {openAPIV3Schema: {type: object}}`, at least")
         yield from _deprecation(version, (*at, index))
     for index, subresources in _each(versions, "subresources"):
         yield from columns.subresource_problems(mapping(subresources), (*at, index, "subresources"))
     for index, listed in _each(versions, "additionalPrinterColumns"):
-        yield from columns.column_problems(_mappings(listed), (*at, index, "additionalPrinterColumns"))
+        yield from columns.column_problems(structs(listed), (*at, index, "additionalPrinterColumns"))
     yield from columns.selectable_problems(versions, at)
 
 
@@ -154,15 +155,6 @@ def _deprecation(version: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield invalid(at, "the warning cannot hold characters that cannot be printed")
 
 
-def mapping(value: Any) -> dict[str, Any]:
-    """A value that is a mapping, empty for any other."""
-    return value if isinstance(value, dict) else {}
-
-
-def _mappings(value: Any) -> list[dict[str, Any]]:
-    return [mapping(each) for each in value] if isinstance(value, list) else []
-
-
 def versions_of(data: dict[str, Any]) -> list[dict[str, Any]]:
     """The versions of a definition; null equals an empty mapping."""
-    return _mappings(mapping(data.get("spec")).get("versions"))
+    return structs(data, "spec", "versions")
