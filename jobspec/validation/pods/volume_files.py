@@ -24,11 +24,16 @@ _FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata
 _SECONDS = (600, 1 << 32)
 
 
-def _keys(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of the keys of a Secret or ConfigMap that become files."""
+def _files(data: dict[str, Any], path: Path, file_problems: Rule) -> Iterator[Problem]:
+    """The problems of what becomes files of a volume; *file_problems* says those of one item."""
     yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
     for index, item in enumerate(data.get("items") or ()):
-        yield from _key(item, (*path, "items", index))
+        yield from file_problems(item, (*path, "items", index))
+
+
+def _keys(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the keys of a Secret or ConfigMap."""
+    return _files(data, path, _key)
 
 
 def _key(item: dict[str, Any], path: Path) -> Iterator[Problem]:
@@ -38,9 +43,7 @@ def _key(item: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 
 def _downward_api(data: dict[str, Any], path: Path) -> Iterator[Problem]:
-    yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
-    for index, item in enumerate(data.get("items") or ()):
-        yield from _fact(item, (*path, "items", index))
+    return _files(data, path, _fact)
 
 
 def _fact(item: dict[str, Any], path: Path) -> Iterator[Problem]:
