@@ -107,10 +107,10 @@ def _overlays(overlays: Sequence[Manifest], parameters: Parameters, target: Targ
     if not overlays and not parameters:
         return []
     from jobspec.overlays.load import load
-    from jobspec.overlays.parameters import Given
+    from jobspec.overlays.parameters import Given, as_text
 
     given = [
-        Given(overlay, name, _as_text(value), f"parameters[{overlay!r}][{name!r}]")
+        Given(overlay, name, as_text(value), f"parameters[{overlay!r}][{name!r}]")
         for overlay, values in parameters.items()
         for name, value in values.items()
     ]
@@ -131,8 +131,3 @@ def _overlay_file(overlay: Manifest, number: int) -> OverlayFile:
     if isinstance(overlay, (str, bytes)):
         return OverlayFile(name, overlay.encode() if isinstance(overlay, str) else overlay, stem=name)
     return OverlayFile(name, document_of(overlay, name, layer=True), stem=name)
-
-
-def _as_text(value: Any) -> str:
-    """A value as `--set` takes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from jobspec.gitops.matrix import as_text, filled, in_layer
+from jobspec.gitops.matrix import filled, in_layer
 from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.overlays.overlay import Overlay
 from jobspec.overlays.overlay_check import check_overlay
+from jobspec.overlays.parameters import as_text
 from jobspec.workloads import KINDS
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from math import prod
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.scalars import resolve
 from jobspec.overlays.marked_tree import MarkedTree
-from jobspec.overlays.parameters import pieces
+from jobspec.overlays.parameters import as_text, pieces
 from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
@@ -110,11 +110,6 @@ def _text(text: str, values: Values) -> str | bool:
     parts = pieces(text)
     found = [values[part] if is_name else part for part, is_name in parts]
     return found[0] if len(found) == 1 else "".join(map(as_text, found))
-
-
-def as_text(value: object) -> str:
-    """A text or boolean as text."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def in_layer(mark: Mark, layer: str) -> Mark:

@@ -111,7 +111,7 @@ def fits(value: Any, kind: str) -> bool:
 
 def _check_limits(name: str, value: Any, declaration: MarkedTree, rule: str) -> None:
     enum = declaration.get("enum")
-    if enum and _as_text(value) not in enum.data():
+    if enum and as_text(value) not in enum.data():
         choices = ", ".join(f"`{each}`" for each in enum.data())
         raise _Mistake(rule, f"`{name}` takes {choices}, not `{value}`", closest(value, enum.data()))
     least, most = _field(declaration, "minimum"), _field(declaration, "maximum")
@@ -160,9 +160,9 @@ class Substitution:
             if result is None or key is None:
                 continue
             if key in kept:
-                message = f"the key `{name}` becomes `{_as_text(key)}`, which stands in this mapping already"
+                message = f"the key `{name}` becomes `{as_text(key)}`, which stands in this mapping already"
                 self.problems.append(Diagnostic("invalid-overlay", message, child.key or child.mark))
-            kept[_as_text(key)] = result
+            kept[as_text(key)] = result
         return tree.with_value(kept) if kept or not rest else None
 
     def _holds(self, when: MarkedTree) -> bool:
@@ -175,7 +175,7 @@ class Substitution:
         values = [self.values[part] if is_name else part for part, is_name in parts]
         if len(parts) == 1 or None in values:
             return None if None in values else values[0]
-        return "".join(map(_as_text, values))
+        return "".join(map(as_text, values))
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:
@@ -194,5 +194,6 @@ def pieces(text: str) -> list[tuple[str, bool]]:
     return [(part, is_name) for part, is_name in found if part or is_name] or [("", False)]
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: object) -> str:
+    """A value as a text has it, and as `--set` takes it: booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)

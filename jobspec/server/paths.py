@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from jobspec.diagnostics import Key
+from jobspec.overlays.parameters import as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,13 +78,9 @@ def _index(keys: str, items: list[Any]) -> int | None:
     """The index of the item with these keys, `name="a"`, or with this value, `="a"`; None where there is none."""
     wanted = {name: value.strip('"') for name, value in _ITEM_KEY.findall(keys)}
     for number, item in enumerate(items):
-        if all(_text(item.get(name) if name and isinstance(item, dict) else item) == value for name, value in wanted.items()):
+        if all(as_text(item.get(name) if name and isinstance(item, dict) else item) == value for name, value in wanted.items()):
             return number
     return None
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _inside(data: Any, step: str | int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from jobspec.overlays.parameters import pieces
+from jobspec.overlays.parameters import as_text, pieces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _choices(declaration: MarkedTree, keys: set[str], found: list[tuple[str, str
         choices = ["false", "true"]
     else:
         choices = [value for value in dict.fromkeys(value for _, value in found) if all((key, value) in found for key in keys)]
-    return [each for each in choices if not default or each != _text(default.value)]
+    return [each for each in choices if not default or each != as_text(default.value)]
 
 
 def _places(tree: MarkedTree, key: str = "") -> dict[str, set[str]]:
@@ -73,8 +73,4 @@ def scalars_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
                 yield from [(flag, said)] if equals else []
                 yield from [(before, value)] if isinstance(before, str) and before.startswith("-") else []
     elif data is not None:
-        yield key, _text(data)
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        yield key, as_text(data)
