@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import JobspecError, has_error
 from jobspec.documents.manifest import document_of
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ class Rendered:
     @property
     def valid(self) -> bool:
         """Whether it has no diagnostic of severity error."""
-        return not any(each.severity == "error" for each in self.diagnostics)
+        return not has_error(self.diagnostics)
 
 
 def check(

@@ -118,6 +118,11 @@ class Diagnostic:
         return f"<{self.rule} {self.mark} {self.message!r}>"
 
 
+def has_error(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether any is of severity error."""
+    return any(each.severity == "error" for each in diagnostics)
+
+
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Sorted by place."""
     return sorted(diagnostics, key=lambda d: (d.mark.file, d.mark.line, d.mark.column, d.field, d.rule))

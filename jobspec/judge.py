@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
+from jobspec.diagnostics import has_error
 from jobspec.validation.verdict import Verdict, verdict
 
 TYPE_CHECKING = False
@@ -58,7 +59,7 @@ class Judged:
     @property
     def status(self) -> Judgement:
         """The verdict of both."""
-        return "invalid" if any(each.severity == "error" for each in self.by_webhooks) else self.by_server.status
+        return "invalid" if has_error(self.by_webhooks) else self.by_server.status
 
     @property
     def diagnostics(self) -> list[Diagnostic]:

@@ -6,7 +6,7 @@ Each step takes values and gives values; files, streams and processes belong to 
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, each_once
+from jobspec.diagnostics import Diagnostic, each_once, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.text import decode
@@ -162,7 +162,7 @@ def apply(manifests: Manifests, overlays: Sequence[Overlay], cluster: Cluster) -
     if not base.result.valid:
         return Manifests(manifests.name, base.documents, base.result.diagnostics, settled=base.result.documents)
     applied = apply_overlays(base.documents, overlays, cluster.target)
-    if any(each.severity == "error" for each in applied.diagnostics):
+    if has_error(applied.diagnostics):
         settled = [result_of(row, "invalid") if is_workload(row) else row for row in base.result.documents]
         return Manifests(manifests.name, base.documents, applied.diagnostics, settled=settled)
     return Manifests(manifests.name, applied.documents, applied.diagnostics, skip_unknown=manifests.skip_unknown)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import in_order
+from jobspec.diagnostics import has_error, in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class FileResult:
     @property
     def valid(self) -> bool:
         """Whether no diagnostic of severity error stands in the file."""
-        return not any(each.severity == "error" for each in self.diagnostics)
+        return not has_error(self.diagnostics)
 
     def with_diagnostics(self, diagnostics: Iterable[Diagnostic]) -> FileResult:
         """The same result with further diagnostics."""

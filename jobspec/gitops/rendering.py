@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec import pipeline, rendering
 from jobspec.contracts import FLAGS
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.documents.document import Document, Marks
 from jobspec.gitops.engines.notes import notes_of
 from jobspec.gitops.engines.synced import SyncedObject
@@ -83,7 +83,7 @@ def documents_of(variant: Variant, cluster: Cluster) -> tuple[Checked, Mapping[s
     """What a cluster says to a variant, and its objects by the names of their files; none where there is an error."""
     file = variant.base.file
     documents, problems = objects_of(variant, cluster)
-    if _errors(problems):
+    if has_error(problems):
         return Checked(FileResult(file, (), problems), ()), {}
     checked = pipeline.check(Manifests(file, documents, problems), cluster)
     checked = _by_contracts(checked, cluster) if cluster.contracts else checked
@@ -105,15 +105,11 @@ def objects_of(variant: Variant, cluster: Cluster) -> tuple[list[Document], list
     documents = [in_namespace(each, variant.namespace) for each in variant.base.documents]
     applied = apply(documents, variant.overlays, cluster.target)
     problems = list(applied.diagnostics)
-    if _errors(problems):
+    if has_error(problems):
         return [], problems
     documents = [in_namespace(each, variant.namespace) for each in applied.documents]
     named = [_named(each, documents, variant, cluster, problems) if is_workload(each) else each for each in documents]
     return [_annotated(each, variant) for each in named], problems
-
-
-def _errors(problems: Sequence[Diagnostic]) -> bool:
-    return any(each.severity == "error" for each in problems)
 
 
 def in_namespace(document: Document, namespace: MarkedTree | None) -> Document:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, each_once
+from jobspec.diagnostics import Diagnostic, each_once, has_error
 from jobspec.gitops.entries import overlays_of
 from jobspec.gitops.history import History
 from jobspec.gitops.layer import own_layer
@@ -170,7 +170,7 @@ def _variant(entry: MarkedTree, values: Values, project: Project, sources: Sourc
     job_name = filled_text(said_job_name, values, name)
     label = label_of(job_name.value)
     problems = [*base.diagnostics, *problems, *mistakes, *_wrong_names(name, said_name, label, said_job_name)]
-    if any(each.severity == "error" for each in problems):
+    if has_error(problems):
         return problems
     return Variant(
         name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from jobspec.diagnostics import has_error
 from jobspec.reports.text import lines_of
 from jobspec.reports.visible import clean
 
@@ -32,7 +33,7 @@ class _Case:
 
     @property
     def failed(self) -> bool:
-        return self.status == "invalid" or any(each.severity == "error" for each in self.diagnostics)
+        return self.status == "invalid" or has_error(self.diagnostics)
 
 
 def report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds, shapes
+from jobspec.diagnostics import has_error
 from jobspec.validation.metadata import metadata_problems
 from jobspec.validation.structural import schema_problems
 
@@ -84,7 +85,7 @@ def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) ->
         )
         for problem in found
     ]
-    return Verdict("invalid" if any(each.severity == "error" for each in diagnostics) else otherwise, diagnostics)
+    return Verdict("invalid" if has_error(diagnostics) else otherwise, diagnostics)
 
 
 def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[Diagnostic], old: Document | None) -> Verdict:

@@ -7,6 +7,7 @@ overlays still make the same job of what is left. So nothing is explained that d
 from __future__ import annotations
 
 from jobspec import pipeline, shapes
+from jobspec.diagnostics import has_error
 from jobspec.documents.pieces import cut
 from jobspec.fixes.cuts import without
 from jobspec.fixes.places import Uncuttable
@@ -113,7 +114,7 @@ class _Worker:
         if manifests.diagnostics or not any(map(is_workload, manifests.documents)):
             return []
         found = apply(manifests.documents, overlays, self._target)
-        return [] if any(each.severity == "error" for each in found.diagnostics) else found.documents
+        return [] if has_error(found.diagnostics) else found.documents
 
     def _makes(self, text: str, overlays: Sequence[Overlay]) -> bool:
         return same_objects(self._applied(text, overlays), self._original.documents)
