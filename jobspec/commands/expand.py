@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from jobspec import pipeline
-from jobspec.commands.files import find, reader, source_of
+from jobspec.commands.checking import checked_together
+from jobspec.commands.files import find, reader
 from jobspec.commands.inputs import load, require_workload
-from jobspec.commands.output import deliver, is_terminal, one_by_one, takes_colour, width_of, with_progress
+from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.diagnostics import JobspecError
 from jobspec.results import FileResult
 from jobspec.workloads import KINDS, is_workload
@@ -16,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
@@ -33,11 +32,7 @@ def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool, gang_schedul
         raise JobspecError("--origin is for YAML: leave out `-o`, or write `-o yaml`")
     setting = load(inputs)
     found = find(inputs.paths)
-
-    def check_one(each: Found) -> Checked:
-        return pipeline.checked(source_of(each, skip_unknown=inputs.skip_unknown), setting.overlays, setting.cluster)
-
-    checked = [] if setting.wrong else pipeline.resolve(with_progress(found, check_one, one_by_one), setting.cluster)
+    checked = checked_together(found, setting, skip_unknown=inputs.skip_unknown)
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or [each.result for each in checked])]
     accepted = checked if all(each.valid for each in results) else []
     if accepted and not any(is_workload(document) for each in accepted for document in each.documents):

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import sys
 
-from jobspec import pipeline, rendering, trees
-from jobspec.commands.files import find, reader, source_of
+from jobspec import rendering, trees
+from jobspec.commands.checking import checked_together
+from jobspec.commands.files import find, reader
 from jobspec.commands.inputs import load, require_workload
-from jobspec.commands.output import deliver, one_by_one, with_progress
+from jobspec.commands.output import deliver
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs
-    from jobspec.pipeline import Checked
 
 
 def run(inputs: Inputs, *, to: str | None, only: Sequence[str] = (), check: bool = False) -> int:
@@ -42,11 +41,7 @@ def _render_manifests(inputs: Inputs, *, to: str | None) -> int:
     setting = load(inputs)
     target, releases = setting.cluster.target, setting.cluster.releases
     found = find(inputs.paths)
-
-    def check_one(each: Found) -> Checked:
-        return pipeline.checked(source_of(each, skip_unknown=inputs.skip_unknown), setting.overlays, setting.cluster)
-
-    checked = [] if setting.wrong else pipeline.resolve(with_progress(found, check_one, one_by_one), setting.cluster)
+    checked = checked_together(found, setting, skip_unknown=inputs.skip_unknown)
     rendered = rendering.rendered(checked, companions_once=bool(setting.overlays))
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or rendered.results)]
     if not all(each.valid for each in results):
