@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of
 from jobspec.commands.inputs import Inputs, load
@@ -10,14 +9,14 @@ from jobspec.commands.output import how_to_run, with_progress
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.commands.rendered_tree import before
 from jobspec.diagnostics import Diagnostic, JobspecError
-from jobspec.documents.text import decode
 from jobspec.gitops.engine_tree import EngineTree, engine_tree
 from jobspec.gitops.project import Project
-from jobspec.gitops.rendering import RenderedVariant, render_variant
+from jobspec.gitops.rendering import RenderedVariant, judged_together, render_variant
 from jobspec.gitops.sources import Sources, Unreadable
 from jobspec.gitops.tree import Tree, tree_of
 from jobspec.gitops.variants import variants_of
-from jobspec.kinds import PROJECT
+from jobspec.gitops.whole import project_in
+from jobspec.pipeline import Source
 from jobspec.results import FileResult
 from jobspec.validation.wording import closest
 
@@ -74,16 +73,7 @@ class RenderedProject:
 
 def read_project(found: Found) -> Project | FileResult:
     """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
-    path, content = found.path, content_of(found)
-    cluster = Cluster()
-    checked = pipeline.checked(pipeline.Source(path, content), (), cluster)
-    if not checked.result.valid:
-        return checked.result
-    if [each.group_kind for each in checked.documents] != [PROJECT]:
-        raise JobspecError(f"{path}: a project's file holds one document, the project")
-    text = decode(content, path)
-    assert isinstance(text, str)
-    return Project(checked.documents[0], text)
+    return project_in(Source(found.path, content_of(found)))
 
 
 class Plan:
@@ -292,8 +282,7 @@ def rendered_variants(variants: Sequence[Variant], cluster: Cluster) -> list[Ren
         return render_variant(variant, cluster)
 
     rendered = with_progress(variants, render_one, how_to_run(variants), done_to_each=("rendered", "variant"))
-    checked = pipeline.resolve([each.checked for each in rendered], cluster)
-    return [each.with_checked(answer) for each, answer in zip(rendered, checked, strict=True)]
+    return judged_together(rendered, cluster)
 
 
 def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], problems: Iterable[Diagnostic]) -> FileResult:

@@ -61,10 +61,6 @@ class RenderedVariant:
         self.earlier = earlier
         """The paths of earlier runs in the tree that stay there."""
 
-    def with_checked(self, checked: Checked) -> RenderedVariant:
-        """The same with another answer of the cluster."""
-        return RenderedVariant(self.name, checked, self.objects, self.earlier)
-
 
 def identity_of(document: Document) -> Identity:
     """What the object in a document is to a server."""
@@ -77,6 +73,12 @@ def render_variant(variant: Variant, cluster: Cluster) -> RenderedVariant:
     objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target)) for name, each in files.items()]
     earlier = [path for each in files.values() if variant.history and is_workload(each) for path in variant.history.earlier(each)]
     return RenderedVariant(variant.name, checked, objects, earlier)
+
+
+def judged_together(variants: Sequence[RenderedVariant], cluster: Cluster) -> list[RenderedVariant]:
+    """The same variants with the answer of a cluster that has the objects of all of them."""
+    checked = pipeline.resolve([each.checked for each in variants], cluster)
+    return [RenderedVariant(each.name, answer, each.objects, each.earlier) for each, answer in zip(variants, checked, strict=True)]
 
 
 def documents_of(variant: Variant, cluster: Cluster) -> tuple[Checked, Mapping[str, Document]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
+from jobspec.diagnostics import JobspecError
 from jobspec.documents.text import decode
 from jobspec.gitops.project import Project
-from jobspec.gitops.rendering import render_variant
+from jobspec.gitops.rendering import judged_together, render_variant
 from jobspec.gitops.sources import Sources
 from jobspec.gitops.tree import Tree, tree_of
 from jobspec.gitops.variants import variants_of
+from jobspec.kinds import PROJECT
 from jobspec.results import FileResult
 
 TYPE_CHECKING = False
@@ -48,13 +50,23 @@ class Whole:
         return all(each.severity != "error" for each in self.diagnostics)
 
 
+def project_in(source: pipeline.Source) -> Project | FileResult:
+    """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
+    checked = pipeline.checked(source, (), Cluster())
+    if not checked.result.valid:
+        return checked.result
+    if [each.group_kind for each in checked.documents] != [PROJECT]:
+        raise JobspecError(f"{source.name}: a project's file holds one document, the project")
+    text = source.content if isinstance(source.content, str) else decode(source.content, source.name)
+    assert isinstance(text, str)
+    return Project(checked.documents[0], text)
+
+
 def whole(source: pipeline.Source, read: ReadFile) -> Whole:
     """The project in a file, with the files that it names."""
-    found = pipeline.checked(source, (), Cluster())
-    text = decode(source.content if isinstance(source.content, bytes) else source.content.encode(), source.name)
-    if not found.result.valid or not isinstance(text, str):
-        return Whole(found.result.diagnostics)
-    project = Project(found.documents[0], text)
+    project = project_in(source)
+    if isinstance(project, FileResult):
+        return Whole(project.diagnostics)
     wrong = [*project.wrong_releases(), *(project.engines.mistakes() if project.engines else ())]
     if wrong:
         return Whole(wrong)
@@ -62,8 +74,6 @@ def whole(source: pipeline.Source, read: ReadFile) -> Whole:
     planned = variants_of(project, Sources(read, cluster))
     if not FileResult(source.name, (), planned.diagnostics).valid:
         return Whole(planned.diagnostics)
-    rendered = [render_variant(each, cluster) for each in planned.variants]
-    checked = pipeline.resolve([each.checked for each in rendered], cluster)
-    variants = [each.with_checked(answer) for each, answer in zip(rendered, checked, strict=True)]
+    variants = judged_together([render_variant(each, cluster) for each in planned.variants], cluster)
     tree = tree_of(each for each in variants if each.checked.result.valid)
     return Whole([*planned.diagnostics, *tree.diagnostics], variants, tree, project.engines)
