@@ -60,20 +60,14 @@ def _flag_of(word: MarkedTree, before: MarkedTree) -> tuple[str, bool] | None:
 def read_flags(words: list[MarkedTree]) -> list[tuple[str, MarkedTree]]:
     """The words of a program's arguments: each flag with its value, `True` for a bare one, and other words with an empty flag."""
     found: list[tuple[str, MarkedTree]] = []
-    rest = _read(words)
-    while rest:
-        word, size = rest[0], 1
+    for word in _read(words):
         flag, joined, value = str(word.value).partition("=")
-        if not isinstance(word.value, str) or word.bound or not _is_flag(flag) or flag == "--":
+        if word.bound:
+            found[-1] = (found[-1][0], word)
+        elif not isinstance(word.value, str) or not _is_flag(flag) or flag == "--":
             found.append(("", word))
-        elif joined:
-            found.append((flag, word.with_value(value)))
-        elif len(rest) > 1 and rest[1].bound:
-            found.append((flag, rest[1]))
-            size = 2
         else:
-            found.append((flag, word.with_value(True)))
-        rest = rest[size:]
+            found.append((flag, word.with_value(value if joined else True)))
     return found
 
 

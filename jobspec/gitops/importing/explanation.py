@@ -13,7 +13,7 @@ from jobspec.fixes.cuts import without
 from jobspec.fixes.places import Uncuttable
 from jobspec.gitops.importing.equality import same_objects
 from jobspec.gitops.importing.guesses import guesses, scalars_in
-from jobspec.gitops.importing.traces import flag_words, flags_of, is_argument, layered, set_keys, stands
+from jobspec.gitops.importing.traces import flag_words, flags_set_by, is_argument, layered, set_keys, stands
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import load, shipped, shipped_file
 from jobspec.overlays.overlay import Overlay
@@ -75,7 +75,7 @@ def _is_for_another(overlay: Overlay, overlays: Mapping[str, Overlay], job: Docu
     """Whether a job has a field or flag of an overlay that this one excludes: a job with GPUs is not made by `cpu`."""
     excluded = [overlays[name.value] for name in overlay.conflicts() if name.value in overlays]
     only = {key for each in excluded for key in set_keys(each)} - set_keys(overlay) - {"name"}
-    flags = {(flag, value) for each in excluded for flag, value in flags_of(each)}
+    flags = {(flag, value) for each in excluded for flag, value in flags_set_by(each)}
     found = set(scalars_in(job.data))
     return bool(only & {key for key, _ in found} or flags & found)
 

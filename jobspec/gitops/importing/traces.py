@@ -24,7 +24,7 @@ def set_keys(overlay: Overlay) -> set[str]:
     return {key for entry in (pods.data() if pods else ()) for key, value in _leaves(entry.get("template")) if value not in optional}
 
 
-def flags_of(overlay: Overlay) -> list[tuple[str, Any]]:
+def flags_set_by(overlay: Overlay) -> list[tuple[str, Any]]:
     """The flags that an overlay sets in pods, with their values."""
     pods = overlay.spec.get("pods")
     return [each for entry in (pods.data() if pods else ()) for each in (entry.get("flags") or {}).items()]
@@ -65,7 +65,7 @@ def flag_words(job: Any, overlay: Overlay) -> Iterator[Cuts]:
 
     Behind them, the list as a whole where it holds no other words.
     """
-    flags = {flag for flag, _ in flags_of(overlay)}
+    flags = {flag for flag, _ in flags_set_by(overlay)}
     for path, words in _arguments(job, ()):
         found = list(_flags_in(words, flags))
         yield from ([(*path, index) for index in indices] for indices in found)
