@@ -1,15 +1,13 @@
 """Files are added to a folder all or none, and never in the place of others."""
 
 import os
-import random
-import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from jobspec.additions import add, complete
 from jobspec.diagnostics import JobspecError
+from tests.support.killing import Killing
 
 FILES = {"a.yaml": b"a\n", "deep/er/b.yaml": b"b\n", "deep/c.yaml": b"c\n", ".hidden/d": b"d\n"}
 
@@ -70,40 +68,28 @@ def test_what_was_interrupted_is_completed_or_removed(tmp_path: Path) -> None:
     assert not complete(str(tmp_path))
 
 
-def _started(folder: Path) -> int:
-    child = os.fork()
-    if child == 0:
-        try:
-            add(str(folder), lambda: {f"{number}/x": b"x" * 10_000 for number in range(30)})
-        finally:
-            os._exit(0)
-    return child
+def _add_many(folder: Path) -> int:
+    add(str(folder), lambda: {f"{number}/x": b"x" * 10_000 for number in range(30)})
+    return 0
 
 
 @pytest.mark.parametrize("is_new", [True, False])
 def test_an_addition_killed_at_any_moment_is_none_or_is_completed(tmp_path: Path, is_new: bool) -> None:
     (tmp_path / "usual").mkdir()
-    start = time.monotonic()
-    os.waitpid(_started(tmp_path / "usual"), 0)
-    usual = time.monotonic() - start
-    chance = random.Random(1)
-    seen = []
+    killing = Killing(_add_many, tmp_path / "usual")
     for number in range(30):
         folder = tmp_path / f"{is_new}{number}"
         if not is_new:
             folder.mkdir()
-        child = _started(folder)
-        time.sleep(chance.uniform(0, 1.2 * usual))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        killing.kill_in(folder)
         if folder.is_dir():
             complete(str(folder))
         written = {path for path in _found(folder) if not path.startswith(".jobspec-new/")} if folder.is_dir() else set()
         assert len(written) in (0, 30)
-        seen.append(len(written))
+        killing.note(whole=bool(written))
         again = tmp_path / f"{is_new}{number}"
         if not written:
             add(str(again), lambda: FILES)
             assert _found(again) == FILES
-    assert 0 < seen.count(30) < 30
+    assert 0 < sum(killing.seen) < 30
     assert not [name for name in os.listdir(tmp_path) if name.endswith("jobspec-new")]

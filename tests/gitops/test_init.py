@@ -1,12 +1,9 @@
 """`jobspec init`: a repository that passes its own checks at once, and is written whole or not at all."""
 
 import os
-import random
 import re
 import shutil
-import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -19,6 +16,7 @@ from jobspec import __version__
 from jobspec.cli import main
 from jobspec.targets import RELEASES
 from tests.support.cluster import assets
+from tests.support.killing import Killing
 from tests.support.processes import environment, program, run_here
 
 KINDS = ("PyTorchJob", "TrainJob")
@@ -206,41 +204,22 @@ def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> Non
     assert "is no project that can be checked" in run_here("init", "--checks", cwd=there).stderr
 
 
-def _started(folder: Path) -> int:
-    """A child that initialises a folder, and says nothing."""
-    child = os.fork()
-    if child == 0:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        os._exit(main(["init", str(folder)]))
-    return child
-
-
 @pytest.mark.parametrize("is_new", [True, False])
 def test_an_init_killed_at_any_moment_is_completed_by_the_next_or_was_none(tmp_path: Path, is_new: bool) -> None:
-    start = time.monotonic()
-    assert os.waitpid(_started(tmp_path / "whole"), 0)[1] == 0
-    usual = time.monotonic() - start  # on a machine whose load changes, hence corrected by what is seen
+    killing = Killing(lambda folder: main(["init", str(folder)]), tmp_path / "whole")
     whole = _files(tmp_path / "whole")
-    chance = random.Random(1)
-    seen = []
     for number in range(20):
         folder = tmp_path / f"{number}"
         if not is_new:
             folder.mkdir()
-        child = _started(folder)
-        time.sleep(chance.uniform(0, 1.2 * usual))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        killing.kill_in(folder)
         found = _files(folder) if folder.exists() else {}
         if not any(path.startswith((".jobspec-new/", ".jobspec-journal/")) for path in found):
             assert found in ({}, whole)
-        seen.append(found == whole)
-        usual *= 0.8 if seen[-1] else 1.3
+        killing.note(whole=found == whole)
         assert run_here("init", folder).returncode in (0, 2)
         assert _files(folder) == whole
-    assert 0 < sum(seen) < 20
+    assert 0 < sum(killing.seen) < 20
 
 
 def _steps(workflow: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
