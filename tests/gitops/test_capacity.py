@@ -17,6 +17,7 @@ from jobspec.pipeline import Source
 from jobspec.reports.diff.view import duration
 from jobspec.targets import choose
 from jobspec.workloads import is_workload
+from tests.support import manifests
 from tests.support.manifests import RUNTIME
 from tests.support.reference import ROOT, folder
 
@@ -42,14 +43,9 @@ spec:
       replicas: 3
       template: {spec: {containers: [{name: pytorch, image: x, resources: {limits: {amd.com/gpu: "4"}}}]}}
 """
-TRAINJOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train}
-spec:
-  runtimeRef: {name: ours, kind: TrainingRuntime}
-  activeDeadlineSeconds: 60
-  trainer: {numNodes: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 8}}}
+TRAINJOB = f"""\
+{manifests.TRAINJOB}  activeDeadlineSeconds: 60
+  trainer: {{numNodes: 4, resourcesPerNode: {{limits: {{nvidia.com/gpu: 8}}}}}}
 ---
 """
 RESOURCES = 'image: "example.com/train:v1", resources: {limits: {cpu: 2, nvidia.com/gpu: 1}}'

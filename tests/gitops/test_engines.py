@@ -22,17 +22,10 @@ from jobspec.gitops.rendering import objects_of
 from jobspec.gitops.sources import Sources
 from jobspec.gitops.variants import variants_of
 from jobspec.pipeline import Source
-from tests.support.manifests import CONFIG, JOB, RUNTIME, write
+from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB, write
 from tests.support.processes import program, run_here
 
 HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n"
-TRAINJOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train}
-spec: {runtimeRef: {name: ours, kind: TrainingRuntime}}
----
-"""
 RUNTIMES = RUNTIME.replace("spec:\n", "spec:\n  mlPolicy: {numNodes: 1}\n", 1)
 CLAIM = """\
 apiVersion: v1
@@ -45,7 +38,7 @@ NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n"
 FILES = {
     "base/job.yaml": JOB,
     "base/with.yaml": "---\n".join([JOB, CONFIG, CLAIM, PRIORITY, NAMESPACE]),
-    "base/trainjob.yaml": TRAINJOB + RUNTIMES,
+    "base/trainjob.yaml": TRAINJOB + "---\n" + RUNTIMES,
 }
 ARGOCD = "    argocd: {repoURL: 'https://git.example/ml/Jobs.git', project: training, autosync: true}\n"
 FLUX = "    flux: {url: 'https://git.example/ml/jobs.git'}\n"

@@ -16,7 +16,7 @@ from jobspec.documents.writer import write as written
 from jobspec.fixes.cuts import without
 from jobspec.fixes.places import Uncuttable
 from tests.gitops.test_import import _imported, _objects, _place, _render_equals
-from tests.support.manifests import CONFIG, JOB, RUNTIME
+from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB
 from tests.support.processes import run_here
 
 _SCALARS = st.sampled_from(["a", "b # no comment", "1", "yes", "", "two\nlines\n", "- c", "{d}", "é", 1, 0.5, True, None])
@@ -99,14 +99,7 @@ def test_each_value_of_a_job_can_be_cut() -> None:
         assert read(shorter, file="")[0][0].data == _pruned(document.data, path), path
 
 
-_TRAINJOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train}
-spec:
-  runtimeRef: {kind: TrainingRuntime, name: ours}
-  trainer: {image: "example.com/train:v1", args: [--epochs, "3"]}
-"""
+_TRAINJOB = TRAINJOB + '  trainer: {image: "example.com/train:v1", args: [--epochs, "3"]}\n'
 _RUNTIME = RUNTIME.replace("\nspec:\n", "\nspec:\n  mlPolicy: {numNodes: 1}\n")
 _WORKER = JOB[JOB.index("    Master:") :].replace("Master", "Worker").replace("replicas: 1", "replicas: 2")
 _BASES = {"master": f"{JOB}---\n{CONFIG}", "worker": JOB + _WORKER, "trainjob": f"{_TRAINJOB}---\n{_RUNTIME}"}

@@ -6,17 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.manifests import CONFIG, JOB, RUNTIME, write
+from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB, write
 from tests.support.processes import program, run_here
 
 PROJECT = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n"
-TRAINJOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train}
-spec: {runtimeRef: {name: ours, kind: TrainingRuntime}}
-"""
 
 
 def _built(folder: Path, base: str, *path: str) -> list[str]:

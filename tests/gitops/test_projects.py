@@ -8,7 +8,7 @@ import pytest
 from jobspec.documents.reader import read
 from jobspec.gitops.naming import label_of, room_of
 from tests.support.cases import expectations
-from tests.support.manifests import JOB, RUNTIME, write
+from tests.support.manifests import JOB, RUNTIME, TRAINJOB, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
@@ -22,13 +22,6 @@ spec:
   parameters: {pool: {type: string}}
   pods: [{template: {spec: {nodeSelector: {pool: "${pool}"}}}}]
 """
-TRAINJOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train}
-spec: {runtimeRef: {name: ours, kind: TrainingRuntime}}
----
-"""
 SUSPEND = """\
 apiVersion: jobspec.dev/v1alpha1
 kind: Overlay
@@ -37,7 +30,7 @@ spec: {job: {PyTorchJob: {spec: {runPolicy: {suspend: true}}}}}
 """
 FILES = {
     "base/job.yaml": JOB,
-    "base/trainjob.yaml": TRAINJOB + RUNTIME.replace("spec:\n", "spec:\n  mlPolicy: {numNodes: 1}\n", 1),
+    "base/trainjob.yaml": TRAINJOB + "---\n" + RUNTIME.replace("spec:\n", "spec:\n  mlPolicy: {numNodes: 1}\n", 1),
     "base/two.yaml": f"{JOB}---\n{JOB.replace('name: train', 'name: other')}",
     "overlays/large.yaml": OVERLAY,
     "overlays/paused.yaml": SUSPEND,
@@ -187,8 +180,8 @@ def _job(text: str) -> int:
 def test_the_room_for_a_name_is_what_the_operators_leave() -> None:
     workers = JOB + "    Worker:\n      replicas: {}\n"
     assert [_job(JOB), _job(workers.format(10)), _job(workers.format(11))] == [54, 54, 53]
-    assert _job(TRAINJOB + RUNTIME) == 48
-    assert _job(TRAINJOB + RUNTIME.replace("name: node\n", "name: dataset-initializer\n", 1)) == 33
+    assert _job(TRAINJOB + "---\n" + RUNTIME) == 48
+    assert _job(TRAINJOB + "---\n" + RUNTIME.replace("name: node\n", "name: dataset-initializer\n", 1)) == 33
 
 
 def test_a_long_name_is_cut_before_its_hash_and_is_an_error_without_one(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import manifests
 from tests.support.cases import expectations, target_of
 from tests.support.manifests import JOB, RUNTIME, write
 from tests.support.processes import program, run_here
@@ -31,16 +32,7 @@ def test_a_base_is_warned_of_at_its_line_and_rendered(tmp_path: Path, path: Path
     assert len(list((tmp_path / "rendered" / "a").glob("*job-*"))) == 1
 
 
-TRAINJOB = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: train}
-spec:
-  runtimeRef: {name: ours, kind: TrainingRuntime}
-  trainer:
-    args: ["--lr", "1"]
----
-"""
+TRAINJOB = manifests.TRAINJOB + '  trainer:\n    args: ["--lr", "1"]\n---\n'
 LABELS = "    labels: {team: a}\n"
 
 

@@ -19,6 +19,13 @@ spec:
           - name: pytorch
             image: example.com/train:v1
 """
+TRAINJOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: train}
+spec:
+  runtimeRef: {name: ours, kind: TrainingRuntime}
+"""
 RUNTIME = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainingRuntime
