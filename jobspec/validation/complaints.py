@@ -76,13 +76,6 @@ def wrong_format(value: str, example: str, path: Path, hint: str = "", *, meant:
     return Problem("wrong-format", path, f"{name_of(path)} takes {example}, not {describe(value)}", hint, remedy=remedy)
 
 
-def no_base64(path: Path) -> Problem:
-    """A text is not base64. It may be secret, so that it is not quoted."""
-    return Problem(
-        "wrong-format", path, f"{name_of(path)} takes bytes in base64, and the text is none", "of a Secret, `stringData` takes text"
-    )
-
-
 def wrong_pattern(value: str, pattern: str, path: Path) -> Problem:
     """A text does not match its pattern."""
     return Problem("wrong-format", path, f"{name_of(path)} has to match `{pattern}`, which {describe(value)} does not")

@@ -38,7 +38,6 @@ def _rules(found: Migrated) -> dict[str, str]:
 
 
 ENDS = {"job life succeeds": "change"}
-UNREAD = {"node container that trains env PET_NPROC_PER_NODE": "note"}
 RETRIES = {"node life restarts": "change"}
 
 

@@ -186,21 +186,20 @@ def _host_process(_: Data, spec: Data) -> Iterator[Breach]:
 
 
 CHECKS = (
-    Check("appArmorProfile", "baseline", "forbidden AppArmor profile", {0: _app_armor}),
-    Check("capabilities_baseline", "baseline", "non-default capabilities", {0: _capabilities}),
-    Check("hostNamespaces", "baseline", "host namespaces", {0: _host_namespaces}),
-    Check("hostPathVolumes", "baseline", "hostPath volumes", {0: _host_paths}),
-    Check("hostPorts", "baseline", "hostPort", {0: _host_ports}),
-    Check("hostProbesAndHostLifecycle", "baseline", "probe or lifecycle host", {34: _hosts_of_probes}),
-    Check("privileged", "baseline", "privileged", {0: _privileged}),
-    Check("procMount", "baseline", "procMount", {0: proc_mount, 35: unless_own_users(proc_mount)}),
-    Check("seLinuxOptions", "baseline", "seLinuxOptions", {0: _selinux(_SELINUX), 31: _selinux((*_SELINUX, "container_engine_t"))}),
-    Check("seccompProfile_baseline", "baseline", "seccompProfile", {0: _seccomp_annotations, 19: seccomp}),
+    Check("appArmorProfile", "forbidden AppArmor profile", {0: _app_armor}),
+    Check("capabilities_baseline", "non-default capabilities", {0: _capabilities}),
+    Check("hostNamespaces", "host namespaces", {0: _host_namespaces}),
+    Check("hostPathVolumes", "hostPath volumes", {0: _host_paths}),
+    Check("hostPorts", "hostPort", {0: _host_ports}),
+    Check("hostProbesAndHostLifecycle", "probe or lifecycle host", {34: _hosts_of_probes}),
+    Check("privileged", "privileged", {0: _privileged}),
+    Check("procMount", "procMount", {0: proc_mount, 35: unless_own_users(proc_mount)}),
+    Check("seLinuxOptions", "seLinuxOptions", {0: _selinux(_SELINUX), 31: _selinux((*_SELINUX, "container_engine_t"))}),
+    Check("seccompProfile_baseline", "seccompProfile", {0: _seccomp_annotations, 19: seccomp}),
     Check(
         "sysctls",
-        "baseline",
         "forbidden sysctls",
         {0: _sysctls(_SYSCTLS), 27: _sysctls(_SYSCTLS_27), 29: _sysctls(_SYSCTLS_29), 32: _sysctls(_SYSCTLS_32)},
     ),
-    Check("windowsHostProcess", "baseline", "hostProcess", {0: _host_process}),
+    Check("windowsHostProcess", "hostProcess", {0: _host_process}),
 )

@@ -28,11 +28,10 @@ class Breach:
 class Check:
     """A check of a level: the first minor version of each of its forms, the name under which the server reports it."""
 
-    __slots__ = ("forms", "level", "name", "reason", "replaces")
+    __slots__ = ("forms", "name", "reason", "replaces")
 
-    def __init__(self, name: str, level: str, reason: str, forms: dict[int, Find], *, replaces: str = "") -> None:
+    def __init__(self, name: str, reason: str, forms: dict[int, Find], *, replaces: str = "") -> None:
         self.name = name
-        self.level = level
         self.reason = reason
         self.forms = forms
         self.replaces = replaces

@@ -101,24 +101,21 @@ def _seccomp(metadata: Data, spec: Data) -> Iterator[Breach]:
 CHECKS = (
     Check(
         "allowPrivilegeEscalation",
-        "restricted",
         "allowPrivilegeEscalation != false",
         {8: _escalation, 25: _unless_windows(_escalation)},
     ),
     Check(
         "capabilities_restricted",
-        "restricted",
         "unrestricted capabilities",
         {22: _capabilities, 25: _unless_windows(_capabilities)},
         replaces="capabilities_baseline",
     ),
-    Check("procMount_restricted", "restricted", "procMount", {35: proc_mount}, replaces="procMount"),
-    Check("restrictedVolumes", "restricted", "restricted volume types", {0: _volumes}, replaces="hostPathVolumes"),
-    Check("runAsNonRoot", "restricted", "runAsNonRoot != true", {0: _non_root, 35: unless_own_users(_non_root)}),
-    Check("runAsUser", "restricted", "runAsUser=0", {23: _root_user, 35: unless_own_users(_root_user)}),
+    Check("procMount_restricted", "procMount", {35: proc_mount}, replaces="procMount"),
+    Check("restrictedVolumes", "restricted volume types", {0: _volumes}, replaces="hostPathVolumes"),
+    Check("runAsNonRoot", "runAsNonRoot != true", {0: _non_root, 35: unless_own_users(_non_root)}),
+    Check("runAsUser", "runAsUser=0", {23: _root_user, 35: unless_own_users(_root_user)}),
     Check(
         "seccompProfile_restricted",
-        "restricted",
         "seccompProfile",
         {19: _seccomp, 25: _unless_windows(_seccomp)},
         replaces="seccompProfile_baseline",
