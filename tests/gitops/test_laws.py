@@ -83,7 +83,7 @@ def test_rendering_again_and_in_another_order_gives_the_same_bytes(project: Rand
 def test_every_value_of_every_object_has_an_origin() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=8)
+    @settings(max_examples=16)
     @given(projects(), st.randoms(use_true_random=False))
     def law(project: RandomProject, chance: Random) -> None:
         with TemporaryDirectory() as name:
