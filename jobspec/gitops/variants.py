@@ -201,10 +201,29 @@ def _wrong_names(name: str, place: MarkedTree, label: str, label_place: MarkedTr
 
 
 def _repeated(variants: Sequence[Variant]) -> Iterator[Diagnostic]:
-    """An error for each variant with the name of an earlier one, upper and lower case being the same to some file systems."""
+    """An error for each variant with the name of an earlier one, upper and lower case being the same to some file systems.
+
+    Of an entry whose combinations share names, one is enough.
+    """
     seen: dict[str, Variant] = {}
+    told: set[int] = set()
     for variant in variants:
         first = seen.setdefault(variant.name.lower(), variant)
-        if first is not variant:
-            message = f"the variant `{variant.name}` stands twice; first in {first.job_name.mark}"
-            yield Diagnostic("duplicate-variant", message, in_layer(variant.job_name.mark, ""), hint="give one of them another name")
+        if first is variant or id(variant.entry) in told:
+            continue
+        place = variant.entry.value["name"].mark
+        if first.entry is variant.entry:
+            told.add(id(variant.entry))
+            message = f"several combinations of the matrix would be the variant `{variant.name}`"
+            yield Diagnostic("duplicate-variant", message, place, hint=_what_differs(first, variant))
+        else:
+            message = f"the variant `{variant.name}` stands twice; first in {first.entry.value['name'].mark}"
+            yield Diagnostic("duplicate-variant", message, place, hint="give one of them another name")
+
+
+def _what_differs(first: Variant, second: Variant) -> str:
+    """How two combinations of one matrix get different names."""
+    name = first.entry.value["name"].value
+    differing = [f"${{{each}}}" for each, value in first.values.items() if value != second.values[each]]
+    missing = [f"`{each}`" for each in differing if each not in name]
+    return f"write {' and '.join(missing)} into the name" if missing else "the values have to differ in more than upper and lower case"
