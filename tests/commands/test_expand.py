@@ -185,6 +185,11 @@ def test_a_table_for_people(folder: Path) -> None:
     assert "host name train-worker-0 to train-worker-1" in " ".join(narrow.split())
 
 
+def test_a_table_of_a_trainjob(folder: Path) -> None:
+    (folder / "trainjob.yaml").write_text(TRAINJOB)
+    assert _on_a_terminal(100, "expand", "trainjob.yaml", cwd=folder) == TRAINJOB_TABLE
+
+
 def test_a_runtime_of_another_file_is_met_and_one_that_is_nowhere_told_once(folder: Path) -> None:
     (folder / "job.yaml").write_text(TRAINJOB.replace("name: torch-distributed", "{kind: TrainingRuntime, name: ours}"))
     (folder / "runtime.yaml").write_text(RUNTIME)

@@ -26,7 +26,7 @@ def groups(pods: Sequence[Pod]) -> list[list[Pod]]:
 
 
 def _signature(pod: Pod) -> str:
-    parts = [pod.name.rstrip("0123456789")]
+    parts = ["-".join(part for part in pod.name.split("-") if not part.isdigit())]
     for container, is_init in pod.containers():
         names = [text(each, "name") for each in items(container.get("env"))]
         rest = {name: each.data() for name, each in container.value.items() if name != "env"}
