@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.gitops.diff import meaning
 from jobspec.gitops.diff.capacity import Capacity, capacity_of
-from jobspec.gitops.diff.causes import Causes
+from jobspec.gitops.diff.changed_lines import ChangedLines
 from jobspec.gitops.diff.changes import changes
 from jobspec.gitops.diff.fields import fields_of
 from jobspec.gitops.engines.replacing import SPEC_HASH
@@ -222,7 +222,7 @@ class _Between:
             return [each.masked() if each.path[0] in _SECRETS else each for each in found]
         before, after = self._before.variants.get(name), self._after.variants.get(name)
         if before and after and is_workload(new):
-            return list(map(Causes(before, after, self._after.cluster), found))
+            return list(map(ChangedLines(before, after, self._after.cluster), found))
         return found
 
     def _renamed(self, old: Document, new: Document, name: str) -> list[Change]:

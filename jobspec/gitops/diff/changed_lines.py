@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MERGED = ("containers", "initContainers", "env", "volumeMounts", "ports", "imagePullSecrets")
 
 
-class Causes:
+class ChangedLines:
     """Finds the lines that changed the job of a variant."""
 
     __slots__ = ("_cluster", "_new", "_old", "_without")
