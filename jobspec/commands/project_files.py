@@ -47,10 +47,13 @@ class ProjectFiles:
     __slots__ = ("_folder", "_root", "found", "project")
 
     def __init__(self, project: str) -> None:
+        """Raises JobspecError where the project's file itself is a link that leads out."""
         self.project = Found(project, named=True)
         """The project's own file."""
         self._folder = os.path.dirname(project)
         self._root = _repository(os.path.realpath(self._folder or os.curdir))
+        if not _is_inside(os.path.realpath(project), self._root):
+            raise JobspecError(f"{project} is a link that leads out of the repository: a project is the same on every machine")
         self.found: list[Found] = []
         """The other files that were read, for reports."""
 

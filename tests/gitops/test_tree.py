@@ -173,6 +173,21 @@ def test_a_base_behind_a_link_that_leads_out_is_an_error(tmp_path: Path) -> None
     assert "it leads out of the repository" in _refused(tmp_path / "repository", code=1)
 
 
+@pytest.mark.parametrize("arguments", [("render",), ("validate", "jobspec.yaml"), ("lint", "jobspec.yaml")])
+def test_a_project_that_is_a_link_out_is_an_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    folder = _place(tmp_path / "repository")
+    (folder / "jobspec.yaml").rename(tmp_path / "elsewhere.yaml")
+    (folder / "jobspec.yaml").symlink_to("../elsewhere.yaml")
+    done = run_here(*arguments, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "jobspec.yaml is a link that leads out of the repository" in done.stderr
+    assert not (folder / "rendered").exists()
+    (tmp_path / "elsewhere.yaml").rename(folder / "base" / "project.yaml")
+    (folder / "jobspec.yaml").unlink()
+    (folder / "jobspec.yaml").symlink_to("base/project.yaml")
+    assert run_here("render", cwd=folder).returncode == 0
+
+
 def test_two_variants_that_would_be_one_object_are_an_error_with_both_places(tmp_path: Path) -> None:
     _place(tmp_path, "  - {name: a.b, base: base/job.yaml}\n  - {name: a-b, base: base/job.yaml}\n")
     said = _refused(tmp_path, code=1)
