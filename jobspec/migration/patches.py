@@ -96,6 +96,11 @@ def written(changes: Sequence[Change], field: str) -> dict[str, MarkedTree]:
     return {**found, **({field: entries[0].with_value(entries)} if entries else {})}
 
 
+def unwritten(changes: Sequence[Change]) -> list[MarkedTree]:
+    """The metadata of Jobs, for which no field but `runtimePatches` has a place."""
+    return [job.metadata for change in changes for job in change.jobs if job.metadata]
+
+
 def _patch(change: Change, number: int) -> MarkedTree:
     manager = change.manager or by_migration(f"{_MANAGER}-{number}", change.place)
     jobs = [

@@ -6,8 +6,8 @@ from jobspec import shapes
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.migration.loss import LOST, NOTE
 from jobspec.migration.migrated import Migrated
-from jobspec.migration.patches import FIELDS, OF_JOBSET, read_changes, written
-from jobspec.migration.pruned import pruned
+from jobspec.migration.patches import FIELDS, OF_JOBSET, read_changes, unwritten, written
+from jobspec.migration.pruned import Dropped, pruned
 from jobspec.migration.variables import TRAINERS
 from jobspec.migration.view import view
 from jobspec.operators.edits import text
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.migration.facts import Fact
-    from jobspec.migration.pruned import Dropped
     from jobspec.targets import Target
 
 RUNTIMES = (CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME)
@@ -62,12 +61,19 @@ def migrate_trainjob(
     """A TrainJob in the words of a release. *old* and *new*: the runtimes and other objects beside it, before and after."""
     seen = view(job, old, before)
     tree, dropped = pruned(_in_words_of(with_marks(job.data, job.marks), cluster.target), cluster.target)
+    dropped += _of_jobs(with_marks(job.data, job.marks).value["spec"], tree.value["spec"])
     first = Migrated(job, [tree], seen, cluster, new)
     best = first
     for repaired in _repaired(tree, first):
         candidate = Migrated(job, [repaired], seen, cluster, new)
         best = min(best, candidate, key=Migrated.cost)
     return best, [_told(each, job, cluster.target) for each in dropped]
+
+
+def _of_jobs(before: MarkedTree, after: MarkedTree) -> Iterator[Dropped]:
+    """The metadata of Jobs that a spec has no place for: pods do not show them."""
+    if FIELDS[2] in before.value and FIELDS[2] not in after.value:
+        yield from (Dropped(("template.metadata",), each) for each in unwritten(read_changes(before)))
 
 
 def _in_words_of(tree: MarkedTree, target: Target) -> MarkedTree:

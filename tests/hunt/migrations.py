@@ -118,6 +118,10 @@ def _wrong(before: Sequence[Document], made: MigratedFile, old: str, new: str, *
     if job.group_kind == PYTORCHJOB:
         yield from (f"told, and no difference: {each}" for each in told if each not in left_over)
     yield from _plain_losses(before, after, old, new, made.diagnostics, gang=gang)
+    if job.group_kind == PYTORCHJOB:
+        target = _cluster(new).target
+        objects = completed(expand(_running(other), after, target).objects, after, target)
+        yield from _plain_life(job, other, [each.data() for each in objects], made.diagnostics)
 
 
 def _words(told: Diagnostic) -> str:
@@ -133,7 +137,36 @@ def _plain_losses(
     other = dict(_leaves(_plain_pods(after, new, "")))
     for path in dict.fromkeys([*one, *other]):
         if one.get(path) != other.get(path) and not any(re.search(rf"\b{re.escape(str(step))}\b", words) for step in path[1:]):
-            yield f"{'.'.join(map(str, path))} was {one.get(path)!r} and is {other.get(path)!r}, which is not told"
+            yield f"{'.'.join(path)} was {one.get(path)!r} and is {other.get(path)!r}, which is not told"
+
+
+def _plain_life(before: Document, after: Document, objects: Sequence[Data], told: Sequence[Diagnostic]) -> Iterator[str]:
+    """What a PyTorchJob says of its life that its TrainJob does not say, and that nothing which is told has a word of."""
+    policy, spec = before.data["spec"].get("runPolicy") or {}, after.data["spec"]
+    jobs = [each["spec"] for each in objects if each["kind"] == "Job"]
+    sets = [each["spec"] for each in objects if each["kind"] == "JobSet"]
+    own = policy.get("managedBy") in (None, "kubeflow.org/training-operator")
+    pairs = {
+        "suspend": (policy.get("suspend") or False, spec.get("suspend") or False),
+        "managedBy": (None if own else policy["managedBy"], spec.get("managedBy")),
+        "activeDeadlineSeconds": (
+            policy.get("activeDeadlineSeconds"),
+            spec.get("activeDeadlineSeconds") or _of_all(jobs, "activeDeadlineSeconds"),
+        ),
+        "ttlSecondsAfterFinished": (policy.get("ttlSecondsAfterFinished"), _of_all(sets, "ttlSecondsAfterFinished")),
+        "labels": (before.data["metadata"].get("labels"), after.data["metadata"].get("labels")),
+        "annotations": (before.data["metadata"].get("annotations"), after.data["metadata"].get("annotations")),
+    }
+    words = " ".join(each.message for each in told)
+    yield from (
+        f"{name} was {one} and is {other}, which is not told" for name, (one, other) in pairs.items() if one != other and name not in words
+    )
+
+
+def _of_all(specs: Sequence[Data], name: str) -> Any:
+    """What all specs say of a field; None where they do not agree."""
+    found = [each.get(name) for each in specs]
+    return found[0] if found and all(each == found[0] for each in found) else None
 
 
 def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -171,10 +204,7 @@ _ALIKE = {r"(training\.kubeflow\.org/job-name|jobset\.sigs\.k8s\.io/jobset-name)
 
 def _plain_pods(documents: Sequence[Document], release: str, gang: str) -> Data:
     """The pods of the job by the names that they have on both sides, as plain data without what names differ in."""
-    job = _job_in(documents)
-    spec = _at_work(job.data["spec"])
-    spec |= {"runPolicy": _at_work(spec["runPolicy"])} if spec.get("runPolicy") else {}
-    job = job.changed({**job.data, "spec": spec})
+    job = _running(_job_in(documents))
     target = _cluster(release).target
     objects = completed(expand(job, documents, target, gang_scheduler=gang).objects, documents, target)
     nodes = nodes_of(objects, job.group_kind)
@@ -188,6 +218,13 @@ def _plain_pods(documents: Sequence[Document], release: str, gang: str) -> Data:
         text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])(\.[a-z-]+)*", hosts[name], text)
     whole: Data = json.loads(text)
     return whole
+
+
+def _running(job: Document) -> Document:
+    """A job as it is when its pods are made."""
+    spec = _at_work(job.data["spec"])
+    spec |= {"runPolicy": _at_work(spec["runPolicy"])} if spec.get("runPolicy") else {}
+    return job.changed({**job.data, "spec": spec})
 
 
 def _at_work(fields: Data) -> Data:

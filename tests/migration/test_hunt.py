@@ -11,7 +11,7 @@ from tests.support.seeds import seed
 
 
 def test_a_migration_tells_what_its_pods_have_lost() -> None:
-    assert not report(migrations.finds(Random(seed()), count=15))
+    assert not report(migrations.finds(Random(seed()), count=8))
 
 
 JOB = text_of(pytorchjob({"workingDir": "/x", "env": [{"name": "A", "value": "b"}]}, nprocPerNode="1"))
