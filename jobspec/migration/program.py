@@ -2,7 +2,8 @@
 
 torchrun takes the `PET_*` variables as settings, and sets `RANK`, `WORLD_SIZE` and the others for each process that it starts.
 
-The number of processes follows `determine_local_world_size`, torch/distributed/run.py, 2.7: `auto` is `gpu` where there are GPUs.
+The number of processes follows `determine_local_world_size`, torch/distributed/run.py, 2.7: `auto` is `gpu` where there are GPUs. The rank
+of a node follows `config_from_args` there: it counts where nodes do not agree on their ranks as they meet.
 """
 
 from __future__ import annotations
@@ -127,8 +128,11 @@ def _as_torchrun_reads(name: str, value: str, line: CommandLine, known: dict[str
     if name == "nnodes":
         least, _, most = value.partition(":")
         return least if least == (most or least) else value
-    if name in ("master_addr", "master_port") and (is_alone or line.setting("rdzv_backend", known) != "static"):
+    meets = line.setting("rdzv_backend", known) != "static"
+    if name in ("master_addr", "master_port") and (is_alone or meets):
         return "the node's own"
+    if name == "node_rank" and meets:
+        return "as the nodes agree"
     if name == "master_port" and value == SETTINGS[name]:
         return THE_PORT
     if name == "master_addr" and side.size == 1 and value == "127.0.0.1":
