@@ -8,8 +8,9 @@ programs accept. kubeconform validates the same files by jobspec's own JSON Sche
 upstream's CRDs. A project of 1,000 variants is rendered on two processors: to a folder that is not there, over one in which one variant is
 another one, over one that is as it should be, and to compare only. Beside it `kubectl kustomize` builds a single one of these variants, and
 all of them, by overlays that make the same changes: it prints them, without a file for each, a hash in a name or a check. jobspec is
-measured as users have it: installed into a virtual environment, with byte code, which a checkout may lack. `jobspec lint`, which validates,
-too, is measured beside `jobspec validate`. Without a peer only what needs none is measured.
+measured as users have it: installed into a virtual environment, with byte code, which a checkout may lack. `jobspec validate`, which tells
+what becomes of jobs, is measured beside its `--no-outcome`, and `jobspec lint`, which validates, too, beside `jobspec validate`. `jobspec
+expand` prints the objects of one job, and of one of a thousand nodes. Without a peer only what needs none is measured.
 
 Nothing is deleted while it is measured. A file system without a journal, as that of a virtual machine may be, gives no file the place of
 one that was deleted in the last minutes, and to look for another place then takes longer than all else.
@@ -57,6 +58,7 @@ PATCHES = (
 """,
 )
 VARIANTS = 1000
+NODES = 1000
 Commands = dict[str, tuple[list[str], int]]
 
 
@@ -209,6 +211,20 @@ def write_overlays(folder: Path, jobs: list[Job]) -> Path:
     return folder / "all"
 
 
+def write_large(folder: Path) -> Iterator[Path]:
+    """A job of each kind with a thousand nodes."""
+    folder.mkdir()
+    for job in guides():
+        data = job.document.data
+        if job.document.kind == "PyTorchJob":
+            data["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = NODES - 1
+        else:
+            data["spec"]["trainer"]["numNodes"] = NODES
+        path = folder / f"{job.document.kind}.json"
+        path.write_text(json.dumps(data))
+        yield path
+
+
 def on_two_processors() -> None:
     """Keep this process and those that it starts to two processors."""
     if hasattr(os, "sched_setaffinity"):
@@ -317,6 +333,12 @@ def main() -> None:
         def against_peer(path: Path, code: int = 0) -> Commands:
             return ({"kubeconform": ([*peer, str(path)], code)} if peer else {}) | {"jobspec": ([*jobspec, str(path)], code)}
 
+        def with_outcomes(path: Path) -> Commands:
+            return {"jobspec --no-outcome": ([*jobspec, "--no-outcome", str(path)], 0), "jobspec": ([*jobspec, str(path)], 0)}
+
+        def expanded(path: Path) -> Commands:
+            return bare | {"jobspec expand": ([jobspec[0], "expand", str(path)], 0)}
+
         def with_lint(path: Path) -> Commands:
             return {"jobspec validate": ([*jobspec, str(path)], 0), "jobspec lint": ([jobspec[0], "lint", str(path)], 0)}
 
@@ -325,11 +347,16 @@ def main() -> None:
             path = folder / f"{kind}.yaml"
             path.write_text(texts[len(texts) // 2])
             compare(f"one {kind}, cold", against_peer(path) | bare, options.runs)
+            compare(f"one {kind}, cold, with outcomes", with_outcomes(path), options.runs)
+            compare(f"one {kind}, cold, expanded", expanded(path), options.runs)
             compare(f"one {kind}, cold, with lint", with_lint(path), options.runs)
         few = max(options.runs // 4, 3)
         many = write_many(folder / "many", jobs)
         broken = write_many(folder / "broken", [job.with_mistake() for job in jobs])
         compare(f"{NUMBER:,} files", against_peer(many), few)
+        compare(f"{NUMBER:,} files, with outcomes", with_outcomes(many), few)
+        for path in write_large(folder / "large"):
+            compare(f"one {path.stem} of {NODES:,} nodes, expanded", expanded(path), few)
         compare(f"{NUMBER:,} files, with lint", with_lint(many), few)
         sound: Commands = {"jobspec, no error": ([*jobspec, str(many)], 0)}
         compare(f"{NUMBER:,} files with one error in each", against_peer(broken, 1) | sound, few)
