@@ -19,53 +19,53 @@ if TYPE_CHECKING:
 
 def as_go_writes(tree: MarkedTree, shape: Shape | None) -> MarkedTree:
     """A value of a *shape* in its canonical form."""
-    if isinstance(tree, PlainTree) and _is_written(tree.plain, shape):
-        return tree
-    if isinstance(tree.value, dict):
-        return _mapping(tree, shape)
-    if isinstance(tree.value, list):
-        item = shape.items if shape else None
-        return tree.with_value([as_go_writes(each, item) for each in tree.value])
-    return _scalar(tree, shape)
+    data = tree.data()
+    written = _written(data, shape)
+    return tree if written is data else _with_data(tree, written)
 
 
-def _is_written(value: Any, shape: Shape | None) -> bool:
-    """Whether plain data has its canonical form already."""
+def _with_data(tree: MarkedTree, data: Any) -> MarkedTree:
+    """A tree with data that is its own in another form, or a part of it."""
+    if isinstance(tree, PlainTree):
+        return tree if data is tree.plain else PlainTree(data, tree.mark, tree.key)
+    if isinstance(data, dict):
+        return tree.with_value({name: _with_data(tree.value[name], each) for name, each in data.items()})
+    if isinstance(data, list):
+        return tree.with_value([_with_data(inside, each) for inside, each in zip(tree.value, data, strict=True)])
+    return tree if data is tree.value else tree.with_value(data)
+
+
+def _written(value: Any, shape: Shape | None) -> Any:
+    """Plain data in its canonical form; the same object where that is its form already."""
+    if isinstance(value, dict):
+        return _mapping(value, shape)
     if isinstance(value, list):
         item = shape.items if shape else None
-        return all(_is_written(each, item) for each in value)
-    if not isinstance(value, dict):
-        return shape is None or shape.format != "quantity" or (isinstance(value, str) and canonical_quantity(value) == value)
+        made = [_written(each, item) for each in value]
+        return made if any(new is not old for new, old in zip(made, value, strict=True)) else value
+    if shape is not None and shape.format == "quantity":
+        text = canonical_quantity(str(value))
+        return value if text == value else text
+    return value
+
+
+def _mapping(value: dict[str, Any], shape: Shape | None) -> dict[str, Any]:
     if shape is not None and shape.fields is None and shape.values is not None:
         values = shape.values
-        return all(_is_written(each, values) for each in value.values())
+        changed = {name: new for name, each in value.items() if (new := _written(each, values)) is not each}
+        return {**value, **changed} if changed else value
     fields, required = (shape.fields or {}, shape.required) if shape else ({}, ())
+    changed, gone = {}, set()
     for name, each in value.items():
         child = fields.get(name)
-        if not each and name not in required and _is_left_out(each, child):
-            return False
-        if (child is None or type(each) is not child.plain) and not _is_written(each, child):
-            return False
-    return True
-
-
-def _mapping(tree: MarkedTree, shape: Shape | None) -> MarkedTree:
-    if shape is not None and shape.fields is None and shape.values is not None:
-        return tree.with_value({name: as_go_writes(each, shape.values) for name, each in tree.value.items()})
-    required = shape.required if shape else ()
-    made = {}
-    for name, each in tree.value.items():
-        child = shape.at((name,)) if shape else None
-        written = as_go_writes(each, child)
-        if name in required or not _is_left_out(written.value, child):
-            made[name] = written
-    return tree.with_value(made)
-
-
-def _scalar(tree: MarkedTree, shape: Shape | None) -> MarkedTree:
-    if shape is not None and shape.format == "quantity":
-        return tree.with_value(canonical_quantity(str(tree.value)))
-    return tree
+        if each and child is not None and type(each) is child.plain:
+            continue
+        written = _written(each, child)
+        if not written and name not in required and _is_left_out(written, child):
+            gone.add(name)
+        elif written is not each:
+            changed[name] = written
+    return {name: changed.get(name, each) for name, each in value.items() if name not in gone} if changed or gone else value
 
 
 def _is_left_out(value: Any, shape: Shape | None) -> bool:

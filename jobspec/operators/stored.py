@@ -40,60 +40,63 @@ def stored(document: Document, target: Target) -> MarkedTree:
 
 def filled(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
     """A value of a custom resource without its nulls, and with its defaults, whose place is the *crd*."""
-    if isinstance(tree, PlainTree) and _is_filled(tree.plain, shape):
-        return tree
-    if isinstance(tree.value, dict):
+    data = tree.data()
+    return _with_defaults(tree, _filled(data, shape), data, crd)
+
+
+def _filled(value: Any, shape: Shape) -> Any:
+    """The plain data of a value; the same object where there is nothing to fill in and nothing to drop."""
+    if isinstance(value, dict):
         if shape.fields is not None:
-            return tree.with_value(_fields(tree.value, shape, crd))
+            return _fields(value, shape, shape.fields)
         if shape.values is not None:
             values = shape.values
-            made = {name: _or_default(inner, values, crd) for name, inner in tree.value.items()}
-            return tree.with_value({n: filled(each, values, crd) for n, each in made.items() if each.value is not None or values.nullable})
-    elif isinstance(tree.value, list) and shape.items is not None:
+            made = {name: _or_default(each, values) for name, each in value.items()}
+            made = {name: _filled(each, values) for name, each in made.items() if each is not None or values.nullable}
+            return value if len(made) == len(value) and all(made[name] is each for name, each in value.items()) else made
+    elif isinstance(value, list) and shape.items is not None:
         items = shape.items
-        return tree.with_value([filled(_or_default(item, items, crd), items, crd) for item in tree.value])
-    elif isinstance(tree.value, float) and shape.type == "integer":
-        return tree.with_value(int(tree.value))
-    return tree
+        listed = [_filled(_or_default(each, items), items) for each in value]
+        return listed if any(new is not old for new, old in zip(listed, value, strict=True)) else value
+    elif isinstance(value, float) and shape.type == "integer":
+        return int(value)
+    return value
 
 
-def _is_filled(value: Any, shape: Shape) -> bool:
-    """Whether a value is without nulls, has all its defaults, and no number that is to be a whole one."""
-    if isinstance(value, dict):
-        if shape.fields is None:
-            values = shape.values
-            return values is None or all(each is not None and _is_filled(each, values) for each in value.values())
-        fields = shape.fields
-        for name, each in value.items():
-            field = fields.get(name)
-            if field is not None and type(each) is not field.plain and (each is None or not _is_filled(each, field)):
-                return False
-        return shape.defaulted.keys() <= value.keys()
-    if isinstance(value, list) and shape.items is not None:
-        items = shape.items
-        return all(each is not None and _is_filled(each, items) for each in value)
-    return not isinstance(value, float) or shape.type != "integer"
+def _or_default(value: Any, shape: Shape) -> Any:
+    return shape.default if value is None and not shape.nullable else value
 
 
-def _or_default(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
-    return set_by(crd, shape.default) if tree.value is None and not shape.nullable else tree
+def _fields(value: dict[str, Any], shape: Shape, fields: dict[str, Shape]) -> dict[str, Any]:
+    changed: dict[str, Any] = {}
+    gone = set()
+    for name, each in value.items():
+        field = fields.get(name)
+        if field is None or type(each) is field.plain:
+            continue
+        if each is None and not field.nullable:
+            gone.add(name)
+        elif each is not None and (new := _filled(each, field)) is not each:
+            changed[name] = new
+    absent = {name: _filled(field.default, field) for name, field in shape.defaulted.items() if name not in value or name in gone}
+    if not (changed or gone or absent):
+        return value
+    return {**{name: changed.get(name, each) for name, each in value.items() if name not in gone}, **absent}
 
 
-def _fields(value: dict[str, MarkedTree], shape: Shape, crd: Mark) -> dict[str, MarkedTree]:
-    assert shape.fields is not None
-    made: dict[str, MarkedTree] = {}
-    for name, child in value.items():
-        field = shape.fields.get(name)
-        if field is None:
-            made[name] = child
-        elif child.value is not None:
-            made[name] = filled(child, field, crd)
-        elif field.nullable:
-            made[name] = child
-    for name, field in shape.defaulted.items():
-        if name not in made:
-            made[name] = filled(set_by(crd, field.default), field, crd)
-    return made
+def _with_defaults(tree: MarkedTree, made: Any, before: Any, crd: Mark) -> MarkedTree:
+    """A tree, whose data was *before*, with the data that is *made* of it: what was not there has the place of the *crd*."""
+    if made is before:
+        return tree
+    if isinstance(made, dict):
+        return tree.with_value({name: _inside(tree, name, each, before.get(name), crd) for name, each in made.items()})
+    if isinstance(made, list):
+        return tree.with_value([_inside(tree, at, each, before[at], crd) for at, each in enumerate(made)])
+    return tree.with_value(made)
+
+
+def _inside(around: MarkedTree, step: str | int, made: Any, before: Any, crd: Mark) -> MarkedTree:
+    return set_by(crd, made) if before is None and made is not None else _with_defaults(around.value[step], made, before, crd)
 
 
 def as_a_cluster_names(tree: MarkedTree) -> Any:
