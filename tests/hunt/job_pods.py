@@ -21,7 +21,7 @@ from tests.hunt.finds import Find
 from tests.hunt.operated import Foreseen, Named
 from tests.support import template_mutants
 from tests.support.job_growth import grown_job
-from tests.support.server import PLURALS, Server
+from tests.support.server import Server
 
 Data = dict[str, Any]
 
@@ -82,7 +82,7 @@ def _sent(server: Server, namespace: str, make: Any, tally: Counter[str]) -> _Ac
         result = operated.validated(TARGET, job)
         if any(each.rule == "operator-crash" for each in result.diagnostics):
             continue
-        answer = server.call("POST", PLURALS["PyTorchJob"].format(namespace) + "?fieldValidation=Strict", json.dumps(job))
+        answer = operated.create(server, namespace, job)
         tally["sent"] += 1
         if not operated.agree(result, answer):
             said = str([each for each in result.diagnostics if each.stage != "outcome"])

@@ -92,6 +92,12 @@ def _without_finalizers(server: Server, namespace: str) -> None:
         list(pool.map(lambda path: server.patch(path, json.dumps({"metadata": {"finalizers": None}})), paths))
 
 
+def create(server: Server, namespace: str, made: Data) -> Answer:
+    """Create an object in a namespace."""
+    path = PLURALS[made["kind"]].format(namespace) + "?fieldValidation=Strict"
+    return server.call("POST", path, json.dumps(made, ensure_ascii=False))
+
+
 def came(server: Server, namespace: str) -> Counter[Named]:
     """What there is in a namespace by now."""
     found: Counter[Named] = Counter()

@@ -55,7 +55,7 @@ def difference(found: Iterable[Diagnostic], fields: Iterable[str]) -> str:
     """
     theirs = {_place(field) for field in fields}
     ours = {_place(each.field): each for each in found if (each.field, each.rule) not in _HIDDEN or each.field in theirs}
-    if "metadata.generateName" in theirs:
+    if "metadata.generateName" in theirs and "metadata.name" not in ours:
         theirs.discard("metadata.name")  # the name that the server made of it
     left = [place for place in theirs if not any(_is_same(place, *each) for each in ours.items())]
     more = [place for place, each in ours.items() if not any(_is_same(other, place, each) for other in theirs)]

@@ -22,7 +22,7 @@ from tests.hunt import operated
 from tests.hunt.finds import Find
 from tests.hunt.operated import OF_JOB, Foreseen
 from tests.support import template_mutants
-from tests.support.server import PLURALS, Answer, Server
+from tests.support.server import Answer, Server
 from tests.support.trainjob_growth import trainjob
 
 Data = dict[str, Any]
@@ -104,7 +104,7 @@ def _sent(server: Server, namespace: str, number: int, random: Random, tally: Co
 def _create(server: Server, namespace: str, made: Data) -> Answer:
     """The server's answer; the trainer's webhook may learn of a new runtime late."""
     for _ in range(20):
-        answer = server.call("POST", PLURALS[made["kind"]].format(namespace) + "?fieldValidation=Strict", json.dumps(made))
+        answer = operated.create(server, namespace, made)
         if answer.accepted or "not found" not in answer.message:
             break
         time.sleep(0.2)
