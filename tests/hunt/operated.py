@@ -16,7 +16,6 @@ from jobspec.admission.plugins.objects import policies_of
 from jobspec.admission.plugins.review import review_pod
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, Mark, spell
-from jobspec.operators.stored import as_a_cluster_names
 from jobspec.results import FileResult
 from jobspec.validation.builtin import builtin_problems
 from jobspec.validation.problem import Problem
@@ -175,10 +174,9 @@ def agree(result: FileResult, answer: Answer) -> bool:
 
 def why_refused(made: Data, target: Mapping[str, str]) -> list[Problem]:
     """Why a server that has nothing else refuses an object of a job."""
-    data = as_a_cluster_names(made)
-    found = builtin_problems(data, data["apiVersion"], data["kind"], target, encoded=True)
-    if data["kind"] == "Pod" and not found:
-        return list(review_pod(data, "", policies_of((), closed=True), target).refusals)
+    found = builtin_problems(made, made["apiVersion"], made["kind"], target, encoded=True)
+    if made["kind"] == "Pod" and not found:
+        return list(review_pod(made, "", policies_of((), closed=True), target).refusals)
     return found
 
 

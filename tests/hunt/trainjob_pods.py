@@ -15,6 +15,7 @@ import yaml
 from jobspec import shapes
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
+from jobspec.operators.stored import as_a_cluster_names
 from jobspec.results import FileResult
 from jobspec.targets import choose
 from tests.agreement import corpus
@@ -126,7 +127,7 @@ def _foreseen(runtime: Data, job: Data, result: FileResult) -> Foreseen:
     if any(each.severity == "error" for each in expansion.diagnostics):
         return Foreseen(said, Counter(), {("JobSet", name): []})
     comes, refused = Counter({("JobSet", name): 1}), {}
-    made = [each.data() for each in expansion.objects]
+    made = list(map(as_a_cluster_names, expansion.objects))
     for each in (each for each in made if each["kind"] in ("Service", "Job")):
         own = each["kind"], each["metadata"]["name"]
         if refused_for := operated.why_refused(each, TARGET):
