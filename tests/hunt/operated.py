@@ -47,7 +47,7 @@ OF_JOB = "Job's pod"
 _RULES = frozenset(("pods-refused", "service-refused", "job-refused", "jobset-refused", "autoscaler-refused", "refused-by-operator"))
 _REFUSAL = re.compile(r'^Error creating: (Pod|Service) "([^"]*)" is invalid: \[?(.*)', re.DOTALL)
 _CAUSES = "Invalid value|Required value|Not found|Forbidden|Unsupported value|Duplicate value|Too long|Too many|Internal error"
-_FIELD = re.compile(rf"(?:^|, )((?:spec|metadata|<nil>)\S*|\[\]): (?:{_CAUSES})")
+_FIELD = re.compile(rf"(?:^|, )((?:spec|metadata|<nil>|\[\])(?:\[[^\]]*\]|[^\s\[])*): (?:{_CAUSES})")
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,13 @@ def fields_apart(message: str, problems: Sequence[Problem]) -> str:
     """How the fields in a message differ from those of our problems; empty where they do not."""
     match = _REFUSAL.search(message)
     assert match, message
-    ours = [Diagnostic(each.rule, each.message, Mark("pod"), field=spell(each.path)) for each in problems]
-    return pod_fields.difference(ours, _FIELD.findall(match[3]) or [message])
+    ours = [Diagnostic(each.rule, each.message, Mark("pod"), field=_unordered(spell(each.path))) for each in problems]
+    return pod_fields.difference(ours, map(_unordered, _FIELD.findall(match[3]) or [message]))
+
+
+def _unordered(field: str) -> str:
+    """A field without the index of a Service's port: the operator walks ports in no fixed order."""
+    return re.sub(r"^spec\.ports\[\d+\]", "spec.ports", field)
 
 
 def validated(target: Mapping[str, str], *manifests: Data) -> FileResult:
