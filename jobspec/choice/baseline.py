@@ -41,13 +41,15 @@ def read(text: str, path: str) -> Counter[Known]:
 
 
 def without_known(
-    results: Iterable[FileResult], known: Counter[Known], place: Callable[[str], str]
+    results: Iterable[FileResult], known: Counter[Known], place: Callable[[str], str], *, looked_at: Callable[[str, str], bool]
 ) -> tuple[list[FileResult], list[Known]]:
-    """The results without what a baseline knows, and the entries about their files that are stale: nothing breaks the rule any more."""
+    """The results without what a baseline knows, and its stale entries: nothing breaks the rule any more.
+
+    *looked_at* says whether a rule was looked at in a file of the baseline.
+    """
     left = Counter(known)
     kept = [_without_known(each, left, place) for each in results]
-    seen = {place(each.path) for each in kept}
-    return kept, sorted(key for key, times in left.items() if times > 0 and key[0] in seen)
+    return kept, sorted(key for key, times in left.items() if times > 0 and looked_at(key[0], key[2]))
 
 
 def stale_entries(stale: Iterable[Known], path: str, text: str) -> Iterator[Diagnostic]:

@@ -123,7 +123,10 @@ def settings_of(options: Options) -> Settings | None:
     from jobspec.commands.files import mentions
 
     given = (options.select, options.ignore, options.fail_on, options.baseline, options.contract)
-    if not any(given) and not mentions("jobspec.yaml", b"checks:") and not mentions("pyproject.toml", b"tool.jobspec"):
+    in_toml = mentions("pyproject.toml", b"tool.jobspec") or (
+        mentions("pyproject.toml", b"[tool]") and mentions("pyproject.toml", b"jobspec")
+    )
+    if not any(given) and not mentions("jobspec.yaml", b"checks:") and not in_toml:
         return None
     from jobspec.commands import choosing
 

@@ -120,7 +120,7 @@ def verdict_of(
         write_whole(write_baseline, written(told, _placed(write_baseline)))
         return told, False
     if settings.baseline:
-        told = _beyond_baseline(told, settings.baseline)
+        told = _beyond_baseline(told, settings.baseline, asked)
     return told, settings.fails(told)
 
 
@@ -155,7 +155,7 @@ def _placed(baseline: str) -> Callable[[str], str]:
     return lambda path: os.path.relpath(os.path.abspath(path), folder).replace(os.sep, "/")
 
 
-def _beyond_baseline(results: Sequence[FileResult], path: str) -> list[FileResult]:
+def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[str]) -> list[FileResult]:
     from jobspec.choice.baseline import read as known_in
     from jobspec.choice.baseline import stale_entries, without_known
 
@@ -164,6 +164,15 @@ def _beyond_baseline(results: Sequence[FileResult], path: str) -> list[FileResul
             text = file.read()
     except OSError as error:
         raise JobspecError(f"{path}: {error.strerror}; --write-baseline {path} writes one") from None
-    left, stale = without_known(results, known_in(text, path), _placed(path))
+    placed, folder, known = _placed(path), os.path.dirname(os.path.abspath(path)), rules()
+    valid = {placed(each.path): each.valid for each in results}
+
+    def looked_at(file: str, rule: str) -> bool:
+        """Rules of lint and outcomes are not looked at where an error is found; a file that is gone breaks no rule."""
+        if file not in valid:
+            return not os.path.exists(os.path.join(folder, file))
+        return rule not in known or (rule in asked and (valid[file] or stage_of(rule) not in ("lint", "outcome")))
+
+    left, stale = without_known(results, known_in(text, path), placed, looked_at=looked_at)
     told = list(stale_entries(stale, path, text))
     return [*left, FileResult(path, [], told)] if told else left

@@ -214,3 +214,32 @@ def test_many_comments_and_documents_are_read_in_one_pass(tmp_path: Path) -> Non
     )
     code, found, summary = _told("lint", "a.yaml", cwd=tmp_path)
     assert (code, summary["ignored"], {rule for _, rule in found}) == (0, 300, {"unused-ignore"})
+
+
+def test_an_entry_of_a_baseline_is_stale_only_where_its_rule_was_looked_at(tmp_path: Path) -> None:
+    pinned = _POLICY.replace("latest", "v1")
+    write(tmp_path, {"jobs/a.yaml": _POLICY, "jobs/b.yaml": _POLICY.replace("name: train", "name: b")})
+    assert _told("lint", "jobs", "--write-baseline", "base.json", cwd=tmp_path)[0] == 0
+    for options in (["validate", "jobs"], ["lint", "jobs", "--select", "schema"], ["lint", "jobs"]):
+        assert _told(*options, "--baseline", "base.json", cwd=tmp_path)[1] == []
+    write(tmp_path, {"jobs/a.yaml": pinned.replace("replicas", "replicaz")})
+    assert [rule for _, rule in _told("lint", "jobs", "--baseline", "base.json", cwd=tmp_path)[1]] == ["unknown-field"]
+    write(tmp_path, {"jobs/a.yaml": pinned})
+    assert _told("validate", "jobs", "--baseline", "base.json", cwd=tmp_path)[1] == []
+    assert _told("lint", "jobs", "--baseline", "base.json", cwd=tmp_path)[1] == [(2, "stale-baseline")]
+
+
+def test_an_entry_of_a_file_that_is_gone_is_stale(tmp_path: Path) -> None:
+    write(tmp_path, {"jobs/a.yaml": _POLICY, "jobs/b.yaml": _POLICY.replace("name: train", "name: b")})
+    assert _told("lint", "jobs", "--write-baseline", "base.json", cwd=tmp_path)[0] == 0
+    (tmp_path / "jobs" / "b.yaml").unlink()
+    assert _told("lint", "jobs", "--baseline", "base.json", cwd=tmp_path)[1] == [(3, "stale-baseline")]
+
+
+def test_settings_stand_in_any_form_that_toml_has(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _BAD})
+    for text in ("[tool]\njobspec = {ignore = ['unknown-field']}\n", "tool.jobspec.ignore = ['unknown-field']\n"):
+        write(tmp_path, {"pyproject.toml": text})
+        assert _told("validate", "a.yaml", cwd=tmp_path)[:2] == (0, [])
+    write(tmp_path, {"pyproject.toml": "[tool]\njobspec = 3\n"})
+    assert run_here("validate", "a.yaml", cwd=tmp_path).returncode == 2
