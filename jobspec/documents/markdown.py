@@ -1,27 +1,55 @@
 """The manifests in the YAML fences of a Markdown page, as YAML text on the lines and columns of the page.
 
-Follows the fenced code blocks of CommonMark 0.31, but for those in block quotes.
+Follows the fenced code blocks of CommonMark 0.31, in lists and block quotes, too.
 """
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    #: Column, counted from 0, -> the `>` or tab that each line of a fence has there.
+    Margin = Mapping[int, str]
 
 _LANGUAGES = ("yaml", "yml")
 _KEPT = "#jobspec-page:"  # what a kept line of the page begins with
+_KEPT_MARGIN = "#jobspec-margin:"  # the same, where the lines that follow have lost the margin that it has
 _START = "--- "
+_BOM = "\ufeff"
+_BEFORE_FENCE = re.compile(r"(?:[ \t>]|[-*+](?=[ \t])|[0-9]{1,9}[.)](?=[ \t]))*")
+
+
+class _Line:
+    """A line of a page: as it is, as YAML where it is inside a fence with manifests, and whether it starts or ends one."""
+
+    __slots__ = ("has_margin", "starts", "text", "yaml")
+
+    def __init__(self, text: str, yaml: str | None = None, *, starts: bool = False, has_margin: bool = False) -> None:
+        self.text = text
+        self.yaml = yaml
+        self.starts = starts
+        self.has_margin = has_margin
+        """Whether it starts a fence whose lines have a margin, for which their YAML has spaces."""
+
+    def kept(self) -> str:
+        """The line as YAML, as a comment where it is none, from which it can be made again."""
+        if self.yaml is not None:
+            return self.yaml
+        return f"{_START if self.starts else ''}{_KEPT_MARGIN if self.has_margin else _KEPT}{self.text}"
 
 
 def yaml_of(page: str) -> str:
     """A page with empty lines for all that stands outside of fences with manifests; each fence is a piece of its own."""
-    return "\n".join(line if inside else _START.rstrip() if starts else "" for line, inside, starts in _parts(page.split("\n")))
+    return "\n".join(_START.rstrip() if line.starts else line.yaml or "" for line in _lines(page.removeprefix(_BOM).split("\n")))
 
 
 def kept(page: str) -> str:
     """The same with the other lines as comments, from which `page_of` makes the page again after the manifests are changed."""
-    return "\n".join(line if inside else f"{_START if starts else ''}{_KEPT}{line}" for line, inside, starts in _parts(page.split("\n")))
+    lines = "\n".join(line.kept() for line in _lines(page.removeprefix(_BOM).split("\n")))
+    return f"{_BOM if page.startswith(_BOM) else ''}{lines}"
 
 
 def is_page(text: str) -> bool:
@@ -31,37 +59,82 @@ def is_page(text: str) -> bool:
 
 def page_of(text: str) -> str:
     """The page whose other lines stand as comments in a text."""
-    return "\n".join(line.removeprefix(_START).removeprefix(_KEPT) if _KEPT in line else line for line in text.split("\n"))
+    lines = "\n".join(_written(text.removeprefix(_BOM).split("\n")))
+    return f"{_BOM if text.startswith(_BOM) else ''}{lines}"
 
 
-def _parts(lines: Sequence[str]) -> Iterator[tuple[str, bool, bool]]:
-    """The lines of a page, and whether each is in a fence with manifests, or starts or ends one."""
+def _written(lines: Sequence[str]) -> Iterator[str]:
+    margin: Margin = {}
+    for line in lines:
+        said = line.removeprefix(_START)
+        if said.startswith((_KEPT, _KEPT_MARGIN)):
+            text = said.removeprefix(_KEPT).removeprefix(_KEPT_MARGIN)
+            margin = _margin(text) if said.startswith(_KEPT_MARGIN) else {}
+            yield text
+        else:
+            yield "".join(margin.get(at, sign) for at, sign in enumerate(line)) if margin else line
+
+
+def _lines(lines: Sequence[str]) -> Iterator[_Line]:
     at = 0
     while at < len(lines):
         end = _end_of_fence(lines, at)
-        is_manifest = end > at and _is_yaml(lines[at]) and _has_manifest(lines[at + 1 : end])
-        yield lines[at], False, is_manifest
-        yield from ((line, is_manifest, False) for line in lines[at + 1 : end])
-        yield from ((line, False, is_manifest) for line in lines[max(end, at + 1) : end + 1])
+        margin = _margin(lines[at]) if end > at else {}
+        margin = margin if all(_fits(line, margin) for line in lines[at + 1 : end]) else {}
+        inside = [_without(line, margin) for line in lines[at + 1 : end]]
+        is_manifest = end > at and _is_yaml(_opening(lines[at])) and _has_manifest(inside)
+        yield _Line(lines[at], starts=is_manifest, has_margin=is_manifest and bool(margin))
+        yield from (_Line(line, yaml if is_manifest else None) for line, yaml in zip(lines[at + 1 : end], inside, strict=True))
+        yield from (_Line(line, starts=is_manifest) for line in lines[max(end, at + 1) : end + 1])
         at = end + 1
 
 
+def _opening(line: str) -> str:
+    """A line without what lists and block quotes write before a fence."""
+    return line[_end_of_margin(line) :].strip()
+
+
+def _end_of_margin(line: str) -> int:
+    match = _BEFORE_FENCE.match(line)
+    return match.end() if match else 0
+
+
+def _margin(opening: str) -> Margin:
+    """What each line of a fence has before it, and YAML must not have: the marks of block quotes, and tabs."""
+    return {at: sign for at, sign in enumerate(opening[: _end_of_margin(opening)]) if sign in ">\t"}
+
+
+def _fits(line: str, margin: Margin) -> bool:
+    """Whether a line has a margin, as far as the line goes."""
+    return all(line[at : at + 1] in (sign, "", "\r") for at, sign in margin.items())
+
+
+def _without(line: str, margin: Margin) -> str:
+    return "".join(" " if at in margin and sign != "\r" else sign for at, sign in enumerate(line)) if margin else line
+
+
 def _end_of_fence(lines: Sequence[str], start: int) -> int:
-    """The line that closes the fence which a line opens; the number of lines where none does; the line itself where it opens none."""
-    opening = lines[start].strip()
+    """The line that closes the fence which a line opens, or ends the block quote around it; the number of lines where none does.
+
+    The line itself where it opens none.
+    """
+    opening = _opening(lines[start])
     mark = opening[:1]
     length = len(opening) - len(opening.lstrip(mark)) if mark in ("`", "~") else 0
     if length < 3 or (mark == "`" and "`" in opening[length:]):
         return start
+    margin = _margin(lines[start])
+    quotes = [at for at, sign in margin.items() if sign == ">"]
     for number in range(start + 1, len(lines)):
-        line = lines[number].strip()
-        if len(line) >= length and set(line) == {mark}:
+        line = _without(lines[number], margin).strip()
+        is_closing = len(line) >= length and set(line) == {mark}
+        if is_closing or any(lines[number][at : at + 1] != ">" for at in quotes):
             return number
     return len(lines)
 
 
 def _is_yaml(opening: str) -> bool:
-    words = opening.strip().lstrip("`~").replace("{", " ").replace(",", " ").replace("}", " ").split()
+    words = opening.lstrip("`~").replace("{", " ").replace(",", " ").replace("}", " ").split()
     return bool(words) and words[0].lstrip(".").lower() in _LANGUAGES
 
 

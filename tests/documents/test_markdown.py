@@ -54,12 +54,15 @@ def test_the_manifests_stand_on_the_lines_of_the_page() -> None:
     assert text.count("PyTorchJob") == 2
 
 
-@settings(max_examples=300, deadline=None)
+_LINES = ["```yaml", "```", "~~~", "~~~ yml", "````", "apiVersion: v1", "kind: A", "---", "", "  - a: b", "#x", "\r", ">", "- > x"]
+
+
+@settings(max_examples=600, deadline=None)
 @given(
-    st.lists(st.sampled_from(["```yaml", "```", "~~~", "~~~ yml", "````", "apiVersion: v1", "kind: A", "---", "", "  - a: b", "#x", "\r"]))
+    st.sampled_from(["", "\ufeff"]), st.lists(st.tuples(st.sampled_from(["", "> ", ">", "\t", " > > ", "1. "]), st.sampled_from(_LINES)))
 )
-def test_any_page_comes_back_from_its_kept_lines(lines: list[str]) -> None:
-    page = "\n".join(lines)
+def test_any_page_comes_back_from_its_kept_lines(begin: str, lines: list[tuple[str, str]]) -> None:
+    page = begin + "\n".join(f"{before}{line}" for before, line in lines)
     assert page_of(kept(page)) == page
     assert yaml_of(page).count("\n") == kept(page).count("\n") == page.count("\n")
 
@@ -87,6 +90,26 @@ def test_a_page_is_mended_in_its_fences_alone(tmp_path: Path, end: str, command:
     parts = PAGE.split("````markdown")
     expected = parts[0].replace('replicaz: "1"', "replicas: 1") + "````markdown" + parts[1]
     assert (tmp_path / "guide.md").read_bytes().decode() == expected.replace("\n", end)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("begin", "margin"), [("", ""), ("", "> "), ("", ">"), ("- in a list:\n", "  > "), ("", "> > "), ("1. x\n", "\t"), ("\ufeff", "")]
+)
+def test_fences_are_read_and_mended_in_quotes_lists_and_behind_tabs(tmp_path: Path, begin: str, margin: str, end: str) -> None:
+    job = f"{_BAD.replace('spec:', f'spec:{chr(10)}  # a comment{chr(10)}', 1)}"
+    fence = "".join(f"{margin}{line}".replace("> \n", ">\n") for line in f"```yaml\n{job}```\n".splitlines(keepends=True))
+    page = f"{begin}{fence}{'> ' if '>' in margin else ''}no manifest\n".replace("\n", end)
+    (tmp_path / "guide.md").write_bytes(page.encode())
+    line, column = begin.count("\n") + 1 + _BAD.count("\n", 0, _BAD.index("replicaz")) + 3, len(margin) + 7
+    assert run_here("validate", "guide.md", cwd=tmp_path).stdout.startswith(f"guide.md:{line}:{column}: error: ")
+    assert run_here("validate", "--fix", "guide.md", cwd=tmp_path).stderr == "guide.md: 2 problems fixed\n"
+    assert (tmp_path / "guide.md").read_bytes().decode() == page.replace('replicaz: "1"', "replicas: 1")
+
+
+def test_a_fence_ends_with_the_quote_around_it() -> None:
+    quote = "".join(f"> {line}" for line in CONFIG.splitlines(keepends=True))
+    assert yaml_of(f"> ```yaml\n{quote}no: manifest\n") == f"---\n{quote.replace('> ', '  ')}---\n"
 
 
 def test_comments_in_fences_ignore(tmp_path: Path) -> None:
