@@ -10,6 +10,7 @@ from jobspec.remedies import Change, applied, has, set_to, value_at, widened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from jobspec.diagnostics import Path
@@ -21,12 +22,26 @@ def edit_of(places: Places, document: Document, change: Change) -> Edit:
     marks = document.marks
     if change.action == "rename":
         applied(document.data, change)
-        target = marks.nearest(change.path)
-        start, end = places.key(target)
+        start, end = _written_key(places, marks, marks.nearest(change.path))
         return Edit(start, end, scalar(change.value, places.text[start:end], json=places.is_json))
     if change.action == "remove":
         return _removed(places, marks, widened(document.data, change.path))
     return _set(places, document, change.path, change.value)
+
+
+def _written_key(places: Places, marks: Marks, target: Marks) -> tuple[int, int]:
+    """Where the key of a value begins and ends; of a merged value, that in the mapping which `<<` merges."""
+    start, end = places.key(target)
+    if places.text[start:end] != "<<":
+        return start, end
+    written = (places.key(each) for each in _all(marks) if each.key and str(each.mark) == str(target.mark))
+    return next((each for each in written if places.text[slice(*each)] != "<<"), (start, end))
+
+
+def _all(marks: Marks) -> Iterator[Marks]:
+    yield marks
+    for child in marks.children.values() if isinstance(marks.children, dict) else marks.children or ():
+        yield from _all(child)
 
 
 def unquoted(places: Places, document: Document, change: Change) -> Change:

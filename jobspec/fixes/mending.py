@@ -49,7 +49,7 @@ def mended(text: str, wishes: Sequence[Wish], *, file: str) -> tuple[str, list[W
     Each is made in its own parts of the text: one that would touch those of another waits until the next time.
     """
     before = _Before(text.removeprefix("\ufeff"), file)
-    planned = _largest(before, _apart(_all_planned(before, wishes)))
+    planned = _largest(before, _together(_apart(_all_planned(before, wishes))))
     bom = "\ufeff" if text.startswith("\ufeff") else ""
     return bom + _made(before.text, planned), [each.wish for each in planned]
 
@@ -89,14 +89,23 @@ def _made(text: str, planned: Sequence[_Planned]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _largest(before: _Before, planned: Sequence[_Planned], kept: Sequence[_Planned] = ()) -> list[_Planned]:
+def _together(planned: Sequence[_Planned]) -> list[list[_Planned]]:
+    """The wishes that make the same edits, as where an alias or a merge key stands for what is written once."""
+    groups: dict[tuple[tuple[int, int, str], ...], list[_Planned]] = {}
+    for each in planned:
+        groups.setdefault(tuple((edit.start, edit.end, edit.text) for edit in each.edits), []).append(each)
+    return list(groups.values())
+
+
+def _largest(before: _Before, groups: Sequence[list[_Planned]], kept: Sequence[_Planned] = ()) -> list[_Planned]:
     """The wishes whose edits do what they say, with each other: half of them at a time, and half of that, where they do not."""
-    if not planned or _is_as_wished(before, [*kept, *planned]):
-        return [*kept, *planned]
-    if len(planned) == 1:
+    planned = [*kept, *(each for group in groups for each in group)]
+    if not groups or _is_as_wished(before, planned):
+        return planned
+    if len(groups) == 1:
         return [*kept]
-    half = len(planned) // 2
-    return _largest(before, planned[half:], _largest(before, planned[:half], kept))
+    half = len(groups) // 2
+    return _largest(before, groups[half:], _largest(before, groups[:half], kept))
 
 
 def _is_as_wished(before: _Before, planned: Sequence[_Planned]) -> bool:
