@@ -7,9 +7,10 @@ import os
 from jobspec.catalogue import rules, stage_of
 from jobspec.choice.comments import MARKER, ignores, without_ignored
 from jobspec.choice.settings import Settings, declared, require_known
-from jobspec.commands.files import PAGES, mentions, reader
+from jobspec.commands.files import mentions, reader
 from jobspec.commands.output import write_whole
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read
 from jobspec.results import FileResult

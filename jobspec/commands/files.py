@@ -7,6 +7,7 @@ import sys
 
 from jobspec import data
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.document import PAGES
 from jobspec.documents.text import MAX_BYTES, decode
 from jobspec.pipeline import Source
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 STDIN = "<stdin>"
 ENDINGS = (".yaml", ".yml", ".json")
-PAGES = (".md", ".markdown")
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 
 from jobspec.commands.choosing import wanted
-from jobspec.commands.files import PAGES, STDIN, Found, content_of
+from jobspec.commands.files import STDIN, Found, content_of
 from jobspec.commands.output import replace
 from jobspec.commands.trials import Trials
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.text import decode
 from jobspec.fixes.rounds import Mended, mend_files

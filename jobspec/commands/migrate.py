@@ -7,12 +7,13 @@ import sys
 
 from jobspec import additions, pipeline, replacements, targets
 from jobspec.cluster import Cluster
-from jobspec.commands.files import PAGES, STDIN, content_of, find, reader, source_of
+from jobspec.commands.files import STDIN, content_of, find, reader, source_of
 from jobspec.commands.inputs import load
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles, project_among
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.text import decode
 from jobspec.gitops.tree import differences

@@ -6,9 +6,10 @@ import os
 import sys
 
 from jobspec import pipeline
-from jobspec.commands.files import PAGES, find, reader, source_of
+from jobspec.commands.files import find, reader, source_of
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, how_to_run, with_progress
+from jobspec.documents.document import PAGES
 from jobspec.kinds import PROJECT, group_kind
 
 TYPE_CHECKING = False

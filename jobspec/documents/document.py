@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     Nodes = dict[str, tuple[Any, Any]]
 
 
+#: The endings of files that are pages, whose fences hold documents.
+PAGES = (".md", ".markdown")
+
+
 class Piece:
     """A part of a file that is parsed on its own, and the number of lines before it."""
 
@@ -129,6 +133,11 @@ class Document:
     def group_kind(self) -> GroupKind:
         """The group of `apiVersion`, empty for the core group, and `kind`."""
         return group_kind(self.api_version, self.kind)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether a page shows it: then others beside it may be further ways of writing the same object."""
+        return self.file.endswith(PAGES)
 
     @property
     def marks(self) -> Marks:

@@ -58,9 +58,7 @@ def repeated_object(document: DocumentView) -> Iterator[Finding]:
     Evidence: https://argo-cd.readthedocs.io/en/stable/user-guide/diff-strategies/
     """
     given = document.given
-    if not given.name or not given.kind:
-        return
-    first = document.documents.first(given)
+    first = document.documents.first(given) if given.name and given.kind and not given.is_shown else given
     if first is not given:
         is_near = first.file == given.file
         place = first.marks.nearest(("metadata", "name")).place()

@@ -76,6 +76,61 @@ IDLE = """\
       overlays: [gpu-nccl]
 """
 
+#: A guide as there are many: for a trainer before 2.2, with GPUs in the requests alone, and the same job in two steps.
+PAGE = """\
+# Jobs in queues
+
+```yaml
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: team-torch, labels: {trainer.kubeflow.org/framework: torch}}
+spec:
+  mlPolicy:
+    numNodes: 1
+    torch:
+      numProcPerNode: auto
+  template:
+    spec:
+      replicatedJobs:
+        - name: node
+          template:
+            metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+            spec: {template: {spec: {containers: [{name: node, image: "pytorch/pytorch:2.7.1"}]}}}
+```
+
+A job in a queue:
+
+```yaml
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: in-a-queue
+  labels: {kueue.x-k8s.io/queue-name: user-queue}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer:
+    numNodes: 2
+    command: [torchrun, train.py]
+    resourcesPerNode:
+      requests:
+        cpu: 4
+        nvidia.com/gpu: 1
+```
+
+The same with priority:
+
+```yaml
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: in-a-queue
+  labels: {kueue.x-k8s.io/queue-name: user-queue, kueue.x-k8s.io/priority-class: high}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer: {numNodes: 2, command: [torchrun, train.py]}
+```
+"""
+
 
 def _told(*arguments: str, cwd: Path, text: str = "") -> list[tuple[str, str, int]]:
     done = run_here("lint", "-o", "json", *arguments, cwd=cwd, stdin=text)
@@ -112,6 +167,20 @@ def test_all_files_are_seen_whatever_their_order(names: tuple[str, str], tmp_pat
     write(tmp_path, {"claim.yaml": CLAIM, "workers.yaml": WORKERS})
     assert _told(*(f"{name}.yaml" for name in names), cwd=tmp_path) == [("workers.yaml", "claim-of-one-pod", 14)]
     assert _told("workers.yaml", cwd=tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("trainer", "rules"),
+    [
+        ("2.1", [("old-trainer-in-queue", 28), ("job-refused", 37), ("old-trainer-in-queue", 47)]),
+        ("2.2", [("unknown-field", 11), ("no-deadline", 27), ("job-refused", 37)]),
+        ("2.3", [("unknown-field", 11), ("no-deadline", 27), ("job-refused", 37)]),
+    ],
+)
+def test_a_guide_is_told_what_has_become_of_it(trainer: str, rules: list[tuple[str, int]], tmp_path: Path) -> None:
+    write(tmp_path, {"page.md": PAGE})
+    told = _told("page.md", "--target", f"trainer={trainer}", cwd=tmp_path)
+    assert sorted((line, rule) for _, rule, line in told) == sorted((line, rule) for rule, line in rules)
 
 
 def test_a_file_that_is_given_twice_is_one(tmp_path: Path) -> None:
