@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from jobspec.lint.containers import gpus
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
@@ -14,7 +16,11 @@ if TYPE_CHECKING:
     from jobspec.overlays.marked_tree import MarkedTree
 
 
-_TEMPLATE = "${<"  # what stands for a text that somebody fills in later
+_FILLED_IN = "${"  # what stands for a text that a program fills in later
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_NAME = rf"{_PART}(?:/{_PART})*(?::\w[\w.-]{{0,127}})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{{32,}})?"
+_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:]+\])(?::[0-9]+)?"
 
 
 def unpinned_image(job: JobView) -> Iterator[Finding]:
@@ -31,6 +37,23 @@ def unpinned_image(job: JobView) -> Iterator[Finding]:
         name = text(image)
         if "@" not in name and _tag(name) in ("", "latest"):
             yield Finding(image, f"`{name}` is another image whenever somebody pushes one", "name a fixed tag, or a digest")
+
+
+def invalid_image(job: JobView) -> Iterator[Finding]:
+    """What stands as image is no name of one.
+
+    Why: the server takes any text. The kubelet does not: the pod stays in InvalidImageName, for ever. Mostly a placeholder of a guide was
+    left, or a name has capital letters.
+    Instead: a registry, a repository in small letters, and a tag.
+    Before: image: <registry>/Train:1.4
+    After: image: ghcr.io/acme/train:1.4
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
+    """
+    for role in job.roles:
+        for container, _ in role.pods[0].containers():
+            image = container.get("image")
+            if image and text(image) and not any(sign in text(image) for sign in _FILLED_IN) and not _is_name(text(image)):
+                yield Finding(image, f"`{text(image)}` is no name of an image", "names are of small letters, digits, `.`, `_`, `-` and `/`")
 
 
 def image_without_digest(job: JobView) -> Iterator[Finding]:
@@ -89,8 +112,19 @@ def _images(job: JobView) -> Iterator[tuple[MarkedTree, MarkedTree]]:
     for role in job.roles:
         for container, _ in role.pods[0].containers():
             image = container.get("image")
-            if image and text(image) and not any(sign in text(image) for sign in _TEMPLATE):
+            if image and text(image) and not any(sign in text(image) for sign in _FILLED_IN) and _is_name(text(image)):
                 yield image, container
+
+
+def _is_name(image: str) -> bool:
+    """Whether the kubelet takes a text for the name of an image.
+
+    Follows `ParseNormalizedNamed`, github.com/distribution/reference, 0.6.
+    """
+    first, slash, rest = image.partition("/")
+    is_host = bool(slash) and (any(sign in first for sign in ".:") or first == "localhost" or first.lower() != first)
+    host, name = (first, rest) if is_host else ("", image)
+    return bool(re.fullmatch(_NAME, name)) and (not host or bool(re.fullmatch(_HOST, host)))
 
 
 def _tag(image: str) -> str:
@@ -99,6 +133,7 @@ def _tag(image: str) -> str:
 
 RULES = (
     Rule(unpinned_image, "warning"),
+    Rule(invalid_image, "warning"),
     Rule(image_without_digest, "info", by_default=False),
     Rule(needless_pull, "info"),
     Rule(image_for_cpus, "warning"),
