@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _WORKERS = ("--num-workers", "--workers", "--dataloader-num-workers", "--data-workers", "--n-workers")
 _LEAST_MEMORY = 1 << 20
 _RESOURCES = ("limits", "requests")
+#: Where nodes have devices, drivers and sockets, not data.
+_OF_THE_NODE = ("/dev/", "/sys/", "/proc/", "/run/", "/var/run/", "/lib/modules/", "/etc/localtime/")
 _SHM = "/dev/shm"  # noqa: S108 (a path in containers)
 
 
@@ -180,7 +182,8 @@ def host_path(job: JobView) -> Iterator[Finding]:
     """A pod mounts a path of its node.
 
     Why: each node has other files there, or none: what one pod writes the next one does not find, and a restarted pod may stand on
-    another node. Namespaces of the Pod Security levels baseline and restricted refuse such pods.
+    another node. Namespaces of the Pod Security levels baseline and restricted refuse such pods. Devices and the like, below /dev, /sys
+    and /proc, are left in peace.
     Instead: a claim; for a cache that may be lost, an `emptyDir`.
     Before: volumes: [{name: data, hostPath: {path: /data}}]
     After: volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
@@ -189,10 +192,9 @@ def host_path(job: JobView) -> Iterator[Finding]:
     for role in job.roles:
         for volume in items(role.pods[0].tree.get("spec", "volumes")):
             path = volume.get("hostPath", "path")
-            if path and text(path).rstrip("/") != _SHM:
-                yield Finding(
-                    path, f"each node has other files at `{text(path)}`", "use a claim", severity=None if role.count > 1 else "info"
-                )
+            if path and not f"{text(path)}/".startswith(_OF_THE_NODE):
+                is_grave = role.count > 1 and not _only_reads(role, volume)
+                yield Finding(path, f"each node has other files at `{text(path)}`", "use a claim", severity=None if is_grave else "info")
 
 
 def _memory_volumes(role: ExpandedRole) -> list[MarkedTree]:
