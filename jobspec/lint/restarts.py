@@ -250,7 +250,7 @@ def ttl_in_git(job: JobView) -> Iterator[Finding]:
 
     Why: an engine makes whatever is in Git and not in the cluster. It cannot know that the job is gone because it was done.
     Instead: leave `ttlSecondsAfterFinished` out of what an engine syncs, and remove the job from Git when it is done.
-    Fix: removes `ttlSecondsAfterFinished`, where an engine stands in the files.
+    Fix: removes the time to live, where an engine stands in the files; no pod is another one then.
     Before: runPolicy: {ttlSecondsAfterFinished: 3600}
     After: runPolicy: {}
     Evidence: argoproj/argo-cd#8586, argoproj/argo-cd#13851, argoproj/argo-cd#6880
