@@ -39,6 +39,10 @@ def wrong_address(job: JobView) -> Iterator[Finding]:
     if not job.is_job:
         return
     hosts = [pod.host_name for role in job.training for pod in role.pods]
+    policy = job.tree.get("spec", "elasticPolicy") if job.is_pytorchjob else None
+    meeting = policy.get("rdzvHost") if policy and text(policy, "rdzvBackend") in ("", "c10d") else None
+    if meeting and _is_internal(text(meeting), job) and not any(_is_same(text(meeting), each) for each in hosts):
+        yield Finding(meeting, f"no pod of the job is reached as `{text(meeting)}`", f"leave it out: the first one is `{_first(job)}`")
     for role in job.training:
         container = role.training_container()
         for said, place in _addresses(container) if container else ():
