@@ -6,6 +6,7 @@ from jobspec.lint.containers import flags, mounted_at, tokens, variables
 from jobspec.lint.rule import Finding, Rule
 from jobspec.operators.pods import text
 from jobspec.overlays.marked_tree import items
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,6 +114,36 @@ def unknown_source(job: JobView) -> Iterator[Finding]:
                     yield Finding(said, f"the files have no {kind} `{text(said)}` in the job's namespace", f"there is {listed}")
 
 
+def unknown_file(job: JobView) -> Iterator[Finding]:
+    """A container runs, or is given, a file of a ConfigMap that has none of that name.
+
+    Why: a ConfigMap gives a file for each of its keys, and no other: the program ends at once with "no such file", and so does every
+    restart of it.
+    Instead: write the name of a key, or put the file into the ConfigMap.
+    Before: command: [python, /code/trian.py]
+    After: command: [python, /code/train.py]
+    Evidence: https://kubernetes.io/docs/concepts/configuration/configmap/
+    """
+    for role in job.roles:
+        volumes = {text(each, "name"): each for each in items(role.pods[0].tree.get("spec", "volumes"))}
+        for container, _ in role.pods[0].containers():
+            for word, place in tokens(container):
+                mount = mounted_at(container, word)
+                files = _files(job, volumes.get(text(mount, "name"))) if mount and not text(mount, "subPath") else []
+                name = word.removeprefix(text(mount, "mountPath").rstrip("/")).strip("/") if files else ""
+                if name and name not in files:
+                    listed = ", ".join(f"`{each}`" for each in files[:3])
+                    yield Finding(place, f"the ConfigMap that is mounted there has no `{name}`", f"it has {listed}")
+
+
+def _files(job: JobView, volume: MarkedTree | None) -> list[str]:
+    """The files of a volume that is a ConfigMap of the files, under the names of its keys; none of another volume."""
+    name = text(volume, "configMap", "name")
+    found = job.documents.named(job.given, "ConfigMap", name) if name and not (volume and volume.get("configMap", "items")) else None
+    data = [value_at(found.data, (field,)) for field in ("data", "binaryData")] if found else []
+    return sorted(key for each in data if isinstance(each, dict) for key in each)
+
+
 def _downloads(words: Sequence[str]) -> bool:
     """Whether a command that begins with these words downloads something."""
     begun = (words[0].rpartition("/")[2], *words[1:])
@@ -140,4 +171,5 @@ RULES = (
     Rule(download_in_every_pod, "info"),
     Rule(shared_output, "info"),
     Rule(unknown_source, "info", sees="job"),
+    Rule(unknown_file, "warning", sees="job"),
 )
