@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from jobspec.lint.containers import variables
+import re
+
+from jobspec.lint.containers import tokens, variables
 from jobspec.lint.rule import Finding, Rule
 from jobspec.operators.pods import text
 
@@ -15,11 +17,13 @@ if TYPE_CHECKING:
 _SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
 _SECRETS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY")
 _SHORTEST = 8
+#: Tokens of Hugging Face, GitHub, GitLab and AWS, by their form.
+_TOKEN = re.compile(r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|glpat-[\w-]{20,}|AKIA[0-9A-Z]{16}")
 _PLACEHOLDERS = "<${"
 
 
 def secret_in_manifest(job: JobView) -> Iterator[Finding]:
-    """A variable that holds a secret, by its name, has its value in the manifest.
+    """A secret stands in the manifest: the value of a variable that holds one, by its name, or a token, by its form.
 
     Why: everybody who may read the repository, the job or its pods has it, and Git keeps it for ever.
     Instead: put it into a Secret, and take it from there. Make the old one invalid.
@@ -32,8 +36,12 @@ def secret_in_manifest(job: JobView) -> Iterator[Finding]:
             for name, each in variables(container):
                 value = each.get("value")
                 is_secret = name.upper() in _SECRETS or name.upper().endswith(_SECRET_ENDINGS)
-                if is_secret and value and value.mark.line and _is_real(text(value)):
+                is_secret = (is_secret and _is_real(text(value))) or bool(_TOKEN.fullmatch(text(value)))
+                if is_secret and value and value.mark.line:
                     yield Finding(value, f"the value of `{name}` stands in the manifest for everybody to read", "take it from a Secret")
+            for word, place in tokens(container):
+                if _TOKEN.fullmatch(word.rpartition("=")[2]):
+                    yield Finding(place, "a token stands in the manifest for everybody to read", "take it from a Secret, by a variable")
 
 
 def privileged_container(job: JobView) -> Iterator[Finding]:
