@@ -1,1 +1,1 @@
-"""What a repository chooses not to be told: by comments, by names of rules, by a baseline of what was there before."""
+"""Which diagnostics a repository has reported: it leaves out some by comments, names of rules, or a baseline of those it began with."""

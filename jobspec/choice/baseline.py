@@ -1,4 +1,4 @@
-"""A baseline: what was wrong in a repository before anybody looked, kept in a file and not told again."""
+"""A baseline: the diagnostics that a repository begins with, kept in a file and not reported again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of the checks: which rules are told, what fails, the baseline, and the contracts of images."""
+"""Settings of the checks: which rules are reported, what fails, the baseline, and the contracts of images."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Settings:
         """Image -> path of the JSON Schema of its flags."""
 
     def over(self, data: Mapping[str, Any]) -> Settings:
-        """These settings, of options, over those that a file declares: what is ignored, and contracts, are added to the file's."""
+        """These settings, from options, over those of a file: options win, but ignored rules and contracts are added to the file's."""
         return Settings(
             select=self.select or data.get("select") or (),
             ignore=[*(data.get("ignore") or ()), *self.ignore],
@@ -51,18 +51,18 @@ class Settings:
         )
 
     def tells(self, rule: str, stage: str) -> bool:
-        """Whether a rule is told of; those of decoding always are."""
+        """Whether a rule's diagnostics are reported; those of decoding always are."""
         names = (rule, stage)
         return stage == "decoding" or (
             (not self.select or any(each in names for each in self.select)) and not any(each in names for each in self.ignore)
         )
 
     def selected(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-        """The diagnostics of the rules that are told of."""
+        """The diagnostics of the rules that are reported."""
         return [each for each in diagnostics if self.tells(each.rule, each.stage)]
 
     def fails(self, results: Iterable[FileResult]) -> bool:
-        """Whether what is told is enough to fail."""
+        """Whether reported diagnostics make the run fail."""
         enough = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1]
         return any(each.severity in enough for result in results for each in result.diagnostics)
 

@@ -1,4 +1,4 @@
-"""A change to an edit of a document's text: what is replaced, from where to where, by what."""
+"""Turn a change of data into an edit of the text: the part that is replaced, and what replaces it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _all(marks: Marks) -> Iterator[Marks]:
 
 
 def unquoted(places: Places, document: Document, change: Change) -> Change:
-    """A change where `quote` is a `set` to the text that is written."""
+    """The same change; `quote` becomes a `set` to the text as it is written."""
     if change.action != "quote":
         return change
     if isinstance(value_at(document.data, change.path), dict | list):

@@ -13,7 +13,7 @@ _BLANK = " \t\r\n"
 
 
 class Uncuttable(Exception):
-    """The value is written in a form in which nothing is changed."""
+    """The value is written in a form that fixes do not edit."""
 
 
 class Edit:

@@ -70,7 +70,7 @@ def flat(tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
 
 
 def flat_field(name: str, tree: MarkedTree, key: Key) -> Iterator[tuple[Key, Fact]]:
-    """The same of a field, which is a list perhaps."""
+    """The same for one field, whose value may be a list."""
     named = NAMED.get(name)
     if named is None or not all(each.get(named) for each in items(tree)):
         yield from flat(tree, (*key, name))

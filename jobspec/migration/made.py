@@ -1,4 +1,4 @@
-"""Values that a migration writes, and parts of a job that it moves: each keeps the place in the source that it is there for."""
+"""Values that a migration writes, and parts of a job that it moves: each points to the place in the source that caused it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A manifest without the fields that another release does not have, and which these were."""
+"""Drop the fields of a manifest that another release does not have, and list them."""
 
 from __future__ import annotations
 

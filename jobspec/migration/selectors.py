@@ -58,12 +58,12 @@ def _fits(expression: dict[str, object], labels: Mapping[str, str]) -> bool:
 
 
 def with_neutral_names(tree: MarkedTree) -> MarkedTree:
-    """A pod's spec whose selectors name the label with the job's name alike, whichever operator writes it."""
+    """A pod's spec in which selectors call the label with the job's name the same, whichever operator writes it."""
     return _renamed(tree, dict.fromkeys((OLD_NAME, NEW_NAME), _THE_NAME))
 
 
 def with_new_names(tree: MarkedTree) -> MarkedTree:
-    """A pod's spec whose selectors name the job's label as JobSet does, and training-operator's no more."""
+    """A pod's spec in which selectors use JobSet's label for the job's name in place of training-operator's."""
     return _renamed(tree, {OLD_NAME: NEW_NAME})
 
 

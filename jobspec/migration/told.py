@@ -50,7 +50,7 @@ def told(migrated: Migrated) -> list[Diagnostic]:
 
 
 def told_of(rules: Sequence[str], differences: Sequence[Difference], job: Document) -> list[Diagnostic]:
-    """The same of differences that come under some rules."""
+    """The same, for the differences of some rules alone."""
     groups: dict[tuple[str, Key], list[Difference]] = {}
     for rule, difference in zip(rules, differences, strict=True):
         groups.setdefault((rule, shared_key(difference.key)), []).append(difference)

@@ -66,7 +66,7 @@ def _renamed(variable: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
 
 
 def needed(container: MarkedTree, added: list[MarkedTree]) -> Iterator[MarkedTree]:
-    """Those of the operator's variables that the program can see: a launcher sets its own, unless a word of its line asks for them."""
+    """The operator's variables that the program can see: a launcher replaces some by its own, unless its command line refers to them."""
     words = [text_of(each) for field in ("command", "args") for each in items(container.get(field))]
     launched = command_line([text_of(each) for each in items(container.get("command"))], []).how == LAUNCHER
     for each in added:

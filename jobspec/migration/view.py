@@ -29,7 +29,7 @@ _WAITING = {kinds.PYTORCHJOB: ("spec", "runPolicy"), kinds.TRAINJOB: ("spec",)}
 
 
 class View:
-    """The facts of one job, and what its operator refuses to make of it."""
+    """The facts of one job, and why operators cannot create some of its objects."""
 
     __slots__ = ("facts", "nodes", "objects", "refusals")
 

@@ -37,7 +37,7 @@ class Program:
 
     @property
     def is_plain_python(self) -> bool:
-        """Whether the container starts a Python file or module itself that is none of a launcher."""
+        """Whether the container starts a Python file or module directly, without a launcher."""
         if not self._is_python or len(self.words) == 1:
             return False
         following = str(self.words[1].value)

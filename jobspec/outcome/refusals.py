@@ -1,4 +1,4 @@
-"""What the server refuses of the objects that an operator makes of an accepted job: then nothing more comes, and at most an event tells."""
+"""Objects of an accepted job that the server refuses to the operator: the job stands still, and at most an event says why."""
 
 from __future__ import annotations
 

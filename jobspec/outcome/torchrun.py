@@ -37,13 +37,13 @@ _SHORT = {"-m": "--module", "-r": "--redirects", "-t": "--tee", "-h": "--help"}
 
 
 def meant(option: str) -> str:
-    """The option that one means, by its name, another spelling of it, or its beginning; empty where it is none, or several."""
+    """The full name of an option as it is written: with `_` for `-`, in its short form, or by a beginning that no other has; else empty."""
     found = _meant(option)
     return found[0] if len(found) == 1 else ""
 
 
 def is_unknown(option: str) -> bool:
-    """Whether an option is none: not the beginning of several, nor letters in one word, as in `-r3`."""
+    """Whether torchrun has no option of this name or beginning; short ones, which can hold their value as in `-r3`, are left out."""
     return option.startswith("--") and not _meant(option)
 
 

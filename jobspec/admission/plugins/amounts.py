@@ -62,7 +62,7 @@ def is_of_pods(name: str) -> bool:
 
 
 def pod_requests(spec: Data, read: Callable[[Any], Amounts] = amounts) -> Amounts:
-    """What a pod requests: its containers together or what it says as a whole, and its overhead."""
+    """What a pod requests of each resource: as a whole where it says so, else its containers together; and its overhead."""
     own = read(mapping(spec, "resources").get("requests"))
     found = {**of_containers(spec, "requests", read), **{name: each for name, each in own.items() if is_of_pods(name)}}
     return sum_of((found, read(spec.get("overhead"))))

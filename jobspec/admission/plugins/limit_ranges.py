@@ -39,7 +39,7 @@ def with_limit_defaults(pod: Data, namespace: str, objects: PolicyObjects) -> Da
 
 
 def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Problem]:
-    """What the server has against a pod only since LimitRanges *filled* it: a limit below what the container requests, for example."""
+    """The problems that a pod has only since LimitRanges *filled* it, such as a limit below the container's own request."""
     from jobspec.validation.builtin import builtin_problems
 
     own, given = mapping(pod, "spec"), mapping(filled, "spec")

@@ -1,4 +1,4 @@
-"""What the server asks of pods and not of templates, which lack the name, the labels and the class that decide here.
+"""Rules that hold for pods and not for templates: they depend on the name, the labels and the class that a pod has.
 
 Follows `validatePodMetadataAndSpec`, `validatePodResourceClaim` and `ValidateVolumes`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 A pod without `serviceAccountName` can have tokens, since admission names the account `default` for it on every cluster that does not turn

@@ -1,4 +1,4 @@
-"""What is small of a pod: which annotations count, when it starts again, its account, and how long it may run.
+"""Small parts of a pod: the annotations that are read, its restart policy, its account, its deadline.
 
 Follows `validateRestartPolicy` and `ValidatePodSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 """

@@ -1,4 +1,4 @@
-"""The defaults of a pod that validation looks at, and the fields that the server drops before it looks.
+"""The defaults of a pod that its validation depends on, and the fields that the server drops before it validates.
 
 Follows `SetDefaults_Pod`, `SetDefaults_PodSpec` and `Convert_v1_Pod_To_core_Pod`, k8s.io/kubernetes pkg/apis/core/v1, and
 `dropDisabledFields`, pkg/api/pod, with the feature gates of 1.36.
@@ -60,7 +60,7 @@ def _without(value: Spec, fields: tuple[str, ...]) -> Spec:
 
 
 def filled_in(spec: Spec) -> Spec:
-    """The spec of a pod as the server changes it for pods and not for templates: requests, ports of the host, a second to end in."""
+    """The spec of a pod with what the server sets in pods and not in templates: requests, ports of the host, a grace period above zero."""
     spec = without_disabled(spec)
     if grace_period(spec) < 0:
         spec = {**spec, "terminationGracePeriodSeconds": 1}

@@ -24,7 +24,7 @@ _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 
 
 def pod_spec_problems(spec: Spec, path: Path) -> Iterator[Problem]:
-    """What stands against a decoded spec of a pod or of a template, at *path*."""
+    """The problems of a decoded spec of a pod or of a template, at *path*."""
     given = {*spec, "containers"}  # which every pod needs
     inside = {field for name in _CONTAINERS for container in spec.get(name, ()) for field in container}
     for of_pod, of_containers, load in PARTS:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """What stands against a decoded template (`jobspec.validation.typed`) at *path*; without a `spec`, that is empty."""
+    """The problems of a decoded template (`jobspec.validation.typed`) at *path*; one without a `spec` is judged with an empty one."""
     metadata, spec = template.get("metadata", {}), without_disabled(template.get("spec", {}))
     yield from label_problems(metadata.get("labels"), (*path, "metadata"))
     yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))

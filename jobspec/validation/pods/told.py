@@ -1,4 +1,4 @@
-"""What stands against pods and what runs them, in words that several rules share. The words are loaded with the first problem."""
+"""Problems of pods and of workloads that several rules have in the same words, which are loaded with the first problem."""
 
 from __future__ import annotations
 
