@@ -111,7 +111,9 @@ def test_contributors_are_told_of_each_room() -> None:
     assert section, "CONTRIBUTING.md has no section `Where code is`"
     named = set(re.findall(r"`([a-z_/]+(?:/|\.py))`", section)) - {"tests/project/test_house.py"}
     assert [name for name in named if not (PACKAGE / name).exists()] == []
-    assert [each.name for each in PACKAGE.iterdir() if (each / "__init__.py").exists() and f"{each.name}/" not in named] == []
+    rooms = [f"{each.parent.relative_to(PACKAGE)}/" for each in sorted(PACKAGE.glob("*/**/__init__.py"))]
+    beside = [each.name for each in sorted(PACKAGE.glob("*.py")) if not each.name.startswith("__")]
+    assert [name for name in (*rooms, *beside) if name not in named] == []
 
 
 def _siblings(folder: str) -> dict[str, set[str]]:
