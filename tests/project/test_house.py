@@ -155,6 +155,7 @@ _ASSIGNING = {
     "jobspec.documents.go_scanner": "a scanner keeps its state, and corrects the events of libyaml",
     "jobspec.documents.libyaml": "a package of Python's is loaded in parts",
     "jobspec.documents.reader": "a constructor keeps its state",
+    "jobspec.overlays.marked_tree": "what is inside plain data, and a text that takes long, are made when somebody first looks at them",
     "jobspec.reports.junit": "ElementTree takes the text of an element no other way",
     "jobspec.server.kubeconfig": "the configuration belongs to the kubernetes package",
     "jobspec.shapes": "a shape is filled when it is first asked for",
