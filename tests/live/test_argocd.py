@@ -477,6 +477,19 @@ def test_an_application_set_syncs_each_variant_by_itself(place: Place, tmp_path:
         assert place.uids("pytorchjobs") == {name: uid for name, uid in both.items() if name != job[0]}
 
 
+def test_an_application_set_brings_what_its_variants_share_before_their_jobs(place: Place, tmp_path: Path) -> None:
+    """That is a folder of its own, and so an application of its own: the others may fail at first, and are tried again."""
+    both = "- name: other\n      base: base/job.yaml\n      namespace: NAMESPACE\n    - name: mnist"
+    revision = place.render(_BASES["TrainJob"], {"autosync: true": "autosync: true, applicationSet: true", "- name: mnist": both})
+    place.engage()
+    with applicationset_controller(kubeconfig(VARIABLE), tmp_path / "controller"):
+        for part in ("shared", "mnist", "other"):
+            name = f"{place.name}-{part}"
+            place.argocd.waits_for(lambda name=name: name in place.applications(), lambda: f"only {place.applications()} are there")
+            place.argocd.becomes(name, revision, "Healthy")
+        assert len(place.uids("trainjobs")) == 2
+
+
 def test_a_tree_that_is_applied_again_changes_nothing(place: Place) -> None:
     """By kubectl alone, and by the letter: not even a version or a time changes.
 
