@@ -33,6 +33,9 @@ class Mark:
 
     __slots__ = ("column", "end_column", "end_line", "file", "layer", "line")
 
+    layer_kind = "overlay"
+    """What the layer is."""
+
     def __init__(self, file: str, line: int = 0, column: int = 0, end_line: int = 0, end_column: int = 0, layer: str = "") -> None:
         self.file = file
         self.line = line
@@ -40,7 +43,7 @@ class Mark:
         self.end_line = end_line or line
         self.end_column = end_column or column
         self.layer = layer
-        """Name of the overlay that the file holds; empty for a base."""
+        """Name of the overlay that the file holds, or of the variant that the place belongs to; empty for a base."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file

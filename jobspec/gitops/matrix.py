@@ -112,6 +112,14 @@ def _text(text: str, values: Values) -> str | bool:
     return found[0] if len(found) == 1 else "".join(map(as_text, found))
 
 
+class VariantMark(Mark):
+    """A place in a project, as one of a variant's own layer."""
+
+    __slots__ = ()
+
+    layer_kind = "variant"
+
+
 def in_layer(mark: Mark, layer: str) -> Mark:
-    """The same place, as one of a layer."""
-    return Mark(mark.file, mark.line, mark.column, mark.end_line, mark.end_column, layer)
+    """The same place, as one of a variant's own layer."""
+    return VariantMark(mark.file, mark.line, mark.column, mark.end_line, mark.end_column, layer)

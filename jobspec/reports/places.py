@@ -16,5 +16,5 @@ def from_here(path: str) -> str:
 
 
 def layer_of(mark: Mark) -> str:
-    """` (overlay NAME)` for a place in an overlay; empty where the place names it already, as those of shipped overlays do."""
-    return f" (overlay {mark.layer})" if mark.layer and mark.file != f"overlay {mark.layer}" else ""
+    """` (overlay NAME)` for a place in an overlay, ` (variant NAME)` for one of a variant; empty where the place names it already."""
+    return f" ({mark.layer_kind} {mark.layer})" if mark.layer and mark.file != f"overlay {mark.layer}" else ""

@@ -199,4 +199,4 @@ def test_a_diagnostic_about_what_the_variant_says_stands_at_its_line(tmp_path: P
     done = run_here("render", cwd=folder)
     assert done.returncode == 1
     assert "jobspec.yaml:8:13: error: " in done.stderr
-    assert "(overlay a) [invalid-metadata]" in done.stderr
+    assert "(variant a) [invalid-metadata]" in done.stderr
