@@ -79,11 +79,18 @@ def _variables(node: Node, container: MarkedTree, side: Side) -> tuple[dict[str,
     for variable in items(container.get("env")):
         name = str(variable.value["name"].value)
         given = variable.get("value") or variable.get("valueFrom") or variable
-        value = expand(value_of(variable, node.pod.tree), known)
+        value = expand(value_of(variable, node.pod.tree), known) + _if_any(variable)
         known[name] = value
         found.pop(name, None)
         found[name] = Fact(_seen(name, value, side), given.place())
     return found, known
+
+
+def _if_any(variable: MarkedTree) -> str:
+    """Whether a pod starts without that which a variable is taken from."""
+    source = variable.get("valueFrom")
+    optional = any(each.get("optional") and each.value["optional"].value for each in (source.value.values() if source else ()))
+    return " (if there is one)" if optional else ""
 
 
 def _seen(name: str, value: str, side: Side) -> str:

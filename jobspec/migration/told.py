@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic
 from jobspec.migration.loss import CHANGED, LOST, NOTE
 from jobspec.migration.placement import TRAINING
+from jobspec.migration.view import JOBSET
 from jobspec.overlays.marked_tree import with_marks
 
 TYPE_CHECKING = False
@@ -33,6 +34,7 @@ _LIFE = {
     "managedBy": "the job is managed by {after}; it was {before}",
     "restarts of all pods": "all pods are started again {after} times; it was {before}",
 }
+_WHOSE = {"job": " of the job", JOBSET: " of the JobSet"}
 _HINTS = {
     "autoscaler": "a TrainJob keeps its number of nodes: choose one that the cluster has",
     "schedulingPolicy": "nothing of it counts unless the operator schedules gangs: if it does, say so with --gang-scheduler",
@@ -96,7 +98,7 @@ def _what(key: Key) -> str:
         return f"the variable `{parts[1]}`"
     if parts[0] == "launcher":
         return f"torchrun's `{parts[1]}`"
-    return f"`{'.'.join(parts)}`" + (" of the job" if key[0] == "job" else "")
+    return f"`{'.'.join(parts)}`{_WHOSE.get(key[0], '')}"
 
 
 def _value(fact: Fact | None) -> str:

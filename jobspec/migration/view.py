@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.migration.facts import differences
+from jobspec.migration.facts import Fact, differences
 from jobspec.migration.life import life_facts
 from jobspec.migration.nodes import Hosts, nodes_of
 from jobspec.migration.placement import pod_facts
@@ -12,18 +12,22 @@ from jobspec.migration.selectors import selector_facts
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.edits import text
 from jobspec.operators.expansion import expand
+from jobspec.overlays.marked_tree import items
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.migration.facts import Difference, Fact, Key
+    from jobspec.migration.facts import Difference, Key
+    from jobspec.migration.nodes import Node
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.targets import Target
 
+JOBSET = "jobset"
+"""The subject of facts about the JobSet."""
 #: Where a job says that nothing is to be made of it now.
 _WAITING = {kinds.PYTORCHJOB: ("spec", "runPolicy"), kinds.TRAINJOB: ("spec",)}
 
@@ -54,12 +58,29 @@ def view(job: Document, beside: Sequence[Document], target: Target, *, gang_sche
     facts = dict(fact for node in nodes for fact in pod_facts(node, side))
     facts |= dict(fact for node in nodes for fact in selector_facts(node, nodes))
     facts |= dict(life_facts(job, objects, nodes))
+    facts |= dict(_facts_beside_pods(objects, nodes, side))
     return View(facts, expansion.objects, expansion.diagnostics, training)
 
 
 def compared(before: View, after: View) -> list[Difference]:
-    """What differs between two jobs."""
-    return differences(before.facts, after.facts)
+    """What differs between two jobs; a JobSet, which a PyTorchJob has none of, is compared with another one."""
+    found = differences(before.facts, after.facts)
+    has_jobset = any(text(each, "kind") == "JobSet" for each in before.objects)
+    return [each for each in found if has_jobset or each.key[0] != JOBSET]
+
+
+def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[Node], side: Side) -> Iterator[tuple[Key, Fact]]:
+    """The metadata of the JobSet, by which queues and others find it, and the files that the operator makes for the pods."""
+    volumes = [each for node in nodes for each in items(node.pod.tree.get("spec", "volumes"))]
+    mounted = {text(each, "configMap", "name") for each in volumes}
+    for each in objects:
+        if text(each, "kind") == "JobSet":
+            for field in ("labels", "annotations"):
+                for name, value in each.value["metadata"].entries(field):
+                    yield (JOBSET, field, name), Fact(value.value, value.place())
+        elif text(each, "kind") == "ConfigMap" and text(each, "metadata", "name") in mounted:
+            for name, value in each.entries("data"):
+                yield ("job", "files", name), Fact(side.hosts.in_text(str(value.value)), value.place())
 
 
 def _at_work(job: Document) -> Document:

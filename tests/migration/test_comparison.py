@@ -116,3 +116,41 @@ def test_every_part_of_the_run_policy_is_seen(policy: dict[str, Any], key: str) 
 def test_a_command_line_is_taken_apart(words: list[str], how: str, program: list[str], options: dict[str, str]) -> None:
     line = command_line(words, [])
     assert (line.how, line.program, line.options) == (how, program, options)
+
+
+def _mpi_job(slots: int, **spec: Any) -> str:
+    pod = {"template": {"spec": {"containers": [{"name": "node", "image": "a:1"}]}}}
+    jobs = [
+        {"name": "launcher", "template": {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}, "spec": pod}},
+        {"name": "node", "template": {"spec": copy.deepcopy(pod)}},
+    ]
+    policy = {"numNodes": 2, "mpi": {"numProcPerNode": slots}}
+    version, meta = "trainer.kubeflow.org/v1alpha1", {"name": "train", "namespace": "ml"}
+    runtime = {
+        "apiVersion": version,
+        "kind": "TrainingRuntime",
+        "metadata": meta,
+        "spec": {"mlPolicy": policy, "template": {"spec": {"replicatedJobs": jobs}}},
+    }
+    spec = {"runtimeRef": {"kind": "TrainingRuntime", "name": "train"}, **spec}
+    return text_of(runtime, {"apiVersion": version, "kind": "TrainJob", "metadata": meta, "spec": spec})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "key"),
+    [
+        (_mpi_job(1), _mpi_job(2), "job files hostfile"),
+        (_mpi_job(1, labels={"queue": "a"}), _mpi_job(1), "jobset labels queue"),
+        (_mpi_job(1, annotations={"queue": "a"}), _mpi_job(1, annotations={"queue": "b"}), "jobset annotations queue"),
+    ],
+)
+def test_what_operators_make_beside_pods_is_seen(one: str, other: str, key: str) -> None:
+    found = compared(view_of(one, "2.0"), view_of(other, "2.0"))
+    assert key in {" ".join(each.key) for each in found}
+
+
+def test_a_variable_that_may_be_absent_is_another_one() -> None:
+    source = {"name": "s", "key": "k"}
+    one, other = ({"env": [{"name": "A", "valueFrom": {"secretKeyRef": {**source, **more}}}]} for more in ({}, {"optional": True}))
+    found = _told(text_of(pytorchjob(one, workers=0)), text_of(pytorchjob(other, workers=0)))
+    assert found == {"node 0 container that trains env A": ("<secretKey s k>", "<secretKey s k> (if there is one)")}
