@@ -39,6 +39,9 @@ def _number(text: str) -> tuple[str, str]:
 
 def is_parsed_quantity(text: str) -> bool:
     """Whether `ParseQuantity` accepts the text, as typed objects need; it accepts `.` and `Gi` as zeros."""
+    number, suffix = _number(text)
+    if number and suffix in _SUFFIXES:
+        return True
     import re
 
     trimmed = text.strip(_BLANKS)
