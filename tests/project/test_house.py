@@ -311,6 +311,118 @@ VALIDATE_LOADS = {
     "jobspec.workloads",
 }
 
+#: What outcomes load besides, of every job.
+OUTCOMES_LOAD = {
+    "jobspec.operators",
+    "jobspec.operators.expanded_job",
+    "jobspec.operators.expansion",
+    "jobspec.operators.go_types",
+    "jobspec.operators.limits",
+    "jobspec.operators.marks",
+    "jobspec.operators.objects",
+    "jobspec.operators.pods",
+    "jobspec.operators.stored",
+    "jobspec.outcome",
+    "jobspec.outcome.foresight",
+    "jobspec.outcome.program",
+    "jobspec.outcome.refusals",
+    "jobspec.outcome.rendezvous",
+    "jobspec.outcome.rule",
+    "jobspec.overlays",
+    "jobspec.overlays.marked_tree",
+    "jobspec.quantities",
+    "jobspec.validation.builtin",
+    "jobspec.validation.pods",
+    "jobspec.validation.pods.basics",
+    "jobspec.validation.pods.containers",
+    "jobspec.validation.pods.defaults",
+    "jobspec.validation.pods.env",
+    "jobspec.validation.pods.found",
+    "jobspec.validation.pods.parts",
+    "jobspec.validation.pods.pod",
+    "jobspec.validation.pods.ports",
+    "jobspec.validation.pods.spec",
+    "jobspec.validation.pods.told",
+    "jobspec.validation.reading",
+    "jobspec.validation.typed",
+    "jobspec.validation.workloads",
+    "jobspec.validation.workloads.service",
+    "jobspec.validation.workloads.service_addresses",
+    "jobspec.validation.workloads.service_ports",
+    "jobspec.validation.workloads.workload",
+}
+#: By the guide whose job it is.
+OUTCOMES_LOAD_FOR = {
+    "simple": {
+        "jobspec.operators.training_operator",
+        "jobspec.operators.training_operator.environment",
+        "jobspec.operators.training_operator.failures",
+        "jobspec.operators.training_operator.init_container",
+        "jobspec.operators.training_operator.job",
+        "jobspec.operators.training_operator.names",
+        "jobspec.operators.training_operator.pods",
+        "jobspec.operators.training_operator.pytorchjob",
+        "jobspec.operators.training_operator.services",
+        "jobspec.validation.pods.amounts",
+        "jobspec.validation.pods.resource_names",
+        "jobspec.validation.pods.resources",
+    },
+    "trainjob": {
+        "jobspec.admission.jobset",
+        "jobspec.admission.jobset_policies",
+        "jobspec.admission.plugins",
+        "jobspec.admission.plugins.objects",
+        "jobspec.admission.plugins.priority",
+        "jobspec.contracts",
+        "jobspec.operators.api_defaults",
+        "jobspec.operators.api_defaults.filling",
+        "jobspec.operators.api_defaults.priority",
+        "jobspec.operators.batch_job",
+        "jobspec.operators.batch_job.job",
+        "jobspec.operators.batch_job.pods",
+        "jobspec.operators.edits",
+        "jobspec.operators.jobset",
+        "jobspec.operators.jobset.claims",
+        "jobspec.operators.jobset.jobs",
+        "jobspec.operators.jobset.labels",
+        "jobspec.operators.jobset.made",
+        "jobspec.operators.jobset.pod_webhook",
+        "jobspec.operators.jobset.refused",
+        "jobspec.operators.jobset.service",
+        "jobspec.operators.jobset.stored",
+        "jobspec.operators.trainer",
+        "jobspec.operators.trainer.failures",
+        "jobspec.operators.trainer.jobset",
+        "jobspec.operators.trainer.made",
+        "jobspec.operators.trainer.overrides",
+        "jobspec.operators.trainer.pod_groups",
+        "jobspec.operators.trainer.pod_sets",
+        "jobspec.operators.trainer.policies",
+        "jobspec.operators.trainer.processes",
+        "jobspec.operators.trainer.resources",
+        "jobspec.operators.trainer.snapshot",
+        "jobspec.operators.trainer.strategic_merge",
+        "jobspec.operators.trainer.torch",
+        "jobspec.operators.trainer.torchtune",
+        "jobspec.operators.trainer.train_job",
+        "jobspec.operators.trainer.typed",
+        "jobspec.operators.trainer.variables",
+        "jobspec.operators.trainjob",
+        "jobspec.outcome.arguments",
+        "jobspec.outcome.endings",
+        "jobspec.outcome.torchrun",
+        "jobspec.runtimes.torchtune",
+        "jobspec.validation.pods.downward",
+        "jobspec.validation.pods.host_names",
+        "jobspec.validation.pods.pod_admission",
+        "jobspec.validation.pods.template",
+        "jobspec.validation.workloads.job",
+        "jobspec.validation.workloads.job_selector",
+        "jobspec.validation.workloads.job_spec",
+        "jobspec.validation.workloads.limits",
+    },
+}
+
 NEVER_AT_THE_DOOR = {
     "typing",
     "dataclasses",
@@ -337,6 +449,13 @@ def test_what_validate_loads() -> None:
     assert {module for module in loaded if module.startswith("jobspec")} == VALIDATE_LOADS
     assert not NEVER_AT_THE_DOOR & loaded - bare
     assert not (NEVER_AT_THE_DOOR | {"decimal", "fractions"}) & _loaded("validate", job) - bare
+
+
+@pytest.mark.parametrize("job", OUTCOMES_LOAD_FOR)
+def test_what_outcomes_load(job: str) -> None:
+    path = str(ROOT / "tests" / "cases" / "guides" / f"{job}.yaml")
+    loaded = _loaded("validate", path) - _loaded("validate", path, "--no-outcome")
+    assert {module for module in loaded if module.startswith("jobspec")} == OUTCOMES_LOAD | OUTCOMES_LOAD_FOR[job]
 
 
 @pytest.mark.parametrize("arguments", [("--overlay", "gpu-nccl"), ("--overlay", "cpu", "--overlay", "istio-off")])
