@@ -19,6 +19,7 @@ from jobspec.documents.reader import read
 from jobspec.pipeline import Checked
 from jobspec.targets import choose
 from jobspec.validation.custom_kinds import CustomKinds
+from tests.hunt import operated
 from tests.support.checking import checked
 from tests.support.reference import ROOT
 
@@ -37,7 +38,9 @@ class Find:
     server: str = ""
     """The server that was asked, `control-plane` or `operators`; empty where the other side is a part of jobspec."""
     accepted: bool = False
-    """Whether that server accepts the manifest."""
+    """Whether that server accepts the manifest, or for an *outcome*, whether all came of its job that could."""
+    outcome: bool = False
+    """Whether the sides differ about what becomes of a job that both accept."""
     target: str = ""
     """The releases that we were asked about, as `--target` takes them; the newest where empty."""
     crd: str = ""
@@ -79,7 +82,10 @@ def kept(folder: Path = FOLDER) -> list[Path]:
 
 
 def we_accept(find: Find, folder: Path) -> bool:
-    """Whether `validate` accepts a find's manifest; a folder takes its files."""
+    """Whether `validate` accepts a find's manifest, or says that all of its job comes; a folder takes its files."""
+    if find.outcome:
+        result = operated.judged(choose(find.target.split()), find.manifest)
+        return all(each.status == "valid" for each in result.documents) and not operated.said(result)
     file, stored = folder / "manifest.yaml", folder / "stored.yaml"
     file.write_bytes(find.manifest.encode())
     stored.write_bytes(find.stored.encode())

@@ -26,7 +26,8 @@ from tests.support.server import Server
 
 Data = dict[str, Any]
 
-TARGET = choose(["training-operator=1.8.1"])
+_RELEASE = "training-operator=1.8.1"
+TARGET = choose([_RELEASE])
 _LAST = {"Worker": {"template": {"spec": {"containers": [{"name": "pytorch", "image": "a:1"}]}}}}
 _MOST = 2  # pods of a role
 
@@ -62,7 +63,8 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 40
         for each in accepted:
             tally["refused" if each.foreseen.refused else "came"] += 1
             if apart := _difference(each.foreseen, there, told.get(each.name, []), tally):
-                yield Find(yaml.safe_dump(each.job), each.foreseen.said, apart, "operators", target="training-operator=1.8.1")
+                came = each.foreseen.all_came(there)
+                yield Find(yaml.safe_dump(each.job), each.foreseen.said, apart, "operators", came, outcome=True, target=_RELEASE)
 
 
 def _difference(foreseen: Foreseen, there: Counter[Named], told: list[str], tally: Counter[str]) -> str:
@@ -87,7 +89,7 @@ def _sent(server: Server, namespace: str, make: Any, tally: Counter[str]) -> _Ac
         tally["sent"] += 1
         if not operated.agree(result, answer):
             said = str([each for each in result.diagnostics if each.stage != "outcome"])
-            return Find(yaml.safe_dump(job), said, str(answer), "operators", answer.accepted, "training-operator=1.8.1")
+            return Find(yaml.safe_dump(job), said, str(answer), "operators", answer.accepted, target=_RELEASE)
         if answer.accepted:
             return _Accepted(job, _foreseen(job, result))
 

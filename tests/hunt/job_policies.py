@@ -24,7 +24,8 @@ Data = dict[str, Any]
 _JOBS = "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs"
 _PODS = "/api/v1/namespaces/{}/pods"
 _EVENTS = "/api/v1/namespaces/{}/events"
-_TARGET = choose(["training-operator=1.8.1"])
+_RELEASE = "training-operator=1.8.1"
+_TARGET = choose([_RELEASE])
 _REFUSED = ("pods-refused", "never-fits")
 _PATIENCE = 60.0  # seconds
 _PAUSE = 1.0
@@ -43,7 +44,8 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 12
             tally["came" if came == 1 + _WORKERS else "refused"] += 1
             if (came < 1 + _WORKERS) is not bool(refused):
                 ours = "; ".join(each.message for each in refused)
-                yield Find(yaml.safe_dump_all([job, *world.objects]), ours, f"{came} pods; {_events(world)}", "operators", not refused)
+                theirs, all_came = f"{came} pods; {_events(world)}", came == 1 + _WORKERS
+                yield Find(yaml.safe_dump_all([job, *world.objects]), ours, theirs, "operators", all_came, outcome=True, target=_RELEASE)
 
 
 def _accepted(world: World, random: Random) -> Iterator[tuple[Data, list[Diagnostic]]]:

@@ -44,7 +44,9 @@ _THREADS = 6
 OF_JOB = "Job's pod"
 
 #: The rules that say that something of a job does not come.
-_RULES = frozenset(("pods-refused", "service-refused", "job-refused", "jobset-refused", "autoscaler-refused", "refused-by-operator"))
+_RULES = frozenset(
+    ("pods-refused", "service-refused", "job-refused", "jobset-refused", "autoscaler-refused", "refused-by-operator", "never-fits")
+)
 _REFUSAL = re.compile(r'^Error creating: (Pod|Service) "([^"]*)" is invalid: \[?(.*)', re.DOTALL)
 _CAUSES = "Invalid value|Required value|Not found|Forbidden|Unsupported value|Duplicate value|Too long|Too many|Internal error"
 _FIELD = re.compile(rf"(?:^|, )((?:spec|metadata|<nil>|\[\])(?:\[[^\]]*\]|[^\s\[])*): (?:{_CAUSES})")
@@ -60,6 +62,10 @@ class Foreseen:
     """What has to come, each with how many there are of it at least."""
     refused: dict[Named, list[Problem]] = field(default_factory=dict)
     """What the server will refuse, and why."""
+
+    def all_came(self, came: Counter[Named]) -> bool:
+        """Whether all of these came, those that we say are refused, too."""
+        return not self.comes - came and all(came[each] for each in self.refused)
 
     def differs(self, came: Counter[Named]) -> str:
         """In what that which came is something else; empty where in nothing."""
@@ -159,7 +165,11 @@ def _unordered(field: str) -> str:
 
 def validated(target: Mapping[str, str], *manifests: Data) -> FileResult:
     """What `validate` says of manifests in a cluster that has nothing else."""
-    text = "\n---\n".join(json.dumps(each, ensure_ascii=False) for each in manifests)
+    return judged(target, "\n---\n".join(json.dumps(each, ensure_ascii=False) for each in manifests))
+
+
+def judged(target: Mapping[str, str], text: str) -> FileResult:
+    """What `validate` says of the text of manifests in a cluster that has nothing else."""
     cluster = Cluster(target, closed=True)
     return pipeline.foresee(pipeline.check(pipeline.read(pipeline.Source("job.yaml", text), target), cluster), cluster).result
 

@@ -28,8 +28,8 @@ from tests.support.trainjob_growth import trainjob
 
 Data = dict[str, Any]
 
-TARGET = choose(["trainer=2.0.0"])
-_RELEASES = "trainer=2.0.0"
+_RELEASE = "trainer=2.0.0"
+TARGET = choose([_RELEASE])
 _VERSION = "trainer.kubeflow.org/v1alpha1"
 _WAITING = re.compile(r"dependsOn|InOrder|podGroup")
 """What lets Jobs or pods of a runtime wait for others."""
@@ -68,7 +68,8 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 30
             apart = each.foreseen.differs(there)
             if apart or bool(each.foreseen.said) is not bool(each.foreseen.refused):
                 text = yaml.safe_dump_all([each.runtime, each.job])
-                yield Find(text, each.foreseen.said, f"{apart}; {messages}", "operators", target=_RELEASES)
+                came = each.foreseen.all_came(there)
+                yield Find(text, each.foreseen.said, f"{apart}; {messages}", "operators", came, outcome=True, target=_RELEASE)
             else:
                 yield from _fields(each, told, tally)
 
@@ -81,7 +82,7 @@ def _fields(accepted: _Accepted, told: dict[str, list[str]], tally: Counter[str]
         apart = [each for message in messages if (each := operated.fields_apart(message, problems))]
         if apart:
             text = yaml.safe_dump_all([accepted.runtime, accepted.job])
-            yield Find(text, accepted.foreseen.said, f"{apart}; {messages}", "operators", target=_RELEASES)
+            yield Find(text, accepted.foreseen.said, f"{apart}; {messages}", "operators", outcome=True, target=_RELEASE)
 
 
 def _sent(server: Server, namespace: str, number: int, random: Random, tally: Counter[str]) -> _Accepted | Find:
@@ -97,7 +98,7 @@ def _sent(server: Server, namespace: str, number: int, random: Random, tally: Co
         tally["sent"] += 1
         if not operated.agree(result, answer):
             said = str([each for each in result.diagnostics if each.stage != "outcome"])
-            return Find(yaml.safe_dump_all([runtime, job]), said, str(answer), "operators", answer.accepted, _RELEASES)
+            return Find(yaml.safe_dump_all([runtime, job]), said, str(answer), "operators", answer.accepted, target=_RELEASE)
         if answer.accepted:
             return _Accepted(runtime, job, _foreseen(runtime, job, result))
 

@@ -10,6 +10,7 @@ from tests.hunt import __main__ as program
 from tests.hunt import hunts
 from tests.hunt.finds import Find, kept, load, we_accept, write
 from tests.hunt.hunts import DIFFERENCES, HUNTS, Hunt
+from tests.support.reference import ROOT
 
 _JOB = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec: {pytorchReplicaSpecs: {}}"
 
@@ -28,6 +29,7 @@ def test_what_was_found_is_mended(path: Path, tmp_path: Path) -> None:
     [
         Find(_JOB, "[]", "422 no", "control-plane", hunt="mutants", seed=1),
         Find(_JOB + "\r\n\n", "ä\n", "201 ", "operators", accepted=True, target="trainer=2.0.0", hunt="webhooks"),
+        Find(_JOB, "a", "b", "operators", outcome=True, hunt="job-pods"),
         Find("{}", "a", "b", "control-plane", crd=_JOB, stored="a: 1\n", hunt="objects"),
     ],
 )
@@ -44,6 +46,9 @@ def test_a_find_that_is_not_mended_is_seen(tmp_path: Path) -> None:
     queues = [_JOB.replace("spec: {", f"spec: {{runPolicy: {{schedulingPolicy: {{queue: {name}}}}}, ") for name in "ab"]
     assert not we_accept(replace(find, manifest=queues[0], stored=queues[1]), tmp_path)
     assert not we_accept(replace(find, manifest="# nothing"), tmp_path)
+    job = (ROOT / "tests" / "cases" / "outcome" / "mount-without-volume.yaml").read_text()
+    assert we_accept(replace(find, manifest=job), tmp_path)
+    assert not we_accept(replace(find, manifest=job, outcome=True), tmp_path)
 
 
 def test_a_hunt_prints_and_keeps_what_it_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
