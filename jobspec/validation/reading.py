@@ -6,20 +6,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from jobspec.diagnostics import Path
+
 
 def mapping(data: Any, *steps: str) -> dict[str, Any]:
     """The mapping at the end of some steps through mappings; an empty one where there is none."""
-    found = _at(data, steps)
+    found = at(data, steps)
     return found if isinstance(found, dict) else {}
 
 
 def items(data: Any, *steps: str) -> list[Any]:
     """The items of the list at the end of some steps through mappings; none where there is no list."""
-    found = _at(data, steps)
+    found = at(data, steps)
     return found if isinstance(found, list) else []
 
 
-def _at(data: Any, steps: tuple[str, ...]) -> Any:
+def at(data: Any, steps: Path) -> Any:
+    """The value at the end of some steps through mappings; None where there is none."""
     for step in steps:
         data = data.get(step) if isinstance(data, dict) else None
     return data

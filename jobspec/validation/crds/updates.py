@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jobspec.validation.crds.invalid import invalid
 from jobspec.validation.problem import Problem
+from jobspec.validation.reading import at
 from jobspec.validation.wording import describe
 
 TYPE_CHECKING = False
@@ -26,30 +27,24 @@ def update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Probl
     """The problems of an update of *old* that a new definition does not have."""
     is_established = _is_established(old)
     for path in (*_ALWAYS, *(_WHEN_ESTABLISHED if is_established else ())):
-        value, before = _at(data, path), _at(old, path)
+        value, before = at(data, path), at(old, path)
         if value and before and value != before:
             message = f"`{path[-1]}` cannot change from {describe(before)} to {describe(value)}"
             yield Problem("immutable-field", path, message, "delete the definition, and with it its objects, or define another kind")
     yield from _stored(data, old)
-    bundle, before = _at(data, _BUNDLE), _at(old, _BUNDLE)
+    bundle, before = at(data, _BUNDLE), at(old, _BUNDLE)
     if is_established and bundle and not _is_bundle(bundle) and (not before or _is_bundle(before)):
         yield invalid(_BUNDLE, "`caBundle` holds no certificate: it takes certificates as PEM, in base64")
 
 
-def _at(data: Any, path: Path) -> Any:
-    for step in path:
-        data = data.get(step) if isinstance(data, dict) else None
-    return data
-
-
 def _is_established(old: dict[str, Any]) -> bool:
-    conditions = _at(old, ("status", "conditions")) or ()
+    conditions = at(old, ("status", "conditions")) or ()
     states = [each.get("status") for each in conditions if isinstance(each, dict) and each.get("type") == "Established"]
-    return states == ["True"] or not _at(old, ("status",))
+    return states == ["True"] or not at(old, ("status",))
 
 
 def _stored(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
-    stored = _at(old, ("status", "storedVersions")) or [each.get("name") for each in _versions(old) if each.get("storage")]
+    stored = at(old, ("status", "storedVersions")) or [each.get("name") for each in _versions(old) if each.get("storage")]
     kept = [each.get("name") for each in _versions(data)]
     for name in stored:
         if name not in kept:
@@ -59,7 +54,7 @@ def _stored(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
 
 
 def _versions(data: dict[str, Any]) -> list[dict[str, Any]]:
-    found = _at(data, ("spec", "versions"))
+    found = at(data, ("spec", "versions"))
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
