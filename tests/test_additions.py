@@ -8,19 +8,16 @@ import pytest
 from jobspec.additions import add, complete
 from jobspec.diagnostics import JobspecError
 from tests.support.killing import Killing
+from tests.support.manifests import files_in
 
 FILES = {"a.yaml": b"a\n", "deep/er/b.yaml": b"b\n", "deep/c.yaml": b"c\n", ".hidden/d": b"d\n"}
-
-
-def _found(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 @pytest.mark.parametrize("name", ["new", "there", "around/new"])
 def test_files_are_added(tmp_path: Path, name: str) -> None:
     (tmp_path / "there" / "deep").mkdir(parents=True)
     add(str(tmp_path / name), lambda: FILES)
-    assert _found(tmp_path / name) == FILES
+    assert files_in(tmp_path / name) == FILES
     assert sorted(os.listdir(tmp_path / name)) == [".hidden", "a.yaml", "deep"]
 
 
@@ -28,7 +25,7 @@ def test_the_working_folder_stays_the_same_folder(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     before = tmp_path.stat().st_ino
     add(".", lambda: FILES)
-    assert (tmp_path.stat().st_ino, _found(tmp_path)) == (before, FILES)
+    assert (tmp_path.stat().st_ino, files_in(tmp_path)) == (before, FILES)
 
 
 def test_every_file_in_the_way_is_named_and_nothing_written(tmp_path: Path) -> None:
@@ -39,14 +36,14 @@ def test_every_file_in_the_way_is_named_and_nothing_written(tmp_path: Path) -> N
         add(str(tmp_path), lambda: FILES)
     names = ", ".join(str(tmp_path / each) for each in (".hidden", "a.yaml", "deep"))
     assert str(caught.value) == f"{names}: there already; nothing is written"
-    assert _found(tmp_path) == {"a.yaml": b"mine\n", "deep": b"a file\n"}
+    assert files_in(tmp_path) == {"a.yaml": b"mine\n", "deep": b"a file\n"}
 
 
 def test_a_file_that_may_be_replaced_is_and_keeps_its_mode(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"old\n")
     (tmp_path / "a.yaml").chmod(0o600)
     add(str(tmp_path), lambda: FILES, replaced=["a.yaml"])
-    assert _found(tmp_path) == FILES
+    assert files_in(tmp_path) == FILES
     assert (tmp_path / "a.yaml").stat().st_mode & 0o777 == 0o600
 
 
@@ -64,7 +61,7 @@ def test_what_was_interrupted_is_completed_or_removed(tmp_path: Path) -> None:
     (tmp_path / ".jobspec-new").mkdir()
     (tmp_path / ".jobspec-new" / "half.yaml").write_bytes(b"ha")
     assert complete(str(tmp_path))
-    assert _found(tmp_path) == {"deep/c.yaml": b"c\n"}
+    assert files_in(tmp_path) == {"deep/c.yaml": b"c\n"}
     assert not complete(str(tmp_path))
 
 
@@ -84,12 +81,12 @@ def test_an_addition_killed_at_any_moment_is_none_or_is_completed(tmp_path: Path
         killing.kill_in(folder)
         if folder.is_dir():
             complete(str(folder))
-        written = {path for path in _found(folder) if not path.startswith(".jobspec-new/")} if folder.is_dir() else set()
+        written = {path for path in files_in(folder) if not path.startswith(".jobspec-new/")} if folder.is_dir() else set()
         assert len(written) in (0, 30)
         killing.note(whole=bool(written))
         again = tmp_path / f"{is_new}{number}"
         if not written:
             add(str(again), lambda: FILES)
-            assert _found(again) == FILES
+            assert files_in(again) == FILES
     assert 0 < sum(killing.seen) < 30
     assert not [name for name in os.listdir(tmp_path) if name.endswith("jobspec-new")]

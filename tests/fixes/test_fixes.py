@@ -19,6 +19,7 @@ from jobspec.fixes.mending import mended
 from jobspec.fixes.rounds import Mended, mend, mend_files
 from jobspec.lint.linting import lint
 from jobspec.remedies import Change, Unfit, applied, quote, remove, rename, set_to
+from tests.support.manifests import paths_in
 from tests.support.reference import ROOT, folder
 from tests.support.rewriting import restyled
 from tests.support.seeds import seed
@@ -119,13 +120,8 @@ def test_changes_that_belong_together_are_made_together_or_not_at_all() -> None:
     assert mended(text, [(0, [*both, set_to(("a", "b", "c"), 1)])], file="a") == (text, [])
 
 
-def _paths(data: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    steps = list(data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ())
-    return [found for step, child in steps for found in ((*path, step), *_paths(child, (*path, step)))]
-
-
 def _remedies(data: Any, chance: random.Random) -> list[Change]:
-    paths = _paths(data)
+    paths = paths_in(data)
     values = [1, "yes", "a b", 'a "b"\\', True, None, {"k": ["v", {"w": 1}]}, [], {}]
 
     def one(path: tuple[str | int, ...]) -> Change:

@@ -22,7 +22,7 @@ from jobspec.gitops.rendering import objects_of
 from jobspec.gitops.sources import Sources
 from jobspec.gitops.variants import variants_of
 from jobspec.pipeline import Source
-from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB, write
+from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB, files_in, write
 from tests.support.processes import program, run_here
 
 HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n"
@@ -57,22 +57,18 @@ def _place(folder: Path, variants: str = TWO, engines: str = BOTH) -> Path:
     return folder
 
 
-def _files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
 def _render(folder: Path, variants: str = TWO, engines: str = BOTH) -> dict[str, Any]:
     """The engines' objects by their paths, after a render that has to go well."""
     done = run_here("render", cwd=_place(folder, variants, engines))
     assert done.returncode == 0, done.stdout + done.stderr
-    return {path: yaml.safe_load(text) for path, text in _files(folder / "engines").items() if path.endswith(".yaml")}
+    return {path: yaml.safe_load(text) for path, text in files_in(folder / "engines").items() if path.endswith(".yaml")}
 
 
 def _refused(folder: Path, variants: str, engines: str, code: int = 1) -> str:
     """What a render says that writes nothing."""
-    before = _files(_place(folder, variants, engines))
+    before = files_in(_place(folder, variants, engines))
     done = run_here("render", cwd=folder)
-    assert (done.returncode, _files(folder)) == (code, before)
+    assert (done.returncode, files_in(folder)) == (code, before)
     return done.stderr + done.stdout
 
 
@@ -325,7 +321,7 @@ def test_the_tree_is_named_from_the_root_of_the_repository(tmp_path: Path) -> No
         {**FILES, "jobspec.yaml": _project(TWO, BOTH).replace("  variants", "  output: out/tree\n  variants", 1)},
     )
     assert run_here("render", "teams/vision/jobspec.yaml", cwd=tmp_path).returncode == 0
-    engines = {path: yaml.safe_load(text) for path, text in _files(tmp_path / "teams/vision/engines").items() if "-jobs" in path}
+    engines = {path: yaml.safe_load(text) for path, text in files_in(tmp_path / "teams/vision/engines").items() if "-jobs" in path}
     assert engines["argocd/application-jobs.yaml"]["spec"]["source"]["path"] == "teams/vision/out/tree"
     assert engines["flux/kustomization-jobs.yaml"]["spec"]["path"] == "./teams/vision/out/tree"
 
@@ -343,7 +339,7 @@ def test_the_order_of_variants_does_not_matter(names: list[str], engines: str, c
         made = []
         for _ in range(2):
             _render(folder, "".join(entries), engines)
-            made.append(_files(folder / "engines"))
+            made.append(files_in(folder / "engines"))
             chance.shuffle(entries)
         assert all(one == other for one, other in pairwise(made))
 
@@ -359,7 +355,7 @@ def test_argocd_may_sync_what_is_rendered_and_nothing_else(names: list[str], nam
     entries = "".join(f"  - {{name: {name}, base: base/{base}.yaml, namespace: {namespace}}}\n" for name, base in bases.items())
     with TemporaryDirectory() as name:
         spec = _render(Path(name), entries, ARGOCD)["argocd/appproject-training.yaml"]["spec"]
-        tree = [text for path, text in _files(Path(name) / "rendered").items() if path.endswith(".yaml") and "kustomization" not in path]
+        tree = [text for path, text in files_in(Path(name) / "rendered").items() if path.endswith(".yaml") and "kustomization" not in path]
     objects = [yaml.safe_load(text) for text in tree]
     kinds = {
         field: {(each["group"], each["kind"]) for each in spec[field]}
@@ -412,10 +408,10 @@ def test_a_file_that_is_not_ours_keeps_both_folders_as_they_are(tmp_path: Path) 
 
 def test_only_leaves_the_engines_as_they_are(tmp_path: Path) -> None:
     _render(tmp_path)
-    before = _files(tmp_path / "engines")
+    before = files_in(tmp_path / "engines")
     (tmp_path / "jobspec.yaml").write_text(_project(TWO + "  - {name: three, base: base/job.yaml, namespace: more}\n", BOTH))
     assert run_here("render", "--only", "three", cwd=tmp_path).returncode == 0
-    assert _files(tmp_path / "engines") == before
+    assert files_in(tmp_path / "engines") == before
     assert run_here("render", "--check", "--only", "three", cwd=tmp_path).returncode == 0
     assert run_here("render", "--check", cwd=tmp_path).returncode == 1
 

@@ -16,7 +16,7 @@ from jobspec.cli import main
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
 from jobspec.gitops.importing.equality import difference
-from tests.support.manifests import CONFIG, JOB, RUNTIME, placed, write
+from tests.support.manifests import CONFIG, JOB, RUNTIME, files_in, placed, write
 from tests.support.processes import program, run_here
 from tests.support.reference import folder
 
@@ -101,25 +101,21 @@ def _place(place: Path, files: dict[str, str | bytes]) -> Path:
     return place
 
 
-def _files(place: Path) -> dict[str, bytes]:
-    return {path.relative_to(place).as_posix(): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
-
-
 def _imported(place: Path, *arguments: str) -> dict[str, str]:
     """The new and changed files of an import that has to go well, and whose render gives the manifests again."""
-    before = _files(place)
+    before = files_in(place)
     done = run_here("import", *arguments, cwd=place)
     assert done.returncode == 0, done.stderr + done.stdout
-    after = _files(place)
+    after = files_in(place)
     assert before.keys() <= after.keys()
     return {path: content.decode() for path, content in after.items() if before.get(path) != content}
 
 
 def _refused(place: Path, *arguments: str, code: int = 1) -> str:
     """What an import says that changes nothing."""
-    before = _files(place)
+    before = files_in(place)
     done = run_here("import", *arguments, cwd=place)
-    assert (done.returncode, _files(place)) == (code, before), done.stderr + done.stdout
+    assert (done.returncode, files_in(place)) == (code, before), done.stderr + done.stdout
     return done.stderr
 
 
@@ -154,13 +150,13 @@ def test_a_preview_is_a_diff_that_git_applies_to_the_same_files(tmp_path: Path) 
     existing = HEAD + "    - {name: old, base: base/old.yaml}\n"
     files: dict[str, str | bytes] = {"mnist.yaml": COMMENTED, "base/old.yaml": JOB, "jobspec.yaml": existing}
     here, there = _place(tmp_path / "here", files), _place(tmp_path / "there", files)
-    before = _files(there)
+    before = files_in(there)
     done = run_here("import", "mnist.yaml", "--preview", cwd=there)
-    assert (done.returncode, done.stderr, _files(there)) == (0, "", before)
+    assert (done.returncode, done.stderr, files_in(there)) == (0, "", before)
     shutil.rmtree(there / ".git")
     program("git", "apply", cwd=there, stdin=done.stdout, check=True)
     _imported(here, "mnist.yaml")
-    assert _files(there) == _files(here)
+    assert files_in(there) == files_in(here)
 
 
 @pytest.mark.parametrize(
@@ -528,18 +524,18 @@ def test_an_import_killed_at_any_moment_is_completed_by_the_next_or_was_none(tmp
     seen = []
     for number in range(25):
         place = _place(tmp_path / str(number), dict(texts))
-        before = _files(place)
+        before = files_in(place)
         child = _started(place)
         time.sleep(chance.uniform(0, 1.2 * usual))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         if not (place / ".jobspec-journal").exists():
-            found = {path: content for path, content in _files(place).items() if not path.startswith(".jobspec-new/")}
-            assert found in (before, _files(whole))
+            found = {path: content for path, content in files_in(place).items() if not path.startswith(".jobspec-new/")}
+            assert found in (before, files_in(whole))
         seen.append((place / "jobspec.yaml").exists())
         done = run_here("import", "old", cwd=place)
         assert done.returncode == (1 if seen[-1] or "completed" in done.stderr else 0), done.stderr
-        assert _files(place) == _files(whole)
+        assert files_in(place) == files_in(whole)
     assert 0 < sum(seen) < 25
 
 

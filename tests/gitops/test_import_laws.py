@@ -16,7 +16,7 @@ from jobspec.documents.writer import write as written
 from jobspec.fixes.cuts import without
 from jobspec.fixes.places import Uncuttable
 from tests.gitops.test_import import _imported, _objects, _place, _render_equals
-from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB
+from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB, paths_in
 from tests.support.processes import run_here
 
 _SCALARS = st.sampled_from(["a", "b # no comment", "1", "yes", "", "two\nlines\n", "- c", "{d}", "é", 1, 0.5, True, None])
@@ -29,11 +29,6 @@ _DATA = st.dictionaries(
     ),
     min_size=1,
 )
-
-
-def _paths(data: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    steps = list(data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ())
-    return [found for step, child in steps for found in ((*path, step), *_paths(child, (*path, step)))]
 
 
 def _pruned(data: Any, path: tuple[str | int, ...]) -> Any:
@@ -68,7 +63,7 @@ def test_a_cut_removes_the_value_and_keeps_everything_else(data: dict[str, Any],
     ((document,), problems) = read(text, file="")
     if problems or document.data != data:
         return  # a text that YAML 1.1 of Kubernetes reads in another way than PyYAML
-    path = chance.choice(_paths(data))
+    path = chance.choice(paths_in(data))
     wanted = _pruned(data, path)
     if not wanted:
         return
@@ -94,7 +89,7 @@ def test_comments_are_told_from_what_looks_like_one() -> None:
 def test_each_value_of_a_job_can_be_cut() -> None:
     text = JOB + "  runPolicy: {cleanPodPolicy: None, backoffLimit: 2}\n"
     (document,), _ = read(text, file="")
-    for path in _paths(document.data):
+    for path in paths_in(document.data):
         shorter = without(text, document.marks, path)
         assert read(shorter, file="")[0][0].data == _pruned(document.data, path), path
 

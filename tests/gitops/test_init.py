@@ -17,6 +17,7 @@ from jobspec.cli import main
 from jobspec.targets import RELEASES
 from tests.support.cluster import assets
 from tests.support.killing import Killing
+from tests.support.manifests import files_in
 from tests.support.processes import environment, program, run_here
 
 KINDS = ("PyTorchJob", "TrainJob")
@@ -34,10 +35,6 @@ FILES = [
     "rendered/.jobspec-inventory",
     "rendered/kustomization.yaml",
 ]
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def _init(folder: Path, *arguments: str) -> Path:
@@ -102,7 +99,7 @@ def test_the_hooks_refuse_what_is_not_rendered_and_what_a_server_refuses(tmp_pat
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_holds_a_base_of_the_kind_and_two_variants(tmp_path: Path, kind: str) -> None:
     folder = _init(tmp_path / "new", "--kind", kind, "--name", "bert-large", "--namespace", "nlp")
-    tree = _files(folder)
+    tree = files_in(folder)
     documents = [yaml.safe_load(content) for path, content in tree.items() if path.startswith("rendered/") and kind.lower() in path]
     assert [re.sub("-[0-9a-f]{8}$", "", each["metadata"]["name"]) for each in documents] == ["bert-large-cpu", "bert-large-gpu"]
     assert {(each["kind"], each["metadata"]["namespace"]) for each in documents} == {(kind, "nlp")}
@@ -129,7 +126,7 @@ def test_the_engine_syncs_the_tree_from_where_the_folder_is_in_its_repository(tm
 
 
 def test_the_releases_are_the_newest_and_jobspec_this_one(tmp_path: Path) -> None:
-    tree = _files(_init(tmp_path / "new"))
+    tree = files_in(_init(tmp_path / "new"))
     target = yaml.safe_load(tree["jobspec.yaml"])["spec"]["target"]
     newest = {operator: max(RELEASES[operator], key=lambda each: tuple(map(int, each.split(".")))) for operator in target}
     assert target == {operator: release.rpartition(".")[0] for operator, release in newest.items()}
@@ -148,7 +145,7 @@ def test_files_are_told_and_other_files_stay(tmp_path: Path) -> None:
     assert {path: (tmp_path / path).read_text() for path in ("base/other.yaml", "LICENSE")} == dict.fromkeys(
         ("base/other.yaml", "LICENSE"), "mine\n"
     )
-    assert sorted(_files(tmp_path)) == sorted([*told, "base/other.yaml", "LICENSE"])
+    assert sorted(files_in(tmp_path)) == sorted([*told, "base/other.yaml", "LICENSE"])
 
 
 def test_nothing_is_replaced_and_everything_in_the_way_is_named(tmp_path: Path) -> None:
@@ -162,10 +159,10 @@ def test_nothing_is_replaced_and_everything_in_the_way_is_named(tmp_path: Path) 
     shutil.rmtree(tmp_path / "new" / "rendered")
     (tmp_path / "new" / "rendered").mkdir()
     (tmp_path / "new" / "rendered" / "notes.txt").write_text("mine\n")
-    before = _files(tmp_path)
+    before = files_in(tmp_path)
     done = run_here("init", "new", cwd=tmp_path)
     said = "jobspec: new/README.md, new/base, new/rendered: there already; nothing is written\n"
-    assert (done.returncode, done.stderr, _files(tmp_path)) == (2, said, before)
+    assert (done.returncode, done.stderr, files_in(tmp_path)) == (2, said, before)
 
 
 @pytest.mark.parametrize(
@@ -190,13 +187,13 @@ def test_names_that_are_no_text_in_yaml_are_an_error(tmp_path: Path, arguments: 
 
 
 def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> None:
-    whole, there = _files(_init(tmp_path / "whole")), tmp_path / "there"
+    whole, there = files_in(_init(tmp_path / "whole")), tmp_path / "there"
     assert "--checks is for a project that is there" in run_here("init", there, "--checks").stderr
     shutil.copytree(tmp_path / "whole", there)
     for name in (".pre-commit-config.yaml", ".github/workflows/jobspec.yaml"):
         (there / name).unlink()
     assert run_here("init", "--checks", cwd=there).stdout == ".github/workflows/jobspec.yaml\n.pre-commit-config.yaml\n"
-    assert _files(there) == whole
+    assert files_in(there) == whole
     assert "there already; nothing is written" in run_here("init", "--checks", cwd=there).stderr
     (there / "jobspec.yaml").write_text((there / "jobspec.yaml").read_text().replace("output: rendered", "output: a b"))
     assert "the hooks cannot name the folder `a b`" in run_here("init", "--checks", cwd=there).stderr
@@ -207,18 +204,18 @@ def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> Non
 @pytest.mark.parametrize("is_new", [True, False])
 def test_an_init_killed_at_any_moment_is_completed_by_the_next_or_was_none(tmp_path: Path, is_new: bool) -> None:
     killing = Killing(lambda folder: main(["init", str(folder)]), tmp_path / "whole")
-    whole = _files(tmp_path / "whole")
+    whole = files_in(tmp_path / "whole")
     for number in range(20):
         folder = tmp_path / f"{number}"
         if not is_new:
             folder.mkdir()
         killing.kill_in(folder)
-        found = _files(folder) if folder.exists() else {}
+        found = files_in(folder) if folder.exists() else {}
         if not any(path.startswith((".jobspec-new/", ".jobspec-journal/")) for path in found):
             assert found in ({}, whole)
         killing.note(whole=found == whole)
         assert run_here("init", folder).returncode in (0, 2)
-        assert _files(folder) == whole
+        assert files_in(folder) == whole
     assert 0 < sum(killing.seen) < 20
 
 

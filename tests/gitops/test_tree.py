@@ -16,7 +16,7 @@ import yaml
 from hypothesis import given, settings
 
 from jobspec.cli import main
-from tests.support.manifests import CONFIG, JOB, write
+from tests.support.manifests import CONFIG, JOB, files_in, write
 from tests.support.processes import program, run_here
 from tests.support.projects import RandomProject, projects
 from tests.support.seeds import seed
@@ -34,26 +34,21 @@ def _place(folder: Path, variants: str = ONE + TWO) -> Path:
     return folder
 
 
-def _files(folder: Path) -> dict[str, bytes]:
-    """Everything in a folder, by path."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
 def _render(folder: Path, *arguments: str, variants: str | None = None) -> dict[str, bytes]:
     """The tree after a render that has to go well."""
     if variants is not None:
         (folder / "jobspec.yaml").write_text(HEAD + variants)
     done = run_here("render", *arguments, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    return _files(folder / "rendered")
+    return files_in(folder / "rendered")
 
 
 def _refused(folder: Path, *arguments: str, code: int = 2) -> str:
     """What a render says that changes nothing."""
-    before = _files(folder)
+    before = files_in(folder)
     done = run_here("render", *arguments, cwd=folder)
     assert done.returncode == code, done.stdout + done.stderr
-    assert _files(folder) == before
+    assert files_in(folder) == before
     return done.stderr + done.stdout
 
 
@@ -81,7 +76,7 @@ def test_a_project_is_rendered_from_anywhere_to_the_same_bytes(tmp_path: Path) -
     here = _render(_place(tmp_path / "a"))
     _place(tmp_path / "deep" / "b")
     assert run_here("render", "deep/b/jobspec.yaml", cwd=tmp_path).returncode == 0
-    assert _files(tmp_path / "deep" / "b" / "rendered") == here
+    assert files_in(tmp_path / "deep" / "b" / "rendered") == here
 
 
 def test_stale_files_go_and_a_second_render_changes_nothing(tmp_path: Path) -> None:
@@ -398,7 +393,7 @@ def test_a_render_killed_at_any_moment_leaves_the_old_tree_or_the_new(tmp_path: 
             _killed(folder, step=chance.randint(1, touches))
         else:
             _killed(folder, seconds=chance.uniform(0.001, 0.1))
-        found = _files(folder / "rendered")
+        found = files_in(folder / "rendered")
         assert found in (old, new)
         seen.append(found == old)
     assert 0 < sum(seen) < 200
@@ -417,7 +412,7 @@ def test_a_render_killed_while_it_moves_file_by_file_is_completed_by_the_next(tm
     for _ in range(200):
         _reset(folder, kept)
         _killed(folder / "rendered", "../jobspec.yaml", step=chance.randint(1, touches))
-        found = _files(folder / "rendered")
+        found = files_in(folder / "rendered")
         found.pop(".jobspec-new", None)
         assert all(content in (old.get(path), new.get(path)) for path, content in found.items())
         parts += found not in (old, new)

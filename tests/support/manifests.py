@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 JOB = """\
 apiVersion: kubeflow.org/v1
@@ -56,3 +57,14 @@ def write(folder: Path, files: Mapping[str, str | bytes]) -> None:
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """Everything in a folder, by its path there."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def paths_in(data: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """The paths of all values inside of plain data."""
+    steps = list(data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ())
+    return [found for step, child in steps for found in ((*path, step), *paths_in(child, (*path, step)))]
