@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from jobspec.lint.rule import Finding, Rule
 from jobspec.operators.pods import text
-from jobspec.outcome.endings import restarts_for_ever
-from jobspec.outcome.program import started
-from jobspec.outcome.refusals import refused_objects
-from jobspec.outcome.rendezvous import unknown_address
-from jobspec.outcome.rule import Outcome
 from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.runtimes.runtime import ANCESTOR, TRAINER, Reference
 from jobspec.workloads import roles_in, value_at
@@ -21,6 +16,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
     from jobspec.lint.views import DocumentView, JobView
+    from jobspec.outcome.rule import Outcome
 
 _FRAMEWORK = "trainer.kubeflow.org/framework"
 _NODE = "node"  # the name of the container that trains
@@ -171,6 +167,12 @@ def unusable_runtime(job: JobView) -> Iterator[Finding]:
 
 def _refusals(runtime: JobView) -> Iterator[Outcome]:
     """What becomes of a job that says nothing but its runtime."""
+    from jobspec.outcome.endings import restarts_for_ever
+    from jobspec.outcome.program import started
+    from jobspec.outcome.refusals import refused_objects
+    from jobspec.outcome.rendezvous import unknown_address
+    from jobspec.outcome.rule import Outcome
+
     for each in runtime.refused:
         yield Outcome(each.rule, each.message, each.mark, each.hint)
     if not runtime.refused:
