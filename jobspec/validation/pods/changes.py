@@ -27,8 +27,8 @@ _POINTERS = frozenset(
         *("nodeAffinityPolicy", "nodeTaintsPolicy", "optional", "preemptionPolicy", "priority", "privileged", "procMount"),
         *("readOnlyRootFilesystem", "recursiveReadOnly", "resourceClaimName", "resourceClaimTemplateName", "runAsGroup"),
         *("runAsNonRoot", "runAsUser", "runAsUserName", "runtimeClassName", "seLinuxChangePolicy", "service", "setHostnameAsFQDN"),
-        *("shareProcessNamespace", "stopSignal", "storageClassName", "supplementalGroupsPolicy", "terminationGracePeriodSeconds"),
-        *("tolerationSeconds", "volumeAttributesClassName", "volumeMode"),
+        *("shareProcessNamespace", "sizeLimit", "stopSignal", "storageClassName", "supplementalGroupsPolicy"),
+        *("terminationGracePeriodSeconds", "tolerationSeconds", "volumeAttributesClassName", "volumeMode"),
     )
 )
 """The fields that Go has pointers for, whose zero is another value than none."""
