@@ -249,14 +249,14 @@ def foresee(file: Checked, cluster: Cluster) -> Checked:
 
 
 def _accepted(file: Checked) -> list[Document]:
-    """The documents of a file that a server does not refuse: a job can refer to no others."""
-    refused = {(row.index, row.api_version, row.kind, row.name) for row in file.result.documents if row.status == "invalid"}
-    return [each for each in file.documents if (each.index, each.api_version, each.kind, each.name) not in refused]
+    """The documents of a file that its jobs can refer to, such as runtimes, and that a server does not refuse."""
+    refused = {_identity(row) for row in file.result.documents if row.status == "invalid"}
+    return [each for each in file.documents if each.group_kind in kinds.LOOKED_UP and _identity(each) not in refused]
 
 
 def foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
     """Resolved files with what becomes of the jobs whose runtimes are in other files."""
-    objects = [each for file in files for each in file.objects]
+    objects = [each for file in files for each in file.objects if each.group_kind in kinds.LOOKED_UP]
     return [_foreseen(file, file.unforeseen, objects, cluster) if file.unforeseen else file for file in files]
 
 
@@ -271,17 +271,34 @@ def with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None:
     return cluster.with_objects([each for _, each in holders])
 
 
+def _deciding(objects: Sequence[Document], cluster: Cluster) -> Sequence[Document]:
+    """The objects that decide on pods."""
+    if not objects:
+        return ()
+    from jobspec.outcome.policies import decides
+
+    return [each for each in objects if decides(each, closed=cluster.closed)]
+
+
 def _foreseen(file: Checked, jobs: Sequence[Document], beside: Sequence[Document], cluster: Cluster) -> Checked:
     from jobspec.outcome.foresight import foresee as foresee_job
+    from jobspec.runtimes.runtime import Reference
 
     rows, diagnostics, unforeseen = list(file.result.documents), list(file.result.diagnostics), []
+    places = {_identity(row): at for at, row in reversed(list(enumerate(rows)))}
+    objects = _deciding([*cluster.objects, *file.objects], cluster)
+    classes = [each for each in beside if each.group_kind == kinds.PRIORITY_CLASS]
+    named: dict[str, list[Document]] = {}
+    for each in beside:
+        if each.group_kind != kinds.PRIORITY_CLASS:
+            named.setdefault(each.name, []).append(each)
     for job in jobs:
-        at = next(at for at, row in enumerate(rows) if _is_of(row, job))
+        at = places[_identity(job)]
         if rows[at].status != "valid":
             rows[at] = result_of(rows[at], rows[at].status, runs=False)
             continue
-        objects = [*cluster.objects, *file.objects]
-        foresight = foresee_job(job, beside, cluster.target, objects=objects, closed=cluster.closed, contracts=cluster.contracts)
+        meant = [*named.get(str(Reference(job.data).name), ()), *classes]
+        foresight = foresee_job(job, meant, cluster.target, objects=objects, closed=cluster.closed, contracts=cluster.contracts)
         if foresight is None:
             unforeseen.append(job)
         else:
@@ -293,4 +310,9 @@ def _foreseen(file: Checked, jobs: Sequence[Document], beside: Sequence[Document
 
 def _is_of(row: DocumentResult, document: Document) -> bool:
     """Whether a row of a result is that of a document."""
-    return (row.index, row.api_version, row.kind, row.name) == (document.index, document.api_version, document.kind, document.name)
+    return _identity(row) == _identity(document)
+
+
+def _identity(each: DocumentResult | Document) -> tuple[int, str, str, str]:
+    """What a row of a result and its document have in common."""
+    return each.index, each.api_version, each.kind, each.name

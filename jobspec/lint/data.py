@@ -163,7 +163,7 @@ def _known(job: JobView, kind: str) -> list[str]:
     """The names of a kind in the job's namespace; none of what Kustomize or JobSet makes besides."""
     made = kind == "ConfigMap" and job.documents.of_kind("Kustomization")
     templates = job.runtime and kind == "PersistentVolumeClaim" and "volumeClaimPolicies" in str(job.runtime.data)
-    return [] if made or templates else sorted({each.name for each in job.documents.beside(job.given, kind)})
+    return [] if made or templates else [*job.documents.names_beside(job.given, kind)]
 
 
 RULES = (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Documents:
     """The documents, by kind, by file and by name."""
 
-    __slots__ = ("_by_file", "_by_kind", "_by_name", "_first", "target")
+    __slots__ = ("_beside", "_by_file", "_by_kind", "_by_name", "_first", "target")
 
     def __init__(self, documents: Iterable[Document], target: Target) -> None:
         self.target = target
@@ -24,6 +24,7 @@ class Documents:
         self._by_file: dict[str, list[Document]] = {}
         self._first: dict[Identity, Document] = {}
         self._by_name: dict[tuple[str, str], list[Document]] = {}
+        self._beside: dict[tuple[str, str], tuple[Sequence[Document], Sequence[str]]] = {}
         for document in documents:
             self._by_kind.setdefault(document.kind, []).append(document)
             self._by_file.setdefault(document.file, []).append(document)
@@ -42,9 +43,20 @@ class Documents:
         """The kinds that there are."""
         return self._by_kind.keys()
 
-    def beside(self, document: Document, kind: str) -> list[Document]:
+    def beside(self, document: Document, kind: str) -> Sequence[Document]:
         """The documents of a kind in the namespace of another one; where one of two says none, it means the other's."""
-        return [each for each in self.of_kind(kind) if not document.namespace or each.namespace in ("", document.namespace)]
+        return self._found_beside(document, kind)[0]
+
+    def names_beside(self, document: Document, kind: str) -> Sequence[str]:
+        """Their names, sorted."""
+        return self._found_beside(document, kind)[1]
+
+    def _found_beside(self, document: Document, kind: str) -> tuple[Sequence[Document], Sequence[str]]:
+        known = self._beside.get((kind, document.namespace))
+        if known is None:
+            found = [each for each in self.of_kind(kind) if not document.namespace or each.namespace in ("", document.namespace)]
+            known = self._beside[kind, document.namespace] = (found, sorted({each.name for each in found}))
+        return known
 
     def named(self, document: Document, kind: str, name: str) -> Document | None:
         """The document of a kind and name in the namespace of another document, None where there is none."""

@@ -53,7 +53,7 @@ def no_queue_name(job: JobView) -> Iterator[Finding]:
     After: metadata: {name: train, labels: {kueue.x-k8s.io/queue-name: team-a}}
     Evidence: kubeflow/trainer#2775; https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/
     """
-    queues = sorted({each.name for each in job.documents.beside(job.given, "LocalQueue")})
+    queues = job.documents.names_beside(job.given, "LocalQueue")
     is_named = job.get("metadata", "labels", _QUEUE) is not None or next(misplaced_queue_name(job), None)
     if queues and not is_named and "default" not in queues:
         hint = f"name one by the label `{_QUEUE}`: {', '.join(f'`{each}`' for each in queues[:3])}"
@@ -105,7 +105,7 @@ def unknown_queue(job: JobView) -> Iterator[Finding]:
         return
     if job.documents.named(job.given, "LocalQueue", text(said)) is None:
         elsewhere = next((each.namespace for each in job.documents.of_name("LocalQueue", text(said))), "")
-        known = sorted({each.name for each in job.documents.beside(job.given, "LocalQueue")})
+        known = job.documents.names_beside(job.given, "LocalQueue")
         hint = f"it is in the namespace `{elsewhere}`" if elsewhere else f"there is {', '.join(f'`{each}`' for each in known)}"
         message = f"there is no LocalQueue `{text(said)}` in the job's namespace"
         yield Finding(said, message, hint if elsewhere or known else "")

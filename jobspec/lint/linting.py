@@ -136,11 +136,13 @@ def _written(at: Place, view: DocumentView, places: Places) -> tuple[Document, P
     return view.given, (), at.place() if at.mark.line else view.given.marks.nearest(("metadata", "name")).place()
 
 
-def _documents_of(view: DocumentView, mark: Mark) -> list[Document]:
+def _documents_of(view: DocumentView, mark: Mark) -> Iterator[Document]:
     """Where a mark may be: in the view's own documents, or in those of the mark's file."""
     runtime: Document | None = getattr(view, "runtime", None)
-    others = [each for each in view.documents.of_file(mark.file) if each is not view.given and each is not runtime]
-    return [view.given, *([runtime] if runtime else []), *others]
+    yield view.given
+    if runtime:
+        yield runtime
+    yield from (each for each in view.documents.of_file(mark.file) if each is not view.given and each is not runtime)
 
 
 def _changes(edits: Sequence[Edit], document: Document, view: DocumentView, places: Places) -> list[Change]:

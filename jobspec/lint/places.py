@@ -6,7 +6,7 @@ from jobspec.diagnostics import Key, Mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document, Marks
@@ -34,7 +34,7 @@ class Places:
     def __init__(self) -> None:
         self._known: dict[int, dict[Span, Path]] = {}
 
-    def find(self, mark: Mark, among: Sequence[Document]) -> tuple[Document, Path] | None:
+    def find(self, mark: Mark, among: Iterable[Document]) -> tuple[Document, Path] | None:
         """The document and the path that a mark is the place of; None where it is that of none, such as an operator's."""
         if not mark.line:
             return None

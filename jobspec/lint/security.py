@@ -91,7 +91,7 @@ def unknown_service_account(job: JobView) -> Iterator[Finding]:
         said = role.pods[0].tree.get("spec", "serviceAccountName")
         if not said or text(said) in ("", "default") or job.documents.named(job.given, "ServiceAccount", text(said)):
             continue
-        known = sorted({each.name for each in job.documents.beside(job.given, "ServiceAccount")})
+        known = job.documents.names_beside(job.given, "ServiceAccount")
         if known:
             listed = ", ".join(f"`{each}`" for each in known)
             yield Finding(said, f"the files have no ServiceAccount `{text(said)}` in the job's namespace", f"there is {listed}")
