@@ -271,6 +271,13 @@ def with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None:
     return cluster.with_objects([each for _, each in holders])
 
 
+def _meant(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequence[Document]:
+    """The runtimes, by name, that a job may mean."""
+    from jobspec.runtimes.runtime import Reference
+
+    return runtimes.get(str(Reference(job.data).name), ())
+
+
 def _deciding(objects: Sequence[Document], cluster: Cluster) -> Sequence[Document]:
     """The objects that decide on pods."""
     if not objects:
@@ -282,7 +289,6 @@ def _deciding(objects: Sequence[Document], cluster: Cluster) -> Sequence[Documen
 
 def _foreseen(file: Checked, jobs: Sequence[Document], beside: Sequence[Document], cluster: Cluster) -> Checked:
     from jobspec.outcome.foresight import foresee as foresee_job
-    from jobspec.runtimes.runtime import Reference
 
     rows, diagnostics, unforeseen = list(file.result.documents), list(file.result.diagnostics), []
     places = {_identity(row): at for at, row in reversed(list(enumerate(rows)))}
@@ -297,7 +303,7 @@ def _foreseen(file: Checked, jobs: Sequence[Document], beside: Sequence[Document
         if rows[at].status != "valid":
             rows[at] = result_of(rows[at], rows[at].status, runs=False)
             continue
-        meant = [*named.get(str(Reference(job.data).name), ()), *classes]
+        meant = [*(_meant(job, named) if named else ()), *classes]
         foresight = foresee_job(job, meant, cluster.target, objects=objects, closed=cluster.closed, contracts=cluster.contracts)
         if foresight is None:
             unforeseen.append(job)
