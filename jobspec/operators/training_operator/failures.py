@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jobspec.admission.rule import Finding
 from jobspec.diagnostics import Key
+from jobspec.targets import reached
 from jobspec.workloads import Workload, roles
 
 TYPE_CHECKING = False
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _ELASTIC: Path = ("spec", "elasticPolicy")
+
+
+def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
+    """The values that the operator cannot read, which the webhook of later releases refuses."""
+    if reached(target["training-operator"], "1.8.0"):
+        return []
+    from jobspec.admission.decoding import undecodable_value
+
+    found = undecodable_value(Workload(document), target)
+    return [document.problem("refused-by-operator", each.message, each.path, hint=each.hint) for each in found]
 
 
 def failures_at_once(job: TrainingJob, document: Document, target: Target) -> Iterator[Diagnostic]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from jobspec.operators.limits import few
 from jobspec.operators.objects import Expansion
-from jobspec.operators.training_operator.failures import failures_at_once, failures_in_pods
+from jobspec.operators.training_operator.failures import failures_at_once, failures_in_pods, unreadable_values
 from jobspec.operators.training_operator.job import TrainingJob
 from jobspec.operators.training_operator.pods import pods
 from jobspec.operators.training_operator.services import services
@@ -35,6 +35,9 @@ def expand_pytorchjob(
 
     Raises JobspecError for a job of more pods than anybody could read.
     """
+    unreadable = unreadable_values(document, target)
+    if unreadable:
+        return Expansion((), unreadable)
     job = TrainingJob(document, target, gang_scheduler=gang_scheduler, ends=ends)
     manager = job.tree.get(*_POLICY, "managedBy")
     if manager and manager.value != _OWN_NAME:
