@@ -54,7 +54,8 @@ def kept(page: str) -> str:
 
 def is_page(text: str) -> bool:
     """Whether a text is one that `kept` makes of a page."""
-    return f"\n{_KEPT}" in text or text.startswith((_KEPT, f"{_START}{_KEPT}"))
+    begin = text.removeprefix(_BOM).removeprefix(_START)
+    return begin.startswith((_KEPT, _KEPT_MARGIN)) or f"\n{_KEPT}" in text
 
 
 def page_of(text: str) -> str:
