@@ -109,11 +109,11 @@ def _about_pods(manifests: Sequence[Manifests], setting: Setting) -> list[PodQue
 
 def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answers: Mapping[Question, Answer]) -> list[FileResult]:
     """The results with what the server says of pods, where it accepts their job."""
-    from jobspec.server.pods import told_of_pods
+    from jobspec.server.pods import problems_of_pods
 
     accepted = {(each.path, row.index, row.kind, row.name) for each in results for row in each.documents if row.status == "valid"}
     asked = [each for each in pods if (each.job.file, each.job.index, each.job.kind, each.job.name) in accepted]
-    told = told_of_pods(asked, answers)
+    told = problems_of_pods(asked, answers)
     return [_told(each, told[each.path]) if each.path in told else each for each in results]
 
 

@@ -12,7 +12,7 @@ from jobspec.gitops.variants import variants_of
 from jobspec.gitops.whole import whole
 from jobspec.migration.choice import cannot
 from jobspec.migration.loss import meaning_in
-from jobspec.migration.told import told_of
+from jobspec.migration.loss_report import report_of
 from jobspec.migration.view import compared, view
 from jobspec.migration.whole import File, MigratedFile, to_release, to_trainjobs
 from jobspec.pipeline import Source
@@ -147,7 +147,7 @@ def _compared(
         return [(name, cannot(job, "; ".join(refusals)))]
     differences = compared(seen, then)
     rules = [meaning_in(seen.facts, each) for each in differences]
-    return [(name, each) for each in told_of(rules, differences, job)]
+    return [(name, each) for each in report_of(rules, differences, job)]
 
 
 def _once(told: Sequence[tuple[str, Diagnostic]], count: int) -> list[Diagnostic]:

@@ -50,7 +50,7 @@ def _told(dropped: Dropped, document: Document, target: Target) -> Diagnostic:
 
 
 def _path(dropped: Dropped, document: Document) -> tuple[str | int, ...]:
-    from jobspec.migration.told import path_at
+    from jobspec.migration.loss_report import path_at
 
     return path_at(dropped.tree.place(), document)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.migration.choice import cannot, migrate_pytorchjob
 from jobspec.migration.loss import LOST
+from jobspec.migration.loss_report import loss_report
 from jobspec.migration.migrated import Migrated, as_document
 from jobspec.migration.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migration.texts import irreplaceable, place_of, replaced
-from jobspec.migration.told import told
 from jobspec.runtimes.runtime import Reference, runtime_of
 from jobspec.trees import HEADER
 
@@ -79,7 +79,7 @@ def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str
         if taken:
             return (), [cannot(job, f"it would be or need the {taken.kind} `{taken.name}`, and its file has one already")]
         there[id(file)] += found.documents
-        return found.trees, told(found)
+        return found.trees, loss_report(found)
 
     return [_migrated(each, outcome) for each in files]
 
@@ -109,7 +109,7 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
         found, dropped = migrate_trainjob(document, beside, [new(each) for each in beside if each is not document], before.target, cluster)
         if found.refusals:
             return (), [cannot(document, "; ".join(dict.fromkeys(found.refusals)))]
-        return _if_other(found.trees[0], document), _with_dropped(told(found), dropped)
+        return _if_other(found.trees[0], document), _with_dropped(loss_report(found), dropped)
 
     return [_migrated(each, outcome) for each in files]
 

@@ -67,7 +67,7 @@ def _data(job: Document, role: ExpandedRole) -> dict[str, object]:
     return {**data, "metadata": {**metadata, **space, "generateName": f"{data['metadata']['name']}-"}}
 
 
-def told_of_pods(pods: Sequence[PodQuestion], answers: Mapping[Question, Answer]) -> dict[str, list[Diagnostic]]:
+def problems_of_pods(pods: Sequence[PodQuestion], answers: Mapping[Question, Answer]) -> dict[str, list[Diagnostic]]:
     """File -> what the server says of the pods of its jobs, at the lines that cause it; a line that hits several roles is told once."""
     told: dict[str, dict[tuple[str, str], Diagnostic]] = {}
     for each in pods:

@@ -16,8 +16,8 @@ from jobspec.documents.comments import comments_of
 from jobspec.documents.document import Document
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.migration.loss import meaning_in
+from jobspec.migration.loss_report import report_of
 from jobspec.migration.nodes import nodes_of
-from jobspec.migration.told import told_of
 from jobspec.migration.view import compared, view
 from jobspec.migration.whole import File, MigratedFile, to_release, to_trainjobs
 from jobspec.operators.api_defaults.objects import completed
@@ -112,7 +112,7 @@ def _wrong(before: Sequence[Document], made: MigratedFile, old: str, new: str, *
     job, other = _job_in(before), _job_in(after)
     first = view(job, before, _cluster(old).target, gang_scheduler=gang)
     left = compared(first, view(other, after, _cluster(new).target))
-    said = told_of([meaning_in(first.facts, each) for each in left], left, job)
+    said = report_of([meaning_in(first.facts, each) for each in left], left, job)
     left_over, told = list(map(_words, said)), list(map(_words, made.diagnostics))
     yield from (f"a difference that is not told: {each}" for each in left_over if each not in told)
     if job.group_kind == PYTORCHJOB:

@@ -9,9 +9,9 @@ from typing import Any
 from jobspec.documents.document import Document
 from jobspec.migration.choice import migrate_pytorchjob
 from jobspec.migration.facts import Fact, Key
+from jobspec.migration.loss_report import loss_report, shared_key
 from jobspec.migration.migrated import Migrated, as_document
 from jobspec.migration.releases import RUNTIMES, migrate_runtime, migrate_trainjob
-from jobspec.migration.told import shared_key, told
 from jobspec.migration.view import View, view
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
@@ -48,7 +48,7 @@ def test_every_job_becomes_one_that_a_server_takes_or_it_is_said_why_not() -> No
             assert [each for each in documents_of(text, trainer)[1].diagnostics if each.severity == "error"] == [], manifest
             assert found.after.nodes == found.before.nodes, manifest
             keys = {(rule, shared_key(each.key)) for rule, each in zip(found.rules(), found.differences, strict=True)}
-            assert len(told(found)) == len(keys)
+            assert len(loss_report(found)) == len(keys)
     assert migrated > _JOBS
 
 

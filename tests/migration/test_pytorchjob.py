@@ -7,8 +7,8 @@ import pytest
 from jobspec.migration.choice import migrate_pytorchjob
 from jobspec.migration.hosts import NAME
 from jobspec.migration.loss import LOST
+from jobspec.migration.loss_report import loss_report, shared_key
 from jobspec.migration.migrated import Migrated
-from jobspec.migration.told import shared_key, told
 from tests.migration.jobs import RELEASES, accepted, cluster, corpus, documents_of, jobs_among, pytorchjob, text_of
 from tests.support.reference import folder
 
@@ -188,7 +188,7 @@ def test_gangs_are_scheduled_as_before(scheduler: str, trainer: str) -> None:
 
 def test_what_others_read_of_the_scheduling_policy_is_told() -> None:
     found = _migrated(pytorchjob(nprocPerNode="1", runPolicy={"schedulingPolicy": {"priorityClass": "high"}}))
-    assert [(each.rule, each.field) for each in told(found) if each.rule == LOST] == [
+    assert [(each.rule, each.field) for each in loss_report(found) if each.rule == LOST] == [
         (LOST, "spec.runPolicy.schedulingPolicy.priorityClass")
     ]
 
@@ -218,7 +218,7 @@ def test_every_public_job_migrates_and_all_that_differs_is_told(trainer: str) ->
             assert list(migrated.after.refusals) == [], path
             lost = {" ".join(each.key) for rule, each in zip(migrated.rules(), migrated.differences, strict=True) if rule == LOST}
             assert {each for each in lost if "job-name" not in each} <= {"job autoscaler"}, path
-            assert bool(told(migrated)) == bool(migrated.differences), path
+            assert bool(loss_report(migrated)) == bool(migrated.differences), path
     assert found > 70
 
 

@@ -342,7 +342,7 @@ OUTCOMES_LOAD = {
     "jobspec.validation.pods.pod",
     "jobspec.validation.pods.ports",
     "jobspec.validation.pods.spec",
-    "jobspec.validation.pods.told",
+    "jobspec.validation.pods.complaints",
     "jobspec.validation.reading",
     "jobspec.validation.typed",
     "jobspec.validation.workloads",

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from jobspec.validation.label_selector import selector_problems
 from jobspec.validation.metadata import bad_label_name, bad_qualified_name
+from jobspec.validation.pods.complaints import missing
 from jobspec.validation.pods.label_keys import label_key_problems
 from jobspec.validation.pods.node_affinity import PREFERRED, REQUIRED, node_affinity_problems, weight_problems
-from jobspec.validation.pods.told import missing
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ that off.
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name, bad_subdomain, generated_name
-from jobspec.validation.pods.told import missing
+from jobspec.validation.pods.complaints import missing
 from jobspec.validation.pods.volumes import source_of
 from jobspec.validation.problem import Problem
 

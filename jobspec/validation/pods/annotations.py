@@ -7,8 +7,8 @@ k8s.io/kubernetes pkg/apis/core/validation, and `applyAppArmorVersionSkew`, pkg/
 from __future__ import annotations
 
 from jobspec.diagnostics import Key
+from jobspec.validation.pods.complaints import excluded, near
 from jobspec.validation.pods.profiles import DEFAULT, LOCALHOST, UNCONFINED
-from jobspec.validation.pods.told import excluded, near
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

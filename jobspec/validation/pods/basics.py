@@ -6,8 +6,8 @@ Follows `validateRestartPolicy` and `ValidatePodSpec`, k8s.io/kubernetes pkg/api
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_subdomain
+from jobspec.validation.pods.complaints import unsupported, wrong_name
 from jobspec.validation.pods.defaults import restart_policy
-from jobspec.validation.pods.told import unsupported, wrong_name
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

@@ -7,8 +7,8 @@ pkg/apis/core/validation, 1.36; volumes that containers mount are in `mounts`.
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name
+from jobspec.validation.pods.complaints import duplicate, excluded, missing, near, unsupported, wrong_name
 from jobspec.validation.pods.defaults import PROBES, grace_period, restart_policy
-from jobspec.validation.pods.told import duplicate, excluded, missing, near, unsupported, wrong_name
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

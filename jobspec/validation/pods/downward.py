@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.quantities import canonical_quantity
 from jobspec.validation.metadata import bad_qualified_name
-from jobspec.validation.pods.told import missing, unsupported
+from jobspec.validation.pods.complaints import missing, unsupported
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

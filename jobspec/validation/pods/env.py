@@ -7,7 +7,7 @@ Follows `ValidateEnv`, `ValidateEnvFrom` and `validateFileKeyRefVolumes`, k8s.io
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name, bad_subdomain, masked
-from jobspec.validation.pods.told import excluded, missing, near, wrong_name
+from jobspec.validation.pods.complaints import excluded, missing, near, wrong_name
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ pkg/apis/core/validation, 1.36.
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name, bad_subdomain
-from jobspec.validation.pods.told import describe, missing, unsupported
+from jobspec.validation.pods.complaints import describe, missing, unsupported
 from jobspec.validation.problem import Problem, name_of
 
 TYPE_CHECKING = False

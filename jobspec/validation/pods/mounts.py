@@ -6,8 +6,8 @@ itself refused is not reported again.
 
 from __future__ import annotations
 
+from jobspec.validation.pods.complaints import closest, listed, missing, unsupported
 from jobspec.validation.pods.paths import backstep_problems, relative_path_problems
-from jobspec.validation.pods.told import closest, listed, missing, unsupported
 from jobspec.validation.pods.volumes import source_of
 from jobspec.validation.problem import Problem
 

@@ -7,7 +7,7 @@ pkg/apis/core/validation, 1.36.
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_value, bad_qualified_name, bad_subdomain
-from jobspec.validation.pods.told import missing, outside, unsupported
+from jobspec.validation.pods.complaints import missing, outside, unsupported
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

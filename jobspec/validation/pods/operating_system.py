@@ -6,7 +6,7 @@ pkg/apis/core/validation, 1.36.
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import excluded, missing, unsupported
+from jobspec.validation.pods.complaints import excluded, missing, unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

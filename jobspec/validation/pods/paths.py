@@ -6,7 +6,7 @@ pkg/apis/core/validation, 1.36.
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import describe
+from jobspec.validation.pods.complaints import describe
 from jobspec.validation.problem import Problem, name_of
 
 TYPE_CHECKING = False

@@ -9,10 +9,10 @@ from __future__ import annotations
 from jobspec.diagnostics import Key
 from jobspec.quantities import canonical_quantity
 from jobspec.validation.pods.amounts import amount_of
+from jobspec.validation.pods.complaints import excluded
 from jobspec.validation.pods.needs import needs_together
 from jobspec.validation.pods.resource_names import HUGE_PAGES, OF_PODS, bad_pod_resource
 from jobspec.validation.pods.resources import requirement_problems
-from jobspec.validation.pods.told import excluded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

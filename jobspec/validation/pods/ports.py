@@ -6,7 +6,7 @@ pkg/apis/core/validation, and `IsValidPortName`, k8s.io/apimachinery pkg/util/va
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import duplicate, excluded, missing, unsupported, wrong_name
+from jobspec.validation.pods.complaints import duplicate, excluded, missing, unsupported, wrong_name
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

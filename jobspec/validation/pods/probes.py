@@ -6,9 +6,9 @@ Follows `validateProbe` and its callers, `validateLifecycle` and `validateHandle
 
 from __future__ import annotations
 
+from jobspec.validation.pods.complaints import excluded, missing, negative, unsupported, wrong_name
 from jobspec.validation.pods.defaults import PROBES
 from jobspec.validation.pods.ports import number_problems, reference_problems
-from jobspec.validation.pods.told import excluded, missing, negative, unsupported, wrong_name
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ Follows `validateSeccompProfileField` and `ValidateAppArmorProfileField`, k8s.io
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import excluded, missing, unsupported
+from jobspec.validation.pods.complaints import excluded, missing, unsupported
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ Follows `validatePodResourceClaim`, k8s.io/kubernetes pkg/apis/core/validation, 
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name, bad_subdomain
-from jobspec.validation.pods.told import listed, missing
+from jobspec.validation.pods.complaints import listed, missing
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

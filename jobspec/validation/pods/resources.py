@@ -9,8 +9,8 @@ from jobspec.diagnostics import Key
 from jobspec.quantities import is_endless
 from jobspec.validation.metadata import bad_label_name
 from jobspec.validation.pods.amounts import amount_of, fits_pages, is_whole
+from jobspec.validation.pods.complaints import duplicate, excluded, missing, near, wrong_name
 from jobspec.validation.pods.resource_names import HUGE_PAGES, bad_container_resource, can_be_promised_twice, is_extended
-from jobspec.validation.pods.told import duplicate, excluded, missing, near, wrong_name
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

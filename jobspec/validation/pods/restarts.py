@@ -6,7 +6,7 @@ Follows `validateContainerRestartPolicy` and `validateResizePolicy`, k8s.io/kube
 from __future__ import annotations
 
 from jobspec.validation.pods.basics import POLICIES
-from jobspec.validation.pods.told import missing, unsupported, wrong_size
+from jobspec.validation.pods.complaints import missing, unsupported, wrong_size
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation.metadata import bad_label_value, bad_qualified_name, bad_subdomain
+from jobspec.validation.pods.complaints import missing, unsupported
 from jobspec.validation.pods.resource_names import bad_container_resource
 from jobspec.validation.pods.resources import requirement_problems
-from jobspec.validation.pods.told import missing, unsupported
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

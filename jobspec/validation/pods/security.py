@@ -6,7 +6,7 @@ Privileged containers are allowed, as clusters allow them.
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import duplicate, excluded, missing, unsupported, wrong_id
+from jobspec.validation.pods.complaints import duplicate, excluded, missing, unsupported, wrong_id
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ is off.
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_value, bad_qualified_name
-from jobspec.validation.pods.told import describe, unsupported
+from jobspec.validation.pods.complaints import describe, unsupported
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

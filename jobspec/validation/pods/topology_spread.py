@@ -6,8 +6,8 @@ Follows `validateTopologySpreadConstraints`, k8s.io/kubernetes pkg/apis/core/val
 from __future__ import annotations
 
 from jobspec.validation.label_selector import selector_problems
+from jobspec.validation.pods.complaints import missing, outside, unsupported
 from jobspec.validation.pods.label_keys import label_key_problems
-from jobspec.validation.pods.told import missing, outside, unsupported
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

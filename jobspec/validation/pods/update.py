@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key, spell
 from jobspec.validation.pods.changes import changes, pull_policy
+from jobspec.validation.pods.complaints import describe
 from jobspec.validation.pods.gated import gate_problems, node_affinity_differs
 from jobspec.validation.pods.pod_admission import of_class
-from jobspec.validation.pods.told import describe
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

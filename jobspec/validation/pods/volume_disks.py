@@ -6,7 +6,7 @@ Follows the `validate...VolumeSource` functions and `validateAzureDisk`, k8s.io/
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name
-from jobspec.validation.pods.told import describe, missing, outside, unsupported
+from jobspec.validation.pods.complaints import describe, missing, outside, unsupported
 from jobspec.validation.pods.volume_sources import secret_reference_problems
 from jobspec.validation.problem import Problem, name_of
 

@@ -7,9 +7,9 @@ Follows `validateSecretVolumeSource`, `validateConfigMapVolumeSource`, `validate
 
 from __future__ import annotations
 
+from jobspec.validation.pods.complaints import missing
 from jobspec.validation.pods.downward import field_problems, resource_problems
 from jobspec.validation.pods.paths import file_path_problems, mode_problems
-from jobspec.validation.pods.told import missing
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation.metadata import bad_subdomain
+from jobspec.validation.pods.complaints import describe, missing, unsupported
 from jobspec.validation.pods.paths import backstep_problems, relative_path_problems
-from jobspec.validation.pods.told import describe, missing, unsupported
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ Follows `ValidateVolumes` and `validateVolumeSource`, k8s.io/kubernetes pkg/apis
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name
-from jobspec.validation.pods.told import missing
+from jobspec.validation.pods.complaints import missing
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

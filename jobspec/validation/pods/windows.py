@@ -6,7 +6,7 @@ Follows `validateWindowsSecurityContextOptions`, k8s.io/kubernetes pkg/apis/core
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_subdomain
-from jobspec.validation.pods.told import wrong_name
+from jobspec.validation.pods.complaints import wrong_name
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ pkg/apis/batch/v1, 1.36. The Job inside gets none of a Job's defaults, and its m
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import missing, unsupported
+from jobspec.validation.pods.complaints import missing, unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, text
 from jobspec.validation.wording import closest

@@ -6,7 +6,7 @@ Follows `validatePodFailurePolicy`, k8s.io/kubernetes pkg/apis/batch/validation,
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_qualified_name
-from jobspec.validation.pods.told import missing, unsupported, wrong_size
+from jobspec.validation.pods.complaints import missing, unsupported, wrong_size
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, items, mapping, structs, text
 from jobspec.validation.wording import closest, listed

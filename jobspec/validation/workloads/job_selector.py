@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation.metadata import bad_label_value, generated_name
-from jobspec.validation.pods.told import missing
+from jobspec.validation.pods.complaints import missing
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import mapping, string_map, text
 

@@ -5,7 +5,7 @@ Follows `validateJobSpec`, k8s.io/kubernetes pkg/apis/batch/validation, 1.36.
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import describe, missing, outside, unsupported
+from jobspec.validation.pods.complaints import describe, missing, outside, unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, number, text
 from jobspec.validation.workloads.limits import negative_numbers

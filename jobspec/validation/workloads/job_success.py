@@ -6,7 +6,7 @@ policy of a Job without `completions` makes the server panic; here the missing f
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import missing, outside, wrong_size
+from jobspec.validation.pods.complaints import missing, outside, wrong_size
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, number, structs, text
 

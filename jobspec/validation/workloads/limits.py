@@ -6,7 +6,7 @@ Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import outside
+from jobspec.validation.pods.complaints import outside
 from jobspec.validation.problem import Problem, name_of
 from jobspec.validation.reading import number
 

@@ -7,7 +7,7 @@ pkg/apis/batch/validation, 1.36.
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_subdomain
-from jobspec.validation.pods.told import wrong_size
+from jobspec.validation.pods.complaints import wrong_size
 from jobspec.validation.problem import Problem
 
 TYPE_CHECKING = False

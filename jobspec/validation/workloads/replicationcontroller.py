@@ -6,7 +6,7 @@ selector is the labels of the template where none is written.
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import missing
+from jobspec.validation.pods.complaints import missing
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, string_map
 from jobspec.validation.workloads.limits import negative_numbers

@@ -7,7 +7,7 @@ server drops it.
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import unsupported
+from jobspec.validation.pods.complaints import unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, text
 from jobspec.validation.workloads.limits import amount, count_or_percentage, negative_numbers

@@ -6,7 +6,7 @@ Follows `LabelSelectorAsSelector`, k8s.io/apimachinery pkg/apis/meta/v1, and `Re
 from __future__ import annotations
 
 from jobspec.validation.label_selector import selector_problems
-from jobspec.validation.pods.told import missing
+from jobspec.validation.pods.complaints import missing
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import mapping, string_map, structs, text, texts
 

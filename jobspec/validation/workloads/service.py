@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation.metadata import bad_label_value, bad_qualified_name, bad_subdomain
-from jobspec.validation.pods.told import missing, unsupported
+from jobspec.validation.pods.complaints import missing, unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, items, mapping, string_map, text
 from jobspec.validation.workloads.service_addresses import cluster_ips, is_headless, service_addresses

@@ -6,7 +6,7 @@ Follows `ValidateServiceClusterIPsRelatedFields`, k8s.io/kubernetes pkg/apis/cor
 
 from __future__ import annotations
 
-from jobspec.validation.pods.told import unsupported
+from jobspec.validation.pods.complaints import unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, string_map, text, texts
 

@@ -8,8 +8,8 @@ them are free, only the cluster knows.
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name, bad_qualified_name
+from jobspec.validation.pods.complaints import missing, unsupported
 from jobspec.validation.pods.ports import bad_port_name, number_problems
-from jobspec.validation.pods.told import missing, unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, number, structs, text
 

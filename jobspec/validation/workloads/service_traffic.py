@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key
 from jobspec.validation.metadata import bad_qualified_name
+from jobspec.validation.pods.complaints import outside, unsupported
 from jobspec.validation.pods.ports import number_problems
-from jobspec.validation.pods.told import outside, unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, number, string_map, structs, text, texts
 from jobspec.validation.workloads.addresses import address, bad_external, bad_range

@@ -6,8 +6,8 @@ Follows `ValidateStatefulSet`, k8s.io/kubernetes pkg/apis/apps/validation, with 
 from __future__ import annotations
 
 from jobspec.validation.metadata import bad_label_name
+from jobspec.validation.pods.complaints import unsupported
 from jobspec.validation.pods.ephemeral import claim_template_problems
-from jobspec.validation.pods.told import unsupported
 from jobspec.validation.problem import Problem
 from jobspec.validation.reading import mapping, structs, text
 from jobspec.validation.workloads.limits import negative_numbers

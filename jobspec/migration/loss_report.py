@@ -46,13 +46,13 @@ _HINTS = {
 }
 
 
-def told(migrated: Migrated) -> list[Diagnostic]:
+def loss_report(migrated: Migrated) -> list[Diagnostic]:
     """All that is different, in the order of the comparison."""
-    return told_of(migrated.rules(), migrated.differences, migrated.job)
+    return report_of(migrated.rules(), migrated.differences, migrated.job)
 
 
-def told_of(rules: Sequence[str], differences: Sequence[Difference], job: Document) -> list[Diagnostic]:
-    """The same, for the differences of some rules alone."""
+def report_of(rules: Sequence[str], differences: Sequence[Difference], job: Document) -> list[Diagnostic]:
+    """Differences as diagnostics, each by the rule at its number; one for what all nodes share."""
     groups: dict[tuple[str, Key], list[Difference]] = {}
     for rule, difference in zip(rules, differences, strict=True):
         groups.setdefault((rule, shared_key(difference.key)), []).append(difference)
