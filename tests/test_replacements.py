@@ -167,7 +167,7 @@ def test_killed_on_the_way_back_it_goes_back(allowed: int, tmp_path: Path) -> No
 def test_killed_at_any_moment_it_is_all_or_none_after_the_next_run(tmp_path: Path) -> None:
     start = time.monotonic()
     replace_all(_made(tmp_path / "usual"))
-    usual = time.monotonic() - start
+    usual = time.monotonic() - start  # on a machine whose load changes, hence corrected by what is seen
     chance = random.Random(1)
     seen = []
     for number in range(40):
@@ -180,6 +180,7 @@ def test_killed_at_any_moment_it_is_all_or_none_after_the_next_run(tmp_path: Pat
         complete(_folders(folder))
         assert _contents(folder) in (_all("old"), _all("new"))
         seen.append(_contents(folder) == _all("new"))
+        usual *= 0.8 if seen[-1] else 1.3
     assert 0 < sum(seen) < 40
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from jobspec import data
 from tests.support.processes import run_here
 from tests.support.projects import RandomProject, projects
+from tests.support.seeds import examples
 
 #: The values in a tree, as JSON, and how often each is there, by the variant, the object's kind, and the path without numbers of items.
 Seen = dict[tuple[str, str, str], Counter[str]]
@@ -83,7 +84,7 @@ def test_rendering_again_and_in_another_order_gives_the_same_bytes(project: Rand
 def test_every_value_of_every_object_has_an_origin() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=16)
+    @settings(max_examples=examples(10, fresh=16))
     @given(projects(), st.randoms(use_true_random=False))
     def law(project: RandomProject, chance: Random) -> None:
         with TemporaryDirectory() as name:
@@ -222,7 +223,7 @@ def test_a_change_at_the_place_of_a_value_changes_it_and_at_an_overridden_one_it
 def test_the_generator_reaches_what_the_laws_are_about() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=300)
+    @settings(max_examples=examples(250, fresh=300))
     @given(projects())
     def count(project: RandomProject) -> None:
         text = "".join(project.files.values())
