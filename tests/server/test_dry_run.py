@@ -71,7 +71,7 @@ def test_what_a_dry_run_would_store_is_noticed(server: Server) -> None:
         noticed = stored(server, NAMESPACE).keys() - before.keys()
         assert server.call("DELETE", place.partition("?")[0]).accepted
         assert len(noticed) == 1
-    assert stored(server, NAMESPACE) == before
+    assert stored(server, NAMESPACE).keys() <= before.keys()  # of which the server may still have been deleting some
 
 
 def test_good_and_bad_documents_of_a_file(dry_run: Runner, tmp_path: Path) -> None:
