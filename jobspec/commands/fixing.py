@@ -6,7 +6,7 @@ import sys
 
 from jobspec.commands.choosing import wanted
 from jobspec.commands.files import STDIN, Found, content_of
-from jobspec.commands.output import replace
+from jobspec.commands.rewriting import complete_earlier
 from jobspec.commands.trials import Trials
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES
@@ -14,6 +14,7 @@ from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.text import decode
 from jobspec.fixes.rounds import Mended, mend_files
 from jobspec.gitops.tree import differences
+from jobspec.replacements import Replacement, replace_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class FixedFile:
         self.before = before
         self.mended = mended
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether its text is another one afterwards."""
+        return self.mended.text != self.before
+
 
 def fix_files(inputs: Inputs, found: Sequence[Found], setting: Setting, settings: Settings | None, say: Say, *, diff: bool) -> bool:
     """Write the fixes of files, or show them (*diff*); whether any are shown, which are all that is printed then.
@@ -46,6 +52,7 @@ def fix_files(inputs: Inputs, found: Sequence[Found], setting: Setting, settings
         raise JobspecError("--fix and --diff are for files as they stand; leave --overlay out")
     if not diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
+    complete_earlier(found, "--fix", writes=not diff)
     fixed = _fixed(found, Trials(found, setting.cluster, say, skip_unknown=inputs.skip_unknown), settings)
     if diff:
         return _show(fixed)
@@ -70,16 +77,13 @@ def _of_page(mended: Mended) -> Mended:
 
 
 def _write(fixed: Sequence[FixedFile]) -> None:
-    """Write files, each whole or not at all, and say on standard error what was mended and what could not be.
+    """Write files, all or none, and say on standard error what was mended and what could not be.
 
-    Raises JobspecError where a file cannot be written.
+    Raises JobspecError, with nothing changed, where a file cannot be written.
     """
-    for each in fixed:
-        if each.mended.text != each.before:
-            try:
-                replace(each.found.path, each.mended.text.encode())
-            except OSError as error:
-                raise JobspecError(f"{each.found.path}: {error.strerror}") from None
+    changed = {each.found.path: Replacement(each.before.encode(), each.mended.text.encode()) for each in fixed if each.is_changed}
+    if changed:
+        replace_all(changed)
     _tell(fixed, sys.stderr, done="fixed")
 
 

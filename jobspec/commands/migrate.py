@@ -12,6 +12,7 @@ from jobspec.commands.inputs import load
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles, project_among
+from jobspec.commands.rewriting import complete_earlier
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
@@ -59,7 +60,7 @@ def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_schedul
         return _of_project(project, inputs, release, writing=writing, strict=strict, gang_scheduler=gang_scheduler)
     setting = load(inputs)
     found = find(inputs.paths)
-    is_completed = _complete_earlier(found, writing)
+    is_completed = complete_earlier(found, "--in-place", writes=writing.in_place)
     before = _source(inputs, found, setting.cluster) if release else setting.cluster
     checked = _checked(found, inputs, before)
     results = [each.result for each in checked]
@@ -104,7 +105,7 @@ def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, st
         return migrate_project(source, files.read, release=release, gang_scheduler=gang_scheduler)
 
     found = migrated()
-    is_completed = _complete_earlier([files.project, *files.found], writing)
+    is_completed = complete_earlier([files.project, *files.found], "--in-place", writes=writing.in_place)
     if is_completed:
         found = migrated()
     changed = [each for each in found.files if each.is_changed]
@@ -162,22 +163,6 @@ def _file(found: Found, checked: Checked) -> File:
     text = decode(content_of(found), found.path)
     assert isinstance(text, str)  # the file has been read before
     return File(found.path, kept(text) if found.path.endswith(PAGES) else text, checked.documents)
-
-
-def _complete_earlier(found: Sequence[Found], writing: Writing) -> bool:
-    """Complete a migration of these files that was interrupted, and say so; whether there was one.
-
-    Raises JobspecError where this run is to write nothing there.
-    """
-    folders = {os.path.dirname(each.path) or os.curdir for each in found if each.path != STDIN}
-    if not writing.in_place:
-        for journal in replacements.interrupted(folders):
-            raise JobspecError(f"{journal}: a migration was interrupted that wrote some of its files: complete it with --in-place")
-        return False
-    is_completed = replacements.complete(folders)
-    if is_completed:
-        sys.stderr.write("jobspec: an earlier run that was interrupted here is completed\n")
-    return is_completed
 
 
 def _nothing_in(files: Sequence[File], to: str) -> str:

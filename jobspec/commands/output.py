@@ -89,12 +89,12 @@ def write_whole(path: str, text: str) -> None:
             with open(path, "wb") as file:
                 file.write(content)
         else:
-            replace(path, content)
+            _replace(path, content)
     except OSError as error:
         raise JobspecError(f"{path}: cannot write: {error.strerror}") from None
 
 
-def replace(path: str, content: bytes) -> None:
+def _replace(path: str, content: bytes) -> None:
     """Make *content* that of a regular file in one step; a link stays, and the file that it names changes. Raises OSError."""
     place = os.path.realpath(path)
     folder, name = os.path.split(place)

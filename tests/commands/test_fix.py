@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.manifests import CONFIG, JOB, write
-from tests.support.processes import RELEASES, run, run_here
+from tests.support.processes import RELEASES, command, program, run, run_here, run_until_killed
 
 _BAD = JOB.replace("replicas: 1", 'replicaz: "1"  # one')
 _GOOD = JOB.replace("replicas: 1", "replicas: 1  # one")
@@ -68,12 +68,42 @@ def test_an_item_of_a_list_and_a_link_are_mended_where_they_are_written(tmp_path
     assert "replicas: 1  # one" in (tmp_path / "real" / "list.yaml").read_text()
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    write(tmp_path, {"a.yaml": _BAD})
-    (tmp_path / f".a.yaml.jobspec-{os.getpid()}").mkdir()
-    done = run_here("validate", "--fix", "a.yaml", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (2, "jobspec: a.yaml: Is a directory\n")
-    assert (tmp_path / "a.yaml").read_text() == _BAD
+def _written(folder: Path) -> dict[str, str]:
+    """The files of a folder, with hidden ones."""
+    return {each.relative_to(folder).as_posix(): each.read_text() for each in folder.rglob("*") if each.is_file()}
+
+
+@pytest.mark.parametrize("asked", ["validate", "lint"])
+def test_where_a_file_cannot_be_written_beside_none_is_changed(asked: str, tmp_path: Path) -> None:
+    files = {name: _BAD.replace("train", name[0]) for name in ("a.yaml", "b/b.yaml", "c.yaml")}
+    write(tmp_path, files)
+    (tmp_path / "b" / ".b.yaml.jobspec-new").mkdir()
+    done = run_here(asked, "--fix", ".", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"jobspec: {tmp_path}/b/.b.yaml.jobspec-new: cannot write: Is a directory; nothing is changed\n"
+    assert _written(tmp_path) == files
+
+
+def test_where_the_disk_takes_no_more_none_is_changed(tmp_path: Path) -> None:
+    files = {"a.yaml": _BAD, "b.yaml": _BAD.replace("train", "b") + "# long\n" * 10_000, "c.yaml": _BAD.replace("train", "c")}
+    write(tmp_path, files)
+    done = program("bash", "-c", 'ulimit -f 40; exec "$@"', "bash", *command("lint", "--fix", "."), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("cannot write: File too large; nothing is changed\n")
+    assert _written(tmp_path) == files
+
+
+def test_what_was_killed_half_way_is_completed_by_the_next_run(tmp_path: Path) -> None:
+    names = [f"{number}/a.yaml" for number in range(4)]
+    write(tmp_path, {name: _BAD.replace("train", f"train-{name[0]}") for name in names})
+    run_until_killed("validate", "--fix", ".", cwd=tmp_path, renames=6)  # of three notes, the journal and two of the files
+    assert ["replicaz" in (tmp_path / name).read_text() for name in names] == [False, False, True, True]
+    shown = run_here("validate", "--diff", "3", cwd=tmp_path)
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert "complete it with --fix" in shown.stderr
+    done = run_here("validate", "--fix", "3", cwd=tmp_path)
+    assert done.stderr == "jobspec: an earlier run that was interrupted here is completed\n"
+    assert _written(tmp_path) == {name: _GOOD.replace("train", f"train-{name[0]}") for name in names}
 
 
 _PULLED = JOB.replace("train:v1", f"train@sha256:{'0' * 64}\n            imagePullPolicy: Always").replace(

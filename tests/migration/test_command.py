@@ -1,7 +1,6 @@
 """`jobspec migrate`: where the result goes, what is told of it, and when nothing is written."""
 
 import json
-import signal
 import subprocess
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 import yaml
 
 from tests.migration.jobs import pytorchjob, text_of
-from tests.support.processes import command, program, python, run_here
+from tests.support.processes import command, program, run_here, run_until_killed
 from tests.support.reference import ROOT
 
 GUIDES = ROOT / "tests" / "cases" / "guides"
@@ -68,20 +67,7 @@ def _killed_half_way(folder: Path) -> None:
     for number in range(4):
         (folder / f"{number}").mkdir()
         (folder / f"{number}" / "a.yaml").write_text(JOB.replace("train", f"train-{number}"))
-    code = """
-import os, signal, sys
-from jobspec.cli import main
-rename, left = os.replace, [6]
-def replace(one, other):
-    left[0] -= 1
-    if left[0] < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    rename(one, other)
-os.replace = replace
-main(sys.argv[1:])
-"""
-    killed = python(code, "migrate", ".", "--to", "TrainJob", "--in-place", cwd=folder)
-    assert killed.returncode == -signal.SIGKILL
+    run_until_killed("migrate", ".", "--to", "TrainJob", "--in-place", cwd=folder, renames=6)
 
 
 def _kinds(folder: Path) -> list[str]:
