@@ -6,14 +6,13 @@ import sys
 
 from jobspec.commands.choosing import wanted
 from jobspec.commands.files import STDIN, Found, content_of
-from jobspec.commands.rewriting import complete_earlier
+from jobspec.commands.rewriting import complete_earlier, show
 from jobspec.commands.trials import Trials
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.text import decode
 from jobspec.fixes.rounds import Mended, mend_files
-from jobspec.gitops.tree import differences
 from jobspec.replacements import Replacement, replace_all
 
 TYPE_CHECKING = False
@@ -36,11 +35,6 @@ class FixedFile:
         self.found = found
         self.before = before
         self.mended = mended
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether its text is another one afterwards."""
-        return self.mended.text != self.before
 
 
 def fix_files(inputs: Inputs, found: Sequence[Found], setting: Setting, settings: Settings | None, say: Say, *, diff: bool) -> bool:
@@ -76,12 +70,18 @@ def _of_page(mended: Mended) -> Mended:
     return Mended(page_of(mended.text), mended.done, mended.refused)
 
 
+def _changed(fixed: Sequence[FixedFile]) -> dict[str, Replacement]:
+    """What changes in files, by their paths."""
+    wanted = {each.found.path: Replacement(each.before.encode(), each.mended.text.encode()) for each in fixed}
+    return {path: each for path, each in wanted.items() if each.before != each.after}
+
+
 def _write(fixed: Sequence[FixedFile]) -> None:
     """Write files, all or none, and say on standard error what was mended and what could not be.
 
     Raises JobspecError, with nothing changed, where a file cannot be written.
     """
-    changed = {each.found.path: Replacement(each.before.encode(), each.mended.text.encode()) for each in fixed if each.is_changed}
+    changed = _changed(fixed)
     if changed:
         replace_all(changed)
     _tell(fixed, sys.stderr, done="fixed")
@@ -89,12 +89,10 @@ def _write(fixed: Sequence[FixedFile]) -> None:
 
 def _show(fixed: Sequence[FixedFile]) -> bool:
     """Print the fixes as a diff; whether there are any."""
-    before = {each.found.path.lstrip("/"): each.before.encode() for each in fixed}
-    after = {each.found.path.lstrip("/"): each.mended.text.encode() for each in fixed}
-    sys.stdout.writelines(differences(before, after))
-    sys.stdout.flush()
+    changed = _changed(fixed)
+    show(changed)
     _tell(fixed, sys.stderr, done="would be fixed")
-    return before != after
+    return bool(changed)
 
 
 def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str) -> None:

@@ -12,12 +12,11 @@ from jobspec.commands.inputs import load
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles, project_among
-from jobspec.commands.rewriting import complete_earlier
+from jobspec.commands.rewriting import complete_earlier, show
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.text import decode
-from jobspec.gitops.tree import differences
 from jobspec.migration.loss import LOST
 from jobspec.migration.releases import KINDS
 from jobspec.migration.whole import File, to_release, to_trainjobs
@@ -178,8 +177,7 @@ def _nothing_in(files: Sequence[File], to: str) -> str:
 def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], writing: Writing) -> None:
     changed = {each.file.name: replacements.Replacement(*_contents(each)) for each in migrated if each.is_changed}
     if writing.diff:
-        before = {_in_diff(name): each.before for name, each in changed.items()}
-        sys.stdout.writelines(differences(before, {_in_diff(name): each.after for name, each in changed.items()}))
+        show(changed)
     elif writing.folder is not None:
         new = {_inside(name): each.after for name, each in changed.items()}
         if len(new) < len(changed):
@@ -199,11 +197,6 @@ def _contents(migrated: MigratedFile) -> tuple[bytes, bytes]:
     is_page = migrated.file.name.endswith(PAGES)
     before, after = ((page_of(text) if is_page else text).encode() for text in (migrated.file.text, migrated.text))
     return before, after
-
-
-def _in_diff(path: str) -> str:
-    """The name of a file in a diff, which `git apply` takes."""
-    return path if path == STDIN else os.path.normpath(path).lstrip("/").replace(os.sep, "/")
 
 
 def _inside(path: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.writer import write
 from jobspec.gitops import inventory
@@ -152,13 +154,19 @@ def differences(before: Files, after: Files, folder: str = "") -> Iterator[str]:
     for path in sorted(before.keys() | after.keys()):
         old, new = before.get(path), after.get(path)
         if old != new:
-            name_before = "/dev/null" if old is None else f"a/{around}{path}"
-            name_after = "/dev/null" if new is None else f"b/{around}{path}"
+            name_before = "/dev/null" if old is None else _name_in_diff(f"a/{around}{path}")
+            name_after = "/dev/null" if new is None else _name_in_diff(f"b/{around}{path}")
             yield from map(_ended, unified_diff(_lines(old), _lines(new), name_before, name_after))
 
 
+def _name_in_diff(path: str) -> str:
+    """A tab ends a name with a blank in it, as in the diffs of git."""
+    return f"{path}\t" if " " in path else path
+
+
 def _lines(content: bytes | None) -> list[str]:
-    return (content or b"").decode(errors="backslashreplace").splitlines(keepends=True)
+    """Lines end with a line feed alone: what else may end one in YAML does not for programs that apply diffs."""
+    return list(StringIO((content or b"").decode(errors="backslashreplace")))
 
 
 def _ended(line: str) -> str:

@@ -40,6 +40,46 @@ def test_diff_shows_the_fixes_and_writes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "a.yaml").read_text() == _BAD
 
 
+@pytest.mark.parametrize(
+    ("named", "shown"),
+    [
+        ("./a.yaml", "a.yaml"),
+        ("./deep/../a.yaml", "a.yaml"),
+        ("../work/a.yaml", "a.yaml"),
+        ("{work}/a.yaml", "a.yaml"),
+        ("deep/my job.yaml", "deep/my job.yaml\t"),
+        ("deep/link.yaml", "a.yaml"),
+        ("../other/a.yaml", "{other}/a.yaml"),
+        ("{other}/a.yaml", "{other}/a.yaml"),
+    ],
+)
+def test_git_applies_a_diff_of_any_path(named: str, shown: str, tmp_path: Path) -> None:
+    work, other = tmp_path / "work", tmp_path / "other"
+    write(tmp_path, {"work/a.yaml": _BAD, "work/deep/my job.yaml": _BAD, "other/a.yaml": _BAD})
+    (work / "deep" / "link.yaml").symlink_to("../a.yaml")
+    path, name = named.format(work=work, other=other), shown.format(other=str(other)[1:])
+    done = run_here("validate", "--diff", path, cwd=work)
+    assert done.stdout.splitlines()[:2] == [f"--- a/{name}", f"+++ b/{name}"]
+    applied = program("git", "apply", "-", cwd=Path("/") if "other" in named else work, stdin=done.stdout)
+    assert (applied.returncode, applied.stderr) == (0, "")
+    assert (work / path).read_text() == _GOOD
+
+
+_SEPARATED = _BAD.replace("# one", "# one\u2028# two\x85# three")
+
+
+@pytest.mark.parametrize(
+    "text", [_BAD.replace("\n", "\r\n"), _SEPARATED, _BAD[: _BAD.index("  # one")]], ids=["crlf", "separators", "unended"]
+)
+def test_git_applies_a_diff_of_lines_that_end_in_any_way(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(text.encode())
+    with (tmp_path / "diff").open("wb") as file:
+        run("validate", "--diff", "a.yaml", cwd=tmp_path, stdout=file)
+    applied = program("git", "apply", "diff", cwd=tmp_path)
+    assert (applied.returncode, applied.stderr) == (0, "")
+    assert (tmp_path / "a.yaml").read_bytes() == text.replace('replicaz: "1"', "replicas: 1").encode()
+
+
 def test_without_anything_to_fix_the_report_is_as_ever(tmp_path: Path) -> None:
     write(tmp_path, {"a.yaml": _GOOD})
     for option in ("--fix", "--diff"):
