@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.operators.pods import text
+from jobspec.outcome.torchrun import given
 from jobspec.overlays.marked_tree import items
 from jobspec.quantities import quantity
 
@@ -124,13 +125,13 @@ def flags(container: MarkedTree) -> list[Flag]:
 
 
 def torchrun_flags(container: MarkedTree) -> list[Flag]:
-    """The flags between `torchrun` and the program that it starts."""
+    """The options between `torchrun` and the program that it starts, by their full names."""
     if launcher(container) != "torchrun":
         return []
     said = tokens(container)
-    start = next(number for number, (word, _) in enumerate(said) if word.rpartition("/")[2] in _PROGRAMS)
-    script = next((n for n, (word, _) in enumerate(said) if n > start and (word.endswith(".py") or word in ("-m", "--module"))), len(said))
-    return _flags_in(said[start:script])
+    start = next(number for number, (word, _) in enumerate(said, 1) if word.rpartition("/")[2] in _PROGRAMS)
+    told = given([word for word, _ in said[start:]])
+    return [(each.option, (each.value or "").strip("\"'"), said[start + each.value_at][1]) for each in told if each.option]
 
 
 def _flags_in(said: list[tuple[str, MarkedTree]]) -> list[Flag]:

@@ -5,6 +5,8 @@ Follows `get_args_parser` and `config_from_args`, torch/distributed/run.py, 2.7:
 
 from __future__ import annotations
 
+from jobspec.outcome import torchrun
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,8 +17,6 @@ LAUNCHER, SHELL, PROGRAM, IMAGE = "launcher", "shell", "program", "image"
 _SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh"))
 _PYTHON = "python"
 _MODULES = ("torch.distributed.run", "torch.distributed.launch")
-#: Options of the launcher without a value.
-_BARE = frozenset(("standalone", "module", "m", "no_python", "run_path", "use_env", "use_env_vars", "virtual_local_rank"))
 #: Options by the settings that variables give as well, with what the launcher does without either.
 SETTINGS = {
     "nnodes": "1:1",
@@ -71,17 +71,10 @@ def command_line(command: Sequence[str], arguments: Sequence[str]) -> CommandLin
 
 
 def _launched(words: Sequence[str]) -> CommandLine:
-    options: dict[str, str] = {}
-    at = 0
-    while at < len(words) and words[at].startswith("-") and words[at] != "--":
-        name, equals, value = words[at].lstrip("-").replace("-", "_", words[at].count("-")).partition("=")
-        at += 1
-        if not equals and name not in _BARE and at < len(words):
-            value = words[at]
-            at += 1
-        options[_LONG.get(name, name)] = value
-    interpreter = [] if "no_python" in options else [_PYTHON, *(["-m"] if {"module", "m"} & options.keys() else [])]
-    return CommandLine(LAUNCHER, [*interpreter, *words[at:]], options)
-
-
-_LONG = {"m": "module", "r": "redirects", "t": "tee"}
+    told = list(torchrun.given(words))
+    options = {(each.option or each.name).lstrip("-").replace("-", "_"): each.value or "" for each in told}
+    rest = words[told[-1].value_at + 1 :] if told else words
+    if rest[:1] == ["--"]:
+        rest = rest[1:]
+    interpreter = [] if "no_python" in options else [_PYTHON, *(["-m"] if "module" in options else [])]
+    return CommandLine(LAUNCHER, [*interpreter, *rest], options)

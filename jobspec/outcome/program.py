@@ -7,14 +7,26 @@ from jobspec.overlays.marked_tree import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
 
     Started = tuple[ExpandedRole, "Program"]
 
 _TORCHRUN = frozenset(("torchrun", "torch.distributed.run", "torch.distributed.launch"))
-#: The flags by which torchrun is told where the others are, without their dashes; it takes `-` for `_`.
-_PLACES = ("rdzv-endpoint", "master-addr")
+#: The options by which torchrun is told where the others are.
+_PLACES = ("--rdzv-endpoint", "--master-addr")
+
+
+class Told:
+    """An option of torchrun in a command line: its word, and its value."""
+
+    __slots__ = ("value", "word")
+
+    def __init__(self, word: MarkedTree, value: str) -> None:
+        self.word = word
+        self.value = value
 
 
 class Program:
@@ -51,12 +63,27 @@ class Program:
         """Whether one of the texts stands in one of the words."""
         return any(each in str(word.value) for word in self.words for each in texts)
 
-    def option(self, *names: str) -> MarkedTree | None:
-        """The word of the first of torchrun's options that is there, with `-` or `_` in its name; None where none is."""
-        for word in self.words[1:]:
-            if str(word.value).lstrip("-").partition("=")[0].replace("_", "-") in names and str(word.value).startswith("--"):
-                return word
-        return None
+    @property
+    def launched(self) -> Sequence[MarkedTree]:
+        """The words behind torchrun; those of another program are none."""
+        if not self.is_torchrun:
+            return ()
+        return self.words[3:] if self._is_python else self.words[1:]
+
+    @property
+    def is_launch(self) -> bool:
+        """Whether the container starts `python -m torch.distributed.launch`, torchrun's predecessor."""
+        return self.is_torchrun and self._is_python and str(self.words[2].value) == "torch.distributed.launch"
+
+    def option(self, *names: str) -> Told | None:
+        """The first of torchrun's options that is there and is one of these; None where none is."""
+        words = self.launched
+        if not words:
+            return None
+        from jobspec.outcome.torchrun import given
+
+        told = (each for each in given([str(word.value) for word in words]) if each.option in names)
+        return next((Told(words[each.at], each.value or "") for each in told), None)
 
     @property
     def knows_where_others_are(self) -> bool:

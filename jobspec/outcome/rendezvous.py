@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark
     from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
-    from jobspec.outcome.program import Program, Started
+    from jobspec.outcome.program import Program, Started, Told
     from jobspec.overlays.marked_tree import MarkedTree
 
 _RANKS = ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "JAX_PROCESS_ID")
@@ -30,7 +30,7 @@ def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Out
     """Nobody tells torchrun where the pods meet: each waits at its own address for the others, for ever."""
     for role, program in started:
         several = text(program.variables.get("PET_NNODES"), "value") not in ("", "1", "1:1")
-        if not several or not program.is_torchrun or program.knows_where_others_are or program.option("standalone", "nnodes"):
+        if not several or not program.is_torchrun or program.knows_where_others_are or program.option("--standalone", "--nnodes"):
             continue
         message = f"torchrun in {role.name} waits for the others at its own address, for ever: nothing tells the pods where they meet"
         hint = "add a `Master`, or an `elasticPolicy`" if job.job.group_kind == PYTORCHJOB else "label the replicated job as the trainer's"
@@ -43,15 +43,16 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outc
     for role, program in started:
         if pods == 1:
             continue
-        told = program.option("standalone") or _single_node(program)
-        if program.is_torchrun and role.count > 1 and not program.option("nnodes") and "PET_NNODES" not in program.variables:
+        told = program.option("--standalone") or _single_node(program)
+        if program.is_torchrun and role.count > 1 and not program.option("--nnodes") and "PET_NNODES" not in program.variables:
             message = (
                 f"each of the {role.count} pods of {role.name} trains alone: torchrun is told of no other, neither here nor by the operator"
             )
             yield Outcome("trains-alone", message, *_untold(job, program.words[0]), severity="warning")
         elif program.is_torchrun and told:
-            message = f"`{told.value}` has each of the {pods} pods train alone: {job.operator} tells torchrun of all of them by variables"
-            yield Outcome("trains-alone", message, place_of(told), f"leave `{told.value}` out", severity="warning")
+            word = told.word.value
+            message = f"`{word}` has each of the {pods} pods train alone: {job.operator} tells torchrun of all of them by variables"
+            yield Outcome("trains-alone", message, place_of(told.word), f"leave `{word}` out", severity="warning")
         elif (
             program.is_plain_python and not set(_RANKS) & program.variables.keys() and not program.mentions("PET_", "JOB_COMPLETION_INDEX")
         ):
@@ -67,14 +68,10 @@ def _untold(job: ExpandedJob, word: MarkedTree) -> tuple[Mark | None, str]:
     return place_of(word), "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
 
 
-def _single_node(program: Program) -> MarkedTree | None:
+def _single_node(program: Program) -> Told | None:
     """The option by which torchrun is told that there is one pod; None where it is not."""
-    option = program.option("nnodes")
-    if option is None:
-        return None
-    after = program.words[program.words.index(option) + 1 :][:1]
-    value = str(option.value).partition("=")[2] or (str(after[0].value) if after else "")
-    return option if value in ("1", "1:1") else None
+    option = program.option("--nnodes")
+    return option if option and option.value in ("1", "1:1") else None
 
 
 def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
@@ -95,7 +92,7 @@ def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator
     for _role, program in started:
         variable = program.variables.get("PET_NPROC_PER_NODE")
         number = text(variable, "value")
-        if variable is None or not program.is_torchrun or program.option("nproc-per-node") or not number or number in _NUMBER_WORDS:
+        if variable is None or not program.is_torchrun or program.option("--nproc-per-node") or not number or number in _NUMBER_WORDS:
             continue
         if not number.isdecimal() or int(number) < 1:
             words = ", ".join(f"`{each}`" for each in _NUMBER_WORDS)

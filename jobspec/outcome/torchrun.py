@@ -1,4 +1,4 @@
-"""The options of torchrun.
+"""The options of torchrun, and a command line's.
 
 Follows `get_args_parser`, torch torch/distributed/run.py, 2.15. `-` and `_` are the same in its options, and a beginning that is that of
 one option alone is enough.
@@ -6,10 +6,14 @@ one option alone is enough.
 
 from __future__ import annotations
 
+from jobspec.outcome.words import read
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
+
+    from jobspec.outcome.words import Given
 
 _TEXT: Mapping[str, Any] = {"type": "string"}
 _INTEGER: Mapping[str, Any] = {"type": "integer"}
@@ -33,7 +37,19 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "--print-completion": {},
     **dict.fromkeys(("--standalone", "--module", "--no-python", "--run-path", "--virtual-local-rank", "--help"), _SWITCH),
 }
+#: The switch that `python -m torch.distributed.launch` has besides.
+OF_LAUNCH = "--use-env"
+_ALL = (*OPTIONS, OF_LAUNCH)
+_SWITCHES = frozenset((*(name for name, each in OPTIONS.items() if each is _SWITCH), OF_LAUNCH))
 _SHORT = {"-m": "--module", "-r": "--redirects", "-t": "--tee", "-h": "--help"}
+
+
+def given(words: Sequence[str]) -> Iterator[Given]:
+    """What torchrun is told by the words behind its name, up to its script; an option that it does not have counts as one with a value."""
+    for each in read(words, meant, _SWITCHES, unknown_take_values=True):
+        if each.name[:1] != "-":
+            return
+        yield each
 
 
 def meant(option: str) -> str:
@@ -42,13 +58,13 @@ def meant(option: str) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def is_unknown(option: str) -> bool:
+def is_unknown(option: str, *, is_launch: bool) -> bool:
     """Whether torchrun has no option of this name or beginning; short ones, which can hold their value as in `-r3`, are left out."""
-    return option.startswith("--") and not _meant(option)
+    return option.startswith("--") and (not _meant(option) or (meant(option) == OF_LAUNCH and not is_launch))
 
 
 def _meant(option: str) -> list[str]:
     if not option.startswith("--"):
         return [_SHORT[option]] if option in _SHORT else []
     spelt = option.replace("_", "-")
-    return [spelt] if spelt in OPTIONS else [each for each in OPTIONS if each.startswith(spelt)]
+    return [spelt] if spelt in _ALL else [each for each in _ALL if each.startswith(spelt)]

@@ -110,6 +110,18 @@ def test_every_part_of_the_run_policy_is_seen(policy: dict[str, Any], key: str) 
             ["python", "-m", "a.b"],
             {"standalone": "", "module": ""},
         ),
+        (
+            ["torchrun", "--nproc_per", "4", "--stand", "-r3", "--newer", "x", "a.py"],
+            "launcher",
+            ["python", "a.py"],
+            {"nproc_per_node": "4", "standalone": "", "r3": "", "newer": "x"},
+        ),
+        (
+            ["python", "-m", "torch.distributed.launch", "--use_env", "--", "a.py", "--nnodes=9"],
+            "launcher",
+            ["python", "a.py", "--nnodes=9"],
+            {"use_env": ""},
+        ),
         (["/bin/bash", "-c", "torchrun a.py"], "shell", ["/bin/bash", "-c", "torchrun a.py"], {}),
     ],
 )

@@ -411,6 +411,7 @@ OUTCOMES_LOAD_FOR = {
         "jobspec.outcome.arguments",
         "jobspec.outcome.endings",
         "jobspec.outcome.torchrun",
+        "jobspec.outcome.words",
         "jobspec.runtimes.torchtune",
         "jobspec.validation.pods.downward",
         "jobspec.validation.pods.host_names",
