@@ -106,6 +106,16 @@ def test_what_a_template_says_and_the_operator_overrides() -> None:
     assert pod["spec"]["containers"][0]["env"] == pod["spec"]["containers"][1]["env"]
 
 
+def test_an_empty_text_stays_where_go_has_a_pointer_for_it() -> None:
+    template = POD.replace("spec: {", 'spec: {hostname: "", schedulingGroup: {podGroupName: ""}, runtimeClassName: "", ')
+    spec = _objects(f"{{pytorchReplicaSpecs: {{Worker: {{replicas: 1, template: {template}}}}}}}")["Pod j-worker-0"]["spec"]
+    assert {field: spec.get(field) for field in ("hostname", "schedulingGroup", "runtimeClassName")} == {
+        "hostname": None,
+        "schedulingGroup": {"podGroupName": ""},
+        "runtimeClassName": "",
+    }
+
+
 def test_an_init_container_waits_for_the_master_behind_the_workers_own() -> None:
     template = '{spec: {initContainers: [{name: first, image: b}], containers: [{name: pytorch, image: "a:1"}]}}'
     spec = f"{{pytorchReplicaSpecs: {{Master: {{replicas: 1, template: {template}}}, Worker: {{template: {template}}}}}}}"

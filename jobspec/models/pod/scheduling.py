@@ -52,4 +52,4 @@ class WorkloadReference(Model):
 class PodSchedulingGroup(Model):
     """The group that the pod is scheduled with."""
 
-    pod_group_name: str | None = Field(None, description="name of the PodGroup, in the pod's own namespace")
+    pod_group_name: Pointer[str] = Field(None, description="name of the PodGroup, in the pod's own namespace")
