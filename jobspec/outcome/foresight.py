@@ -1,24 +1,17 @@
-"""What becomes of a job that a server accepts: what its operator makes of it, and what all rules say of that."""
+"""What becomes of a job that a server accepts: nothing is said of an ordinary one, and any other is expanded and judged as a whole."""
 
 from __future__ import annotations
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import has_error
 from jobspec.kinds import TRAINJOB
-from jobspec.operators.expanded_job import ExpandedJob
-from jobspec.operators.expansion import expand
-from jobspec.outcome.program import started
-from jobspec.outcome.refusals import refused_objects
-from jobspec.outcome.rendezvous import rendezvous_outcomes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from jobspec.contracts import Contract
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.outcome.program import Started
-    from jobspec.outcome.rule import Outcome
     from jobspec.targets import Target
 
 
@@ -47,68 +40,38 @@ def foresee(
     *beside*: the documents that it may refer to; *objects*: accepted ones that decide on its pods; *closed*: the cluster has no others;
     *contracts*: of images, the flags that their programs take.
     """
-    if job.group_kind == TRAINJOB and not _has_runtime(job, beside, target):
+    runtime = _runtime(job, beside, target)
+    if runtime is None and job.group_kind == TRAINJOB:
         return None
+    if not (objects or closed or contracts) and is_ordinary(job, runtime, target):
+        return Foresight((), runs=True)
+    from jobspec.outcome.judgement import judged
 
-    def outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
-        programs = started(expanded)
-        yield from refused_objects(expanded)
-        yield from rendezvous_outcomes(expanded, programs)
-        yield from _of_trainjob(expanded)
-        if objects or closed or any(role.ranks_itself() for role in expanded.roles()):
-            from jobspec.outcome.policies import policy_outcomes
-
-            yield from policy_outcomes(expanded, objects, closed=closed)
-        yield from _of_arguments(expanded, programs, contracts or {})
-
-    try:
-        found = _found(job.without_marks(), [each.without_marks() for each in beside], target, outcomes)
-        if found:  # then the lines that cause it are worth a second look
-            found = _found(job, beside, target, outcomes)
-    except JobspecError:  # more pods than anybody could look at
-        return Foresight((), runs=None)
-    worst = {each.severity for each in found}
-    unknown = "warning" in worst or any(each.rule == "nothing-made" for each in found)
-    return Foresight(found, runs=False if "error" in worst else None if unknown else True)
+    found = judged(job, beside, target, objects=objects, closed=closed, contracts=contracts or {})
+    return Foresight((), runs=None) if found is None else Foresight(found, runs=_runs(found))
 
 
-def _found(
-    job: Document, beside: Sequence[Document], target: Target, outcomes: Callable[[ExpandedJob], Iterator[Outcome]]
-) -> list[Diagnostic]:
-    expansion = expand(job, beside, target, ends=True)
-    found = list(expansion.diagnostics)
-    if not any(each.severity == "error" for each in found):
-        expanded = ExpandedJob(job, expansion.objects, target, expansion.counts)
-        found += _each_place_once(outcomes(expanded), job)
-    return found
+def _runs(found: Sequence[Diagnostic]) -> bool | None:
+    """Whether a job runs of which that is to be said."""
+    if has_error(found):
+        return False
+    return None if any(each.severity == "warning" or each.rule == "nothing-made" for each in found) else True
 
 
-def _has_runtime(job: Document, beside: Sequence[Document], target: Target) -> bool:
+def _runtime(job: Document, beside: Sequence[Document], target: Target) -> Document | None:
+    if job.group_kind != TRAINJOB:
+        return None
     from jobspec.runtimes.runtime import runtime_of
 
-    return runtime_of(job, beside, target) is not None
+    return runtime_of(job, beside, target)
 
 
-def _of_trainjob(expanded: ExpandedJob) -> Iterator[Outcome]:
-    if expanded.job.group_kind == TRAINJOB:
-        from jobspec.outcome.endings import complete_without_training, restarts_for_ever
+def is_ordinary(job: Document, runtime: Document | None, target: Target) -> bool:
+    """Whether a look at an accepted job and its runtime tells that it will run."""
+    if runtime is None:
+        from jobspec.outcome.ordinary.pytorchjob import is_ordinary_pytorchjob
 
-        yield from complete_without_training(expanded)
-        yield from restarts_for_ever(expanded)
+        return is_ordinary_pytorchjob(job.data, target)
+    from jobspec.outcome.ordinary.trainjob import is_ordinary_trainjob
 
-
-def _of_arguments(expanded: ExpandedJob, programs: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Outcome]:
-    if contracts or any(program.is_torchrun for _, program in programs):
-        from jobspec.outcome.arguments import wrong_flags, wrong_torchrun_options
-
-        yield from wrong_torchrun_options(expanded)
-        yield from wrong_flags(expanded, contracts)
-
-
-def _each_place_once(outcomes: Iterable[Outcome], job: Document) -> list[Diagnostic]:
-    """The diagnostics, one for each rule and place, however many pods and objects it hits."""
-    first: dict[tuple[str, str], Diagnostic] = {}
-    for each in outcomes:
-        found = each.diagnostic(job)
-        first.setdefault((found.rule, str(found.mark)), found)
-    return list(first.values())
+    return is_ordinary_trainjob(job.data, runtime.data)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from jobspec.operators.pods import text
+from jobspec.outcome.torchrun import given, length_of_start
+from jobspec.outcome.words import starts_python
 from jobspec.overlays.marked_tree import items
 
 TYPE_CHECKING = False
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 
     Started = tuple[ExpandedRole, "Program"]
 
-_TORCHRUN = frozenset(("torchrun", "torch.distributed.run", "torch.distributed.launch"))
 #: The options by which torchrun is told where the others are.
 _PLACES = ("--rdzv-endpoint", "--master-addr")
 
@@ -44,8 +45,7 @@ class Program:
     @property
     def is_torchrun(self) -> bool:
         """Whether the container starts torchrun itself, and not in the text of a shell command."""
-        names = [str(each.value).rpartition("/")[2] for each in self.words[:3]]
-        return bool(names) and (names[0] in _TORCHRUN or (self._is_python and names[1:2] == ["-m"] and names[2:3][0] in _TORCHRUN))
+        return self._start > 0
 
     @property
     def is_plain_python(self) -> bool:
@@ -57,7 +57,11 @@ class Program:
 
     @property
     def _is_python(self) -> bool:
-        return bool(self.words) and str(self.words[0].value).rpartition("/")[2].rstrip("0123456789.") == "python"
+        return starts_python([str(word.value) for word in self.words[:1]])
+
+    @property
+    def _start(self) -> int:
+        return length_of_start([str(word.value) for word in self.words[:3]])
 
     def mentions(self, *texts: str) -> bool:
         """Whether one of the texts stands in one of the words."""
@@ -66,22 +70,18 @@ class Program:
     @property
     def launched(self) -> Sequence[MarkedTree]:
         """The words behind torchrun; those of another program are none."""
-        if not self.is_torchrun:
-            return ()
-        return self.words[3:] if self._is_python else self.words[1:]
+        return self.words[self._start :] if self._start else ()
 
     @property
     def is_launch(self) -> bool:
         """Whether the container starts `python -m torch.distributed.launch`, torchrun's predecessor."""
-        return self.is_torchrun and self._is_python and str(self.words[2].value) == "torch.distributed.launch"
+        return self._start > 1 and str(self.words[2].value) == "torch.distributed.launch"
 
     def option(self, *names: str) -> Told | None:
         """The first of torchrun's options that is there and is one of these; None where none is."""
         words = self.launched
         if not words:
             return None
-        from jobspec.outcome.torchrun import given
-
         told = (each for each in given([str(word.value) for word in words]) if each.option in names)
         return next((Told(words[each.at], each.value or "") for each in told), None)
 

@@ -47,6 +47,16 @@ def read(
         at = value_at + 1
 
 
+def starts_python(words: Sequence[str]) -> bool:
+    """Whether the first word of a command line is Python."""
+    return bool(words) and file_name(words[0]).rstrip("0123456789.") == "python"
+
+
+def file_name(word: str) -> str:
+    """The name of a program without its folder."""
+    return word.rpartition("/")[2]
+
+
 def is_flag(word: str) -> bool:
     """Whether argparse takes a word for a flag: it begins with `-`, and is no negative number, nor a dash alone."""
     return word[:1] == "-" and len(word) > 1 and not word[1:].replace(".", "", 1).isdecimal()

@@ -20,6 +20,7 @@ from tests.hunt import (
     models,
     objects,
     odd_updates,
+    ordinary,
     pod_policies,
     pod_surroundings,
     pod_updates,
@@ -98,6 +99,7 @@ HUNTS = (
     Hunt("laws", lambda _, random: laws.finds(random)),
     Hunt("models", lambda _, random: models.finds(random)),
     Hunt("migrations", lambda _, random: migrations.finds(random)),
+    Hunt("ordinary", lambda _, random: ordinary.finds(random)),
     Hunt(
         "mutants",
         lambda ground, random: _mutants(ground.without_webhooks, ground, random),
@@ -173,4 +175,5 @@ DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
     "laws": lambda text, _: laws.difference(text),
     "models": lambda text, _: models.difference(text),
     "migrations": lambda text, _: migrations.difference(text),
+    "ordinary": lambda text, _: ordinary.difference(text),
 }

@@ -311,7 +311,30 @@ VALIDATE_LOADS = {
     "jobspec.workloads",
 }
 
-#: What outcomes load besides, of every job.
+#: What outcomes load besides, of a job of which a look tells that it will run; by the guide whose job it is.
+ORDINARY_JOBS_LOAD = {
+    "simple": {
+        "jobspec.outcome",
+        "jobspec.outcome.foresight",
+        "jobspec.outcome.ordinary",
+        "jobspec.outcome.ordinary.pods",
+        "jobspec.outcome.ordinary.programs",
+        "jobspec.outcome.ordinary.pytorchjob",
+        "jobspec.outcome.ordinary.resources",
+        "jobspec.outcome.ordinary.values",
+        "jobspec.outcome.torchrun",
+        "jobspec.outcome.words",
+    },
+}
+ORDINARY_JOBS_LOAD["trainjob"] = ORDINARY_JOBS_LOAD["simple"] - {"jobspec.outcome.ordinary.pytorchjob"} | {
+    "jobspec.outcome.ordinary.trainjob"
+}
+#: How a guide's job becomes one that is judged as a whole.
+NOT_ORDINARY = {
+    "simple": ("command: ", "workingDir: null\n              command: "),
+    "trainjob": ("- train.py", "- --monitor-interval=1\n      - train.py"),
+}
+#: What the judgement of the whole job loads besides, of every job.
 OUTCOMES_LOAD = {
     "jobspec.operators",
     "jobspec.operators.expanded_job",
@@ -322,8 +345,7 @@ OUTCOMES_LOAD = {
     "jobspec.operators.objects",
     "jobspec.operators.pods",
     "jobspec.operators.stored",
-    "jobspec.outcome",
-    "jobspec.outcome.foresight",
+    "jobspec.outcome.judgement",
     "jobspec.outcome.program",
     "jobspec.outcome.refusals",
     "jobspec.outcome.rendezvous",
@@ -410,8 +432,6 @@ OUTCOMES_LOAD_FOR = {
         "jobspec.operators.trainjob",
         "jobspec.outcome.arguments",
         "jobspec.outcome.endings",
-        "jobspec.outcome.torchrun",
-        "jobspec.outcome.words",
         "jobspec.runtimes.torchtune",
         "jobspec.validation.pods.downward",
         "jobspec.validation.pods.host_names",
@@ -452,10 +472,19 @@ def test_what_validate_loads() -> None:
     assert not (NEVER_AT_THE_DOOR | {"decimal", "fractions"}) & _loaded("validate", job) - bare
 
 
-@pytest.mark.parametrize("job", OUTCOMES_LOAD_FOR)
+@pytest.mark.parametrize("job", ORDINARY_JOBS_LOAD)
 def test_what_outcomes_load(job: str) -> None:
     path = str(ROOT / "tests" / "cases" / "guides" / f"{job}.yaml")
     loaded = _loaded("validate", path) - _loaded("validate", path, "--no-outcome")
+    assert {module for module in loaded if module.startswith("jobspec")} == ORDINARY_JOBS_LOAD[job]
+
+
+@pytest.mark.parametrize("job", OUTCOMES_LOAD_FOR)
+def test_what_the_judgement_of_a_whole_job_loads(job: str, tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    before, after = NOT_ORDINARY[job]
+    path.write_text((ROOT / "tests" / "cases" / "guides" / f"{job}.yaml").read_text().replace(before, after, 1))
+    loaded = _loaded("validate", str(path)) - _loaded("validate", str(path), "--no-outcome") - ORDINARY_JOBS_LOAD[job]
     assert {module for module in loaded if module.startswith("jobspec")} == OUTCOMES_LOAD | OUTCOMES_LOAD_FOR[job]
 
 

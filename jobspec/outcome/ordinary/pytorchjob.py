@@ -1,0 +1,131 @@
+"""Ordinary PyTorchJobs."""
+
+from __future__ import annotations
+
+from jobspec.outcome.ordinary.pods import containers_of, has_ordinary_ports, is_ordinary_template
+from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all, sets_no_ranks, torchrun_words, words_of
+from jobspec.outcome.ordinary.values import having, is_anything, is_label_name, is_name, is_number, is_off, is_port, is_text, one_of
+from jobspec.outcome.words import starts_python
+from jobspec.targets import reached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from jobspec.targets import Target
+
+_CONTAINER = "pytorch"
+_PORT = ("pytorchjob-port", 23456)
+_ADDED = "init-pytorch"
+"""The init container that the operator adds."""
+_WITH_WEBHOOK = "1.8.0"
+"""The release from which on a webhook has refused what the operator cannot read."""
+_LONGEST_NAME = 40
+_MOST = 10_000
+
+
+def is_ordinary_pytorchjob(data: dict[str, Any], target: Target) -> bool:
+    """Whether all pods of an accepted PyTorchJob will come, and find each other. *data*: the job's."""
+    if not reached(target["training-operator"], _WITH_WEBHOOK) or not _has_short_name(data) or not _SPEC(data.get("spec")):
+        return False
+    spec = data["spec"]
+    roles: dict[str, Any] = spec["pytorchReplicaSpecs"]
+    told = _told(spec)
+    return all(_is_ordinary_role(each, told) for each in roles.values()) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
+
+
+def _has_short_name(data: dict[str, Any]) -> bool:
+    """Whether the name is so short that those of all pods and Services are."""
+    name = data["metadata"].get("name")
+    return is_label_name(name) and not name[0].isdigit() and len(name) <= _LONGEST_NAME
+
+
+class _Told:
+    """What the operator tells the programs of a job."""
+
+    __slots__ = ("has_master", "meet", "processes")
+
+    def __init__(self, processes: str, *, has_master: bool, meet: bool) -> None:
+        self.processes = processes
+        self.has_master = has_master
+        self.meet = meet
+        """Whether torchrun is told where the pods meet, or there is one."""
+
+
+def _told(spec: dict[str, Any]) -> _Told:
+    roles = spec["pytorchReplicaSpecs"]
+    has_master = "Master" in roles
+    pods = sum(each.get("replicas", 1) for each in roles.values())
+    return _Told(str(spec.get("nprocPerNode", "auto")), has_master=has_master, meet=has_master or "elasticPolicy" in spec or pods == 1)
+
+
+def _is_ordinary_role(role: dict[str, Any], told: _Told) -> bool:
+    template = role["template"]
+    training = containers_of(template).get(_CONTAINER)
+    names = [each["name"] for each in template["spec"].get("initContainers", ())]
+    return (
+        training is not None
+        and _ADDED not in (*names, *containers_of(template))
+        and has_ordinary_ports(training, *_PORT)
+        and _meets(training, told)
+    )
+
+
+def _meets(container: dict[str, Any], told: _Told) -> bool:
+    """Whether the program meets those of the other pods, where it looks for them by itself."""
+    words = words_of(container)
+    options = torchrun_words(words)
+    if options is None and not starts_python(words):
+        return True
+    if not told.has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
+        return False
+    if options is not None:
+        return told.meet and is_told_of_all(options)
+    return told.has_master and (not told.processes.isdecimal() or told.processes == "1")
+
+
+def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
+    """Whether an elastic policy is for Workers alone, and its least number is not above its greatest."""
+    policy, roles = spec["elasticPolicy"], spec["pytorchReplicaSpecs"]
+    return list(roles) == ["Worker"] and bool(policy["minReplicas"] <= policy["maxReplicas"])
+
+
+def _is_count_of_pods(value: Any) -> bool:
+    return type(value) is int and 0 < value < _MOST
+
+
+_ROLE = {
+    "replicas": _is_count_of_pods,
+    "restartPolicy": one_of("Always", "OnFailure", "Never", "ExitCode"),
+    "template": is_ordinary_template,
+}
+_ROLES = having({"Master": having(_ROLE, "template"), "Worker": having(_ROLE, "template")})
+_SPEC = having(
+    {
+        "pytorchReplicaSpecs": lambda value: _ROLES(value) and bool(value),
+        "nprocPerNode": is_process_count,
+        "elasticPolicy": having(
+            {
+                "rdzvBackend": one_of("c10d", "etcd", "etcd-v2"),
+                "rdzvHost": is_name,
+                "rdzvPort": is_port,
+                "rdzvId": is_text,
+                "maxRestarts": is_number,
+                "minReplicas": _is_count_of_pods,
+                "maxReplicas": _is_count_of_pods,
+                "metrics": is_anything,
+            },
+            *("minReplicas", "maxReplicas"),
+        ),
+        "runPolicy": having(
+            {
+                "cleanPodPolicy": one_of("All", "Running", "None"),
+                "ttlSecondsAfterFinished": is_number,
+                "activeDeadlineSeconds": is_number,
+                "backoffLimit": is_number,
+                "suspend": is_off,
+            }
+        ),
+    },
+    "pytorchReplicaSpecs",
+)

@@ -1,0 +1,118 @@
+"""Ordinary TrainJobs, of runtimes that train with torchrun in one replicated job."""
+
+from __future__ import annotations
+
+from jobspec.outcome.ordinary.pods import containers_of, is_ordinary_template
+from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all, sets_no_ranks, torchrun_words, words_of
+from jobspec.outcome.ordinary.values import are_labels, having, is_anything, is_flag, is_label_name, is_number, one_of
+from jobspec.outcome.words import starts_python
+from jobspec.runtimes.runtime import ANCESTOR, TRAINER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_NODE = "node"
+_LONGEST_NAME = 30
+_MOST = 10_000
+_POLICIES = ("Never", "OnFailure")
+
+
+def is_ordinary_trainjob(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
+    """Whether all pods of an accepted TrainJob of a runtime will come, and find each other. Both are *data*."""
+    if not _has_short_name(data) or not _JOB(data.get("spec")) or not _RUNTIME(runtime.get("spec")):
+        return False
+    (replicated,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    template = replicated["template"]["spec"]["template"]
+    container = containers_of(template).get(_NODE)
+    if container is None or template["spec"].get("restartPolicy", "Never") not in _POLICIES:
+        return False
+    trainer = data["spec"]["trainer"]
+    if container.get("resources") and "resourcesPerNode" in trainer:  # which the trainer merges
+        return False
+    nodes = trainer.get("numNodes") or runtime["spec"]["mlPolicy"].get("numNodes") or 1
+    return _is_ordinary_container({**container, **_said(trainer)}, template, nodes)
+
+
+def _said(trainer: dict[str, Any]) -> dict[str, Any]:
+    """What the job says of the container that trains."""
+    said: dict[str, Any] = {name: trainer[name] for name in ("image", "command", "args", "env") if name in trainer}
+    return {**said, "resources": trainer["resourcesPerNode"]} if "resourcesPerNode" in trainer else said
+
+
+def _has_short_name(data: dict[str, Any]) -> bool:
+    """Whether the name is so short that those of all objects are."""
+    name = data["metadata"].get("name")
+    return is_label_name(name) and not name[0].isdigit() and len(name) <= _LONGEST_NAME
+
+
+def _is_ordinary_container(training: dict[str, Any], template: dict[str, Any], nodes: int) -> bool:
+    """Whether pods in which a container is the one that trains are ordinary, and their programs meet."""
+    others = [each for each in template["spec"]["containers"] if each["name"] != _NODE]
+    spec = {**template["spec"], "containers": [training, *others]}
+    return is_ordinary_template({"spec": spec}) and sets_no_ranks(training) and _meets(words_of(training), nodes)
+
+
+def _meets(words: list[str], nodes: int) -> bool:
+    """Whether the program meets those of the other pods by the variables of torchrun."""
+    if not words or words[0] == "tune":
+        return False
+    options = torchrun_words(words)
+    return is_told_of_all(options) if options is not None else nodes == 1 or not starts_python(words)
+
+
+def _trains(value: Any) -> bool:
+    return type(value) is dict and value == {ANCESTOR: TRAINER}
+
+
+def _is_count_of_nodes(value: Any) -> bool:
+    return type(value) is int and 0 < value < _MOST
+
+
+_OF_CONTAINER = ("image", "command", "args", "env", "resourcesPerNode")
+_JOB = having(
+    {
+        "runtimeRef": is_anything,
+        "suspend": is_flag,
+        "activeDeadlineSeconds": is_number,
+        "labels": are_labels,
+        "trainer": having(
+            {
+                **dict.fromkeys(_OF_CONTAINER, is_anything),  # looked at in the runtime's container
+                "numNodes": _is_count_of_nodes,
+                "numProcPerNode": is_process_count,
+            }
+        ),
+    },
+    *("runtimeRef", "trainer"),
+)
+_REPLICATED = having(
+    {
+        "name": one_of(_NODE),
+        "template": having(
+            {
+                "metadata": having({"labels": _trains}, "labels"),
+                "spec": having({"template": is_ordinary_template}, "template"),
+            },
+            *("metadata", "spec"),
+        ),
+    },
+    *("name", "template"),
+)
+_RUNTIME = having(
+    {
+        "mlPolicy": having(
+            {"numNodes": _is_count_of_nodes, "torch": having({"numProcPerNode": is_process_count})},
+            "torch",
+        ),
+        "template": having(
+            {
+                "spec": having(
+                    {"replicatedJobs": lambda value: type(value) is list and len(value) == 1 and _REPLICATED(value[0])}, "replicatedJobs"
+                )
+            },
+            "spec",
+        ),
+    },
+    *("mlPolicy", "template"),
+)

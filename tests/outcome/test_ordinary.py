@@ -1,0 +1,102 @@
+"""Ordinary jobs: the cases say which are, and the judgement of the whole job never has anything to say of one."""
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all
+from jobspec.outcome.ordinary.resources import is_ordinary_amounts
+from tests.agreement import corpus
+from tests.hunt import ordinary
+from tests.support.reference import ROOT
+from tests.support.seeds import examples, seed
+
+CASES = sorted((ROOT / "tests" / "cases" / "ordinary").glob("*.yaml"))
+_JOBS = ("PyTorchJob", "TrainJob")
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_which_jobs_are_ordinary(path: Path) -> None:
+    text = path.read_text()
+    expected = ["# is ordinary" in each for each in text.split("\n---\n") if any(f"kind: {kind}\n" in each for kind in _JOBS)]
+    found = list(ordinary.seen(text, ordinary.targets()[0]))
+    assert [is_ordinary for _, is_ordinary, _ in found] == expected
+    assert [job.name for job, is_ordinary, said in found if is_ordinary and said] == []
+    assert len(expected) == sum("# is ordinary" in each or "# is judged" in each for each in text.splitlines())
+
+
+@pytest.mark.parametrize("target", ordinary.targets(), ids=lambda target: "-".join((target["training-operator"], target["trainer"])))
+def test_of_ordinary_jobs_nothing_is_to_be_said(target: dict[str, str]) -> None:
+    tally: Counter[tuple[bool, bool]] = Counter()
+    for case in corpus.of_projects():
+        if case.kind in _JOBS:
+            for job, is_ordinary, said in ordinary.seen(case.text, target):
+                assert not (is_ordinary and said), (case.name, job.name, said)
+                tally[is_ordinary, bool(said)] += 1
+    told, ordinary_ones, others = tally[False, True], tally[True, False], tally[False, False]
+    assert told > 20
+    if target["training-operator"] != "1.7.0":  # of that release no job is
+        assert ordinary_ones > others
+
+
+def test_no_change_makes_an_ordinary_job_one_of_which_something_is_to_be_said() -> None:
+    random = Random(seed())
+    found = list(ordinary.finds(random, count=examples(settled=60, fresh=600)))
+    assert [str(each) for each in found] == []
+
+
+@pytest.mark.parametrize(
+    ("amounts", "is_ordinary"),
+    [
+        ({}, True),
+        ({"limits": {"cpu": 1}}, True),
+        ({"limits": {"cpu": "1"}, "requests": {"cpu": "1000m"}}, True),
+        ({"limits": {"memory": "1Gi"}, "requests": {"memory": "1G"}}, True),
+        ({"limits": {"memory": "1G"}, "requests": {"memory": "1Gi"}}, False),
+        ({"limits": {"nvidia.com/gpu": "2"}, "requests": {"nvidia.com/gpu": 2}}, True),
+        ({"limits": {"nvidia.com/gpu": "2"}, "requests": {"nvidia.com/gpu": 1}}, False),
+        ({"limits": {"nvidia.com/gpu": "2k"}}, False),
+        ({"requests": {"cpu": "1"}}, True),
+        ({"limits": {"memory": "100m"}}, False),
+        ({"limits": {"cpu": "1e3"}}, False),
+        ({"limits": {"cpu": -1}}, False),
+        ({"limits": {"cpu": True}}, False),
+        ({"limits": None}, False),
+        ({"claims": []}, False),
+    ],
+)
+def test_ordinary_amounts(amounts: dict[str, object], *, is_ordinary: bool) -> None:
+    assert is_ordinary_amounts(amounts) is is_ordinary
+
+
+@pytest.mark.parametrize(
+    ("words", "is_told"),
+    [
+        ("train.py --standalone=no", True),
+        ("--standalone train.py", False),
+        ("--rdzv-backend c10d --max_restarts=3 -m trainer --epochs 3", True),
+        ("--nnodes=2 train.py", True),
+        ("--nnodes 2 train.py", True),
+        ("--nnodes=1:1 train.py", False),
+        ("--nnodes 1 train.py", False),
+        ("--node_rank=$(RANK) train.py", True),
+        ("--node-rank=first train.py", False),
+        ("--nproc-per train.py", False),
+        ("--monitor-interval=3 train.py", False),
+        ("--no-python=1 train.py", False),
+        ("--help", False),
+        ("--rdzv-id", False),
+        ("", True),
+    ],
+)
+def test_what_torchrun_is_surely_told(words: str, *, is_told: bool) -> None:
+    assert is_told_of_all(words.split()) is is_told
+
+
+@pytest.mark.parametrize(
+    ("value", "counts"), [("auto", True), ("2", True), (2, True), ("0", False), (0, False), ("-1", False), (True, False)]
+)
+def test_numbers_of_processes(value: object, *, counts: bool) -> None:
+    assert is_process_count(value) is counts
