@@ -151,10 +151,6 @@ class Document:
         """Of an item of a `v1` List its path in the document around it; empty for others."""
         return self._marks.path if isinstance(self._marks, _MarksInside) else ()
 
-    def without_marks(self) -> Document:
-        """The same document with one mark for all that it holds, which costs no look at the text."""
-        return Document(self.data, OnePlace(self.data, Mark(self.file, 1)), file=self.file, index=self.index, is_item=self.is_item)
-
     @property
     def place(self) -> Mark | None:
         """The place of all that it holds, where that is one."""

@@ -48,12 +48,9 @@ def judged(
         yield from _of_arguments(expanded, programs, contracts or {})
 
     try:
-        found = _found(job.without_marks(), [each.without_marks() for each in beside], target, outcomes)
-        if found:  # then the lines that cause it are worth a second look
-            found = _found(job, beside, target, outcomes)
+        return _found(job, beside, target, outcomes)
     except JobspecError:
         return None
-    return found
 
 
 def _found(

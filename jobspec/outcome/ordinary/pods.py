@@ -70,7 +70,7 @@ def _mounts_fit(container: Pod, volumes: list[str]) -> bool:
 
 
 def _is_image(value: Any) -> bool:
-    return type(value) is str and bool(value) and value.isascii() and value.isprintable() and " " not in value
+    return type(value) is str and bool(value) and value.isprintable() and value == value.strip()
 
 
 def _is_path(value: Any) -> bool:
@@ -166,13 +166,14 @@ _POD_AFFINITY = having(
     }
 )
 _USERS = {"runAsUser": is_number, "runAsGroup": is_number, "runAsNonRoot": is_flag}
+_FILES = each(having({"key": is_word, "path": is_word}, "key", "path"))
 _VOLUME = having(
     {
         "name": is_label_name,
         "emptyDir": having({"medium": one_of("", "Memory"), "sizeLimit": is_size}),
         "persistentVolumeClaim": having({"claimName": is_name, "readOnly": is_flag}, "claimName"),
-        "configMap": having({"name": is_name, "optional": is_flag}, "name"),
-        "secret": having({"secretName": is_name, "optional": is_flag}, "secretName"),
+        "configMap": having({"name": is_name, "optional": is_flag, "items": _FILES}, "name"),
+        "secret": having({"secretName": is_name, "optional": is_flag, "items": _FILES}, "secretName"),
         "hostPath": having({"path": _is_absolute, "type": one_of("", "Directory", "DirectoryOrCreate", "File", "FileOrCreate")}, "path"),
         "nfs": having({"server": is_name, "path": _is_absolute, "readOnly": is_flag}, "server", "path"),
     },

@@ -27,11 +27,14 @@ def is_ordinary_trainjob(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
     container = containers_of(template).get(_NODE)
     if container is None or template["spec"].get("restartPolicy", "Never") not in _POLICIES:
         return False
-    trainer = data["spec"]["trainer"]
+    trainer, suspended = data["spec"].get("trainer", {}), data["spec"].get("suspend", False)
     if container.get("resources") and "resourcesPerNode" in trainer:  # which the trainer merges
         return False
     nodes = trainer.get("numNodes") or runtime["spec"]["mlPolicy"].get("numNodes") or 1
-    return _is_ordinary_container({**container, **_said(trainer)}, template, nodes)
+    training = {**container, **_said(trainer)}
+    if not _is_ordinary_container(training, template):
+        return False
+    return suspended or ("trainer" in data["spec"] and _meets(words_of(training), nodes))
 
 
 def _said(trainer: dict[str, Any]) -> dict[str, Any]:
@@ -46,11 +49,11 @@ def _has_short_name(data: dict[str, Any]) -> bool:
     return is_label_name(name) and not name[0].isdigit() and len(name) <= _LONGEST_NAME
 
 
-def _is_ordinary_container(training: dict[str, Any], template: dict[str, Any], nodes: int) -> bool:
-    """Whether pods in which a container is the one that trains are ordinary, and their programs meet."""
+def _is_ordinary_container(training: dict[str, Any], template: dict[str, Any]) -> bool:
+    """Whether pods in which that container is the one that trains are ordinary, and tell their programs no ranks themselves."""
     others = [each for each in template["spec"]["containers"] if each["name"] != _NODE]
     spec = {**template["spec"], "containers": [training, *others]}
-    return is_ordinary_template({"spec": spec}) and sets_no_ranks(training) and _meets(words_of(training), nodes)
+    return is_ordinary_template({"spec": spec}) and sets_no_ranks(training)
 
 
 def _meets(words: list[str], nodes: int) -> bool:
@@ -84,7 +87,7 @@ _JOB = having(
             }
         ),
     },
-    *("runtimeRef", "trainer"),
+    "runtimeRef",
 )
 _REPLICATED = having(
     {
