@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,10 +22,12 @@ def _run(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[st
     return done
 
 
-def _losses(folder: Path, job: Path, name: str, *options: str) -> list[float]:
-    """The loss of each step of a job's training."""
-    trainer = f"{sys.executable} -m trainer {FLAGS} --output-dir={name}"
-    _run(folder, "run", job, "--command", trainer, *options)
+def _losses(folder: Path, job: Path, name: str, release: str, *, launched: bool = False) -> list[float]:
+    """The loss of each step of a job's training; its pods start torchrun where the job is to be *launched*."""
+    from tests.trainer.fork_server import server
+
+    words = f"{server().python} {'-m torch.distributed.run ' if launched else ''}-m trainer {FLAGS} --output-dir={name}"
+    _run(folder, "run", job, "--command", words, "--target", f"trainer={release}")
     lines = [json.loads(line) for line in (folder / name / "metrics.jsonl").read_text().splitlines()]
     return [each["loss"] for each in lines if each["event"] == "train"]
 
@@ -38,10 +39,9 @@ def test_a_migrated_job_trains_as_before(guide: str, release: str, tmp_path: Pat
     idx.write(tmp_path / "data", train=480, test=60)
     source = tmp_path / "before.yaml"
     source.write_text(re.sub(r"--epochs[= ]\d+", "--epochs=1", (GUIDES / f"{guide}.yaml").read_text()))
-    options = ("--target", f"trainer={release}")
     after = tmp_path / "after.yaml"
-    after.write_text(_run(tmp_path, "migrate", source, "--to", "TrainJob", *options).stdout)
-    before, then = _losses(tmp_path, source, "one"), _losses(tmp_path, after, "two", *options)
+    after.write_text(_run(tmp_path, "migrate", source, "--to", "TrainJob", "--target", f"trainer={release}").stdout)
+    before, then = _losses(tmp_path, source, "one", release), _losses(tmp_path, after, "two", release)
     assert len(before) >= 16
     assert before == then
 
@@ -52,12 +52,7 @@ def test_a_trainjob_trains_as_before_in_the_words_of_another_release(tmp_path: P
     idx.write(tmp_path / "data", train=480, test=60)
     source, after = tmp_path / "before.yaml", tmp_path / "after.yaml"
     source.write_text((GUIDES / "trainjob.yaml").read_text().replace("      - --epochs=3\n", ""))
-    launched = f"{sys.executable} -m torch.distributed.run -m trainer {FLAGS}"
     after.write_text(_run(tmp_path, "migrate", source, "--to", "trainer=2.0", "--target", "trainer=2.3").stdout)
-    losses = []
-    for job, name, release in ((source, "one", "2.3"), (after, "two", "2.0")):
-        _run(tmp_path, "run", job, "--command", f"{launched} --output-dir={name}", "--target", f"trainer={release}")
-        lines = [json.loads(line) for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
-        losses.append([each["loss"] for each in lines if each["event"] == "train"])
-    assert losses[0] == losses[1]
-    assert len(losses[0]) == 24
+    before = _losses(tmp_path, source, "one", "2.3", launched=True)
+    assert before == _losses(tmp_path, after, "two", "2.0", launched=True)
+    assert len(before) == 24

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def test_sigterm_finishes_the_step_saves_and_exits_with_143_and_the_next_start_g
 ) -> None:
     first = jobs.start(tmp_path, f"--data-dir={digits}", *FLAGS)
     first.says(after)
-    first.process.terminate()
+    first.process.send(signal.SIGTERM)
     assert first.ends() == 143
     assert "Traceback" not in first.log.read_text()
     again = jobs.start(tmp_path, f"--data-dir={digits}", *FLAGS)
@@ -68,7 +69,7 @@ def test_sigterm_finishes_the_step_saves_and_exits_with_143_and_the_next_start_g
 def test_a_kill_loses_no_more_than_the_steps_since_the_last_checkpoint(digits: Path, uninterrupted: Path, tmp_path: Path) -> None:
     first = jobs.start(tmp_path, f"--data-dir={digits}", *FLAGS, "--checkpoint-every=5")
     first.says("Train Epoch: 2 [80/")
-    first.process.kill()
+    first.process.send(signal.SIGKILL)
     assert first.ends() == -9
     again = jobs.start(tmp_path, f"--data-dir={digits}", *FLAGS, "--checkpoint-every=5")
     assert again.ends() == 0

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,11 @@ import pytest
 from tests.support.processes import program
 from tests.support.reference import ROOT
 from tests.trainer import idx
+from tests.trainer.fork_server import server
 
 
 def _compare(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    return program(sys.executable, "-m", "trainer.compare", *flags, cwd=folder, env={"PYTHONPATH": str(ROOT)})
+    return program(server().python, "-m", "trainer.compare", *flags, cwd=folder, env={"PYTHONPATH": str(ROOT)})
 
 
 @pytest.mark.slow

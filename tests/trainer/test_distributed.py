@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def test_an_evaluation_is_that_of_one_process(count: int, tests: int, tmp_path: 
 def test_where_one_is_killed_the_others_end_at_once_and_say_so(gone: int, digits: Path, tmp_path: Path) -> None:
     job = jobs.start_job(tmp_path, 3, f"--data-dir={digits}", *FLAGS, "--epochs=1000")
     job[1].says("Train Epoch", times=3)
-    job[gone].process.kill()
+    job[gone].process.send(signal.SIGKILL)
     left = [each for rank, each in enumerate(job) if rank != gone]
     assert [each.ends(seconds=20) for each in left] == [138, 138]
     assert all("trainer: another process of the job has ended or does not answer" in each.log.read_text() for each in left)
@@ -88,7 +89,7 @@ def test_sigterm_to_one_ends_all_after_one_step_and_they_go_on_bit_for_bit(digit
     assert [each.ends() for each in whole] == [0, 0]
     first = jobs.start_job(tmp_path / "parts", 2, *flags)
     first[1].says("Train Epoch: 2 [64/")
-    first[1].process.terminate()
+    first[1].process.send(signal.SIGTERM)
     assert [each.ends() for each in first] == [143, 143]
     assert not any("Traceback" in each.log.read_text() for each in first)
     again = jobs.start_job(tmp_path / "parts", 2, *flags)
@@ -106,7 +107,7 @@ def test_another_number_of_processes_goes_on_with_the_rest_of_the_epoch(before: 
     flags = (f"--data-dir={digits}", *FLAGS, "--batch-size=10")
     first = jobs.start_job(tmp_path, before, *flags)
     first[0].says("Train Epoch: 1 [200/")
-    first[0].process.terminate()
+    first[0].process.send(signal.SIGTERM)
     assert [each.ends() for each in first] == [143] * before
     seen = torch.load(tmp_path / "0" / "output" / "checkpoint.pt", weights_only=True)["position"]["seen"]
     assert 200 < seen < 500

@@ -72,11 +72,7 @@ def _train_together(program: str, pods: list[Pod], world_size: int, digits: Path
     assert [event["step"] for event in events if event["event"] == "test"] == [240 // 20 // world_size]
 
 
-#: Processes that torchrun starts import torch anew, which takes seconds.
-MARKS: dict[str, Any] = {"python": (), "torchrun": pytest.mark.slow}
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS[case["program"]]) for name, case in CASES.items() if "world_size" in case])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if "world_size" in case])
 def test_pods_of_a_case_train_together(name: str, digits: Path, tmp_path: Path) -> None:
     _train_together(CASES[name]["program"], CASES[name]["pods"], CASES[name]["world_size"], digits, tmp_path)
 
@@ -85,13 +81,8 @@ def test_pods_of_a_case_train_together(name: str, digits: Path, tmp_path: Path) 
     ("record", "program", "world_size"),
     [
         ("training-operator-1.9.4/probes/pytorchjob/plain.json", "python", 3),
-        pytest.param(
-            "training-operator-1.9.4/corpus/kubeflow__training-operator/examples__pytorch__cpu-demo__demo@v1.9.0.json",
-            "torchrun",
-            4,
-            marks=MARKS["torchrun"],
-        ),
-        pytest.param("trainer-2.3.0/probes/trainjob/nproc-auto-cpu.json", "torchrun", 4, marks=MARKS["torchrun"]),
+        ("training-operator-1.9.4/corpus/kubeflow__training-operator/examples__pytorch__cpu-demo__demo@v1.9.0.json", "torchrun", 4),
+        ("trainer-2.3.0/probes/trainjob/nproc-auto-cpu.json", "torchrun", 4),
     ],
 )
 def test_recorded_pods_train_together(record: str, program: str, world_size: int, digits: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -144,7 +145,7 @@ def test_a_process_that_waits_for_others_hears_that_it_is_to_end(tmp_path: Path)
     job = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "9", "WORLD_SIZE": "2", "RANK": "1"}
     worker = jobs.start(tmp_path, environment=job)
     worker.says("waiting for process 0 at 127.0.0.1:9")
-    worker.process.terminate()
+    worker.process.send(signal.SIGTERM)
     assert worker.ends(seconds=20) == 143
 
 

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,20 @@ import pytest
 from tests.support.processes import command, environment, program
 from tests.support.reference import ROOT
 from tests.trainer import idx
+from tests.trainer.fork_server import server
 
 GUIDES = ROOT / "tests" / "cases" / "guides"
-TRAINER = f"{sys.executable} -m trainer --no-download --batch-size=10 --backend=gloo"
+FLAGS = "--no-download --batch-size=10 --backend=gloo"
+
+
+def _trainer(flags: str) -> str:
+    """The command of a pod."""
+    return f"{server().python} -m trainer {FLAGS} {flags}"
 
 
 def _run(folder: Path, guide: Path, flags: str, *options: str) -> subprocess.CompletedProcess[str]:
     env = environment(OMP_NUM_THREADS="1")
-    done = program(*command("run", guide, "--command", f"{TRAINER} {flags}", *options), cwd=folder, env=env, timeout=120)
+    done = program(*command("run", guide, "--command", _trainer(flags), *options), cwd=folder, env=env, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 
@@ -53,8 +58,8 @@ def test_the_nodes_of_a_trainjob_train_together(tmp_path: Path) -> None:
     idx.write(tmp_path / "data", train=480, test=60)
     job = tmp_path / "job.yaml"
     job.write_text((GUIDES / "trainjob.yaml").read_text().replace("      - --epochs=3\n", "      - --epochs=1\n"))
-    flags = "--no-download --batch-size=10 --backend=gloo --log-interval=1 --output-dir=out"
-    words = command("run", job, "--command", f"{sys.executable} -m torch.distributed.run -m trainer {flags}")
+    launched = f"{server().python} -m torch.distributed.run -m trainer {FLAGS} --log-interval=1 --output-dir=out"
+    words = command("run", job, "--command", launched)
     done = program(*words, cwd=tmp_path, env=environment(OMP_NUM_THREADS="1"), timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(_ranks(done).values()) == [("0", "2"), ("1", "2")]
@@ -65,7 +70,7 @@ def test_the_nodes_of_a_trainjob_train_together(tmp_path: Path) -> None:
 def test_a_killed_worker_ends_the_others_and_all_resume_from_the_checkpoint(tmp_path: Path) -> None:
     idx.write(tmp_path / "data", train=1200, test=60)
     flags = "--output-dir=out --epochs=3 --log-interval=1 --checkpoint-every=20"
-    words = command("run", GUIDES / "distributed.yaml", "--command", f"{TRAINER} {flags}")
+    words = command("run", GUIDES / "distributed.yaml", "--command", _trainer(flags))
     env = environment(OMP_NUM_THREADS="1")
     log = tmp_path / "log"
     with log.open("w") as said, subprocess.Popen(words, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=said, text=True) as running:
