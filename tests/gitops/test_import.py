@@ -6,6 +6,7 @@ import random
 import shutil
 import signal
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -539,6 +540,7 @@ def test_an_import_killed_at_any_moment_is_completed_by_the_next_or_was_none(tmp
     assert 0 < sum(seen) < 25
 
 
+@cache
 def _corpus() -> list[Path]:
     """The manifests of the corpus that hold a job."""
     found = [path for path in sorted(folder("corpus", "manifests").rglob("*")) if path.is_file()]

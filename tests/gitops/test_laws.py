@@ -223,7 +223,7 @@ def test_a_change_at_the_place_of_a_value_changes_it_and_at_an_overridden_one_it
 def test_the_generator_reaches_what_the_laws_are_about() -> None:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=examples(250, fresh=300))
+    @settings(max_examples=examples(100, fresh=300))
     @given(projects())
     def count(project: RandomProject) -> None:
         text = "".join(project.files.values())

@@ -5,12 +5,14 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.support.manifests import JOB, write
+from tests.support.once import made_once
 from tests.support.processes import program
 from tests.support.reference import ROOT
 
@@ -30,22 +32,21 @@ def _git(*arguments: str, cwd: Path) -> str:
     return program("git", *arguments, cwd=cwd, env=variables, check=True).stdout
 
 
-def _repository(folder: Path, files: dict[str, str]) -> str:
-    """A repository of these files in one commit, which is given back."""
+def _repository(folder: Path, files: dict[str, str]) -> None:
+    """A repository of these files in one commit."""
     write(folder, files)
     _git("init", "--quiet", cwd=folder)
     _git("add", "--all", cwd=folder)
     _git("commit", "--quiet", "--no-verify", "--message=a", cwd=folder)
-    return _git("rev-parse", "HEAD", cwd=folder).strip()
 
 
-def _working_tree(folder: Path) -> str:
+def _working_tree(folder: Path) -> None:
     """This repository as it stands here, changes that are not committed included, as a repository of its own."""
     for name in _git("ls-files", "--cached", "--others", "--exclude-standard", "-z", cwd=ROOT).split("\0"):
         if name and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, folder / name)
-    return _repository(folder, {})
+    _repository(folder, {})
 
 
 def test_the_hooks_file_is_what_pre_commit_takes() -> None:
@@ -59,14 +60,30 @@ def test_the_hooks_file_is_what_pre_commit_takes() -> None:
     assert [hook["id"] for hook in hooks if hook.get("stages") == ["manual"]] == ["jobspec-dry-run"]
 
 
+@dataclass(frozen=True)
+class Ours:
+    """This repository for others, and the folder in which pre-commit keeps what it has installed of it."""
+
+    repository: Path
+    home: Path
+
+    def revision(self) -> str:
+        return _git("rev-parse", "HEAD", cwd=self.repository).strip()
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Ours:
+    folder = made_once("hooks", lambda folder: _working_tree(folder / "jobspec"), tmp_path_factory, worker_id)
+    return Ours(folder / "jobspec", folder / "home")
+
+
 class Theirs:
     """A repository that never heard of jobspec, and names its hooks by `repo:` and `rev:`."""
 
-    def __init__(self, folder: Path, hooks: list[dict[str, object]], files: dict[str, str]) -> None:
-        ours = folder / "jobspec"
-        config = {"repos": [{"repo": str(ours), "rev": _working_tree(ours), "hooks": hooks}]}
-        self.folder = folder / "theirs"
-        self.home = folder / "home"
+    def __init__(self, ours: Ours, folder: Path, hooks: list[dict[str, object]], files: dict[str, str]) -> None:
+        config = {"repos": [{"repo": str(ours.repository), "rev": ours.revision(), "hooks": hooks}]}
+        self.folder = folder
+        self.home = ours.home
         _repository(self.folder, {**files, ".pre-commit-config.yaml": yaml.safe_dump(config)})
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -89,9 +106,9 @@ _GOOD = JOB.replace("replicas: 1\n", "replicas: 1\n      restartPolicy: Never\n"
 
 
 @pytest.mark.slow
-def test_another_repository_runs_the_hooks(tmp_path: Path) -> None:
+def test_another_repository_runs_the_hooks(ours: Ours, tmp_path: Path) -> None:
     ids = ("validate", "lint", "fix", "render-check", "schema-check", "dry-run")
-    theirs = Theirs(tmp_path, [{"id": f"jobspec-{name}", "verbose": True} for name in ids], {**OTHERS, "deploy/job.yaml": _GOOD})
+    theirs = Theirs(ours, tmp_path, [{"id": f"jobspec-{name}", "verbose": True} for name in ids], {**OTHERS, "deploy/job.yaml": _GOOD})
     job = theirs.folder / "deploy" / "job.yaml"
 
     # nothing to say of a good job; skipped are a workflow, a compose file, a package and the hooks' own configuration
@@ -141,20 +158,18 @@ def test_another_repository_runs_the_hooks(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_readme_s_three_commands_lead_to_green_hooks(tmp_path: Path) -> None:
+def test_the_readme_s_three_commands_lead_to_green_hooks(ours: Ours, tmp_path: Path) -> None:
     chapter = (ROOT / "README.md").read_text().partition("## In pre-commit")[2].partition("```")[0]
     install, configure, run = [line.strip() for line in chapter.splitlines() if line.startswith("    ")]
     assert install == "pip install --quiet pre-commit"  # which this environment has
-    ours = tmp_path / "jobspec"
-    revision = _working_tree(ours)
-    configure = configure.replace("https://github.com/OWNER/jobspec", str(ours)).replace("v0.1.0", revision)
-    assert str(ours) in configure
-    assert revision in configure
+    configure = configure.replace("https://github.com/OWNER/jobspec", str(ours.repository)).replace("v0.1.0", ours.revision())
+    assert str(ours.repository) in configure
+    assert ours.revision() in configure
     theirs = tmp_path / "theirs"
     _repository(theirs, {**OTHERS, "job.yaml": JOB.replace("replicas: 1", "replicaz: 1")})
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" and not name.startswith("GIT_")}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    variables = {**kept, "PATH": path, "PRE_COMMIT_HOME": str(tmp_path / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
+    variables = {**kept, "PATH": path, "PRE_COMMIT_HOME": str(ours.home), "GIT_CONFIG_GLOBAL": os.devnull}
 
     def shell(line: str) -> int:
         return program("bash", "-ec", line, cwd=theirs, env=variables).returncode

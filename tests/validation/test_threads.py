@@ -15,7 +15,7 @@ from jobspec.validation.custom_kinds import CustomKinds, UnreadFile
 from tests.support.reference import ROOT
 
 _CASES = ROOT / "tests" / "cases"
-_THREADS = 8
+_THREADS = 4
 _ENDS = [f"{component}={list(RELEASES[component])[end]}" for component in ("training-operator", "trainer") for end in (0, -1)]
 
 Said = list[tuple[bool, list[dict[str, object]]]]
