@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.fixes.places import Places, Uncuttable
+from jobspec.fixes.places import TextPlaces, Uncuttable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +15,11 @@ def without(text: str, marks: Marks, path: Path) -> str:
 
     Raises Uncuttable.
     """
-    start, end = cut_of(Places(text), marks, path)
+    start, end = cut_of(TextPlaces(text), marks, path)
     return text[:start] + text[end:]
 
 
-def cut_of(places: Places, marks: Marks, path: Path) -> tuple[int, int]:
+def cut_of(places: TextPlaces, marks: Marks, path: Path) -> tuple[int, int]:
     """Where what goes with the value at *path* begins and ends. Raises Uncuttable."""
     parent, target = marks.nearest(path[:-1]), marks.nearest(path)
     while len(path) > 1 and len(parent.children or ()) == 1:
@@ -36,7 +36,7 @@ def cut_of(places: Places, marks: Marks, path: Path) -> tuple[int, int]:
     return _without_item(places, target)
 
 
-def _require_plain_key(places: Places, target: Marks) -> None:
+def _require_plain_key(places: TextPlaces, target: Marks) -> None:
     """Raises Uncuttable for anything but `key: value`, such as `? key`."""
     if target.key:
         between = places.text[places.start(target) + target.key.end_column - target.key.column : places.value_start(target) + 1]
@@ -44,7 +44,7 @@ def _require_plain_key(places: Places, target: Marks) -> None:
             raise Uncuttable
 
 
-def _without_in_flow(places: Places, siblings: list[Marks], number: int) -> tuple[int, int]:
+def _without_in_flow(places: TextPlaces, siblings: list[Marks], number: int) -> tuple[int, int]:
     """Without an entry between braces or brackets, and without the comma on one side of it."""
     start = places.start(siblings[number])
     if number + 1 < len(siblings):
@@ -53,7 +53,7 @@ def _without_in_flow(places: Places, siblings: list[Marks], number: int) -> tupl
     return before, places.end(siblings[number])
 
 
-def _without_entry(places: Places, siblings: list[Marks], number: int) -> tuple[int, int]:
+def _without_entry(places: TextPlaces, siblings: list[Marks], number: int) -> tuple[int, int]:
     """Without the lines of an entry of a block mapping; behind the dash of a list, the next entry takes its place."""
     text, start = places.text, places.start(siblings[number])
     end = places.end_of_line(places.end(siblings[number]))
@@ -65,7 +65,7 @@ def _without_entry(places: Places, siblings: list[Marks], number: int) -> tuple[
     return start, places.start(siblings[1])
 
 
-def _without_item(places: Places, target: Marks) -> tuple[int, int]:
+def _without_item(places: TextPlaces, target: Marks) -> tuple[int, int]:
     """Without the lines of an item of a block list."""
     text = places.text
     dash = places.before_blank(places.start(target)) - 1

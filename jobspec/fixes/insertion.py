@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.fixes.places import Edit, Places, Uncuttable
+from jobspec.fixes.places import TextEdit, TextPlaces, Uncuttable
 from jobspec.fixes.spelling import in_flow, in_lines, item_lines
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Marks
 
 
-def field_added(places: Places, around: Marks, name: str, value: Any) -> Edit:
+def field_added(places: TextPlaces, around: Marks, name: str, value: Any) -> TextEdit:
     """A field at the end of a mapping. Raises Uncuttable."""
     key = in_flow(name, json=places.is_json)
     siblings = list(around.children.values()) if isinstance(around.children, dict) else []
@@ -23,10 +23,10 @@ def field_added(places: Places, around: Marks, name: str, value: Any) -> Edit:
     start, at = places.start(siblings[-1]), places.behind(siblings[-1])
     indent = " " * (start - places.start_of_line(start))
     lines = in_lines(key, value, indent=indent, newline=places.newline)
-    return Edit(at, at, f"{places.newline}{indent}{lines}")
+    return TextEdit(at, at, f"{places.newline}{indent}{lines}")
 
 
-def item_added(places: Places, around: Marks, value: Any) -> Edit:
+def item_added(places: TextPlaces, around: Marks, value: Any) -> TextEdit:
     """An item at the end of a list. Raises Uncuttable."""
     items = around.children if isinstance(around.children, list) else []
     if places.is_flow(around):
@@ -39,16 +39,16 @@ def item_added(places: Places, around: Marks, value: Any) -> Edit:
         raise Uncuttable
     at = places.behind(items[-1])
     indent = f"{places.newline}{places.text[line:dash]}"
-    return Edit(at, at, indent + indent.join(item_lines(value)))
+    return TextEdit(at, at, indent + indent.join(item_lines(value)))
 
 
-def _in_braces(places: Places, around: Marks, siblings: list[Marks], text: str) -> Edit:
+def _in_braces(places: TextPlaces, around: Marks, siblings: list[Marks], text: str) -> TextEdit:
     """Behind the last entry, in a line of its own where that has one."""
     if not siblings:
         at = places.value_start(around) + 1
-        return Edit(at, at, text)
+        return TextEdit(at, at, text)
     last = siblings[-1]
     start, at = places.start(last), places.end(last)
     line = places.start_of_line(start)
     before = places.text[line:start]
-    return Edit(at, at, f",{places.newline}{before}{text}" if not before.strip() else f", {text}")
+    return TextEdit(at, at, f",{places.newline}{before}{text}" if not before.strip() else f", {text}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.documents.reader import read
 from jobspec.fixes.edits import edit_of, unquoted
-from jobspec.fixes.places import Places, Uncuttable
+from jobspec.fixes.places import TextPlaces, Uncuttable
 from jobspec.fixes.taken import Taken
 from jobspec.remedies import Unfit, all_applied
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.fixes.places import Edit
+    from jobspec.fixes.places import TextEdit
     from jobspec.remedies import Change
 
     #: The index of a document in its file, and changes of it that belong together.
@@ -25,7 +25,7 @@ class _Planned:
 
     __slots__ = ("changes", "edits", "wish")
 
-    def __init__(self, wish: Wish, changes: Sequence[Change], edits: Sequence[Edit]) -> None:
+    def __init__(self, wish: Wish, changes: Sequence[Change], edits: Sequence[TextEdit]) -> None:
         self.wish = wish
         self.changes = changes
         self.edits = edits
@@ -55,7 +55,7 @@ def mended(text: str, wishes: Sequence[Wish], *, file: str) -> tuple[str, list[W
 
 
 def _all_planned(before: _Before, wishes: Sequence[Wish]) -> list[_Planned]:
-    places = Places(before.text)
+    places = TextPlaces(before.text)
     documents = {each.index: each for each in before.documents}
     found = []
     for index, changes in wishes:

@@ -16,7 +16,7 @@ class Uncuttable(Exception):
     """The value is written in a form that fixes do not edit."""
 
 
-class Edit:
+class TextEdit:
     """A part of a text to be replaced."""
 
     __slots__ = ("end", "start", "text")
@@ -28,7 +28,7 @@ class Edit:
         """What stands there instead."""
 
 
-class Places:
+class TextPlaces:
     """A text, and where the values in it begin and end. Its marks are those of the text itself: lines end with LF or CRLF."""
 
     __slots__ = ("_starts", "is_json", "newline", "text")

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jobspec.fixes.places import Edit
+    from jobspec.fixes.places import TextEdit
 
 
 class Taken:
@@ -21,14 +21,14 @@ class Taken:
         self._ends: list[int] = []
         self._edits: set[tuple[int, int, str]] = set()
 
-    def touches(self, edit: Edit) -> bool:
+    def touches(self, edit: TextEdit) -> bool:
         """Whether an edit has a place in common with a span, its ends included; not where it repeats an edit, as where an alias stands."""
         if edit.start < edit.end and (edit.start, edit.end, edit.text) in self._edits:
             return False
         first, behind = self._touched(edit)
         return first < behind
 
-    def add(self, edits: Iterable[Edit]) -> None:
+    def add(self, edits: Iterable[TextEdit]) -> None:
         """Take the parts of edits; those that touch become one."""
         for edit in edits:
             first, behind = self._touched(edit)
@@ -37,7 +37,7 @@ class Taken:
             self._starts[first:behind], self._ends[first:behind] = [start], [end]
             self._edits.add((edit.start, edit.end, edit.text))
 
-    def _touched(self, edit: Edit) -> tuple[int, int]:
+    def _touched(self, edit: TextEdit) -> tuple[int, int]:
         """The number of the first span that an edit touches, and of the first one behind it that it does not."""
         first = bisect_left(self._ends, edit.start)
         behind = first

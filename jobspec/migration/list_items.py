@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Written:
+class WrittenValue:
     """A value as it is written, from its first character, or that of its anchor, to its last one; and the values inside."""
 
     __slots__ = ("anchor", "children", "end", "in_flow", "is_alias", "start", "text")
 
-    def __init__(self, event: Any, children: Sequence[Written], end: int) -> None:
+    def __init__(self, event: Any, children: Sequence[WrittenValue], end: int) -> None:
         self.start: int = event.start_mark.index
         self.end = end
         self.children = children
@@ -33,7 +33,7 @@ class Items:
 
     __slots__ = ("in_flow", "items", "users")
 
-    def __init__(self, root: Written) -> None:
+    def __init__(self, root: WrittenValue) -> None:
         values = dict(zip((each.text for each in root.children[::2]), root.children[1::2], strict=True))
         found = values.get("items", root)
         self.items = [] if found is root else list(found.children)
@@ -53,19 +53,19 @@ def items_in(piece: str) -> Items:
     return Items(_written(parser, event, piece))
 
 
-def _written(parser: Any, event: Any, piece: str) -> Written:
+def _written(parser: Any, event: Any, piece: str) -> WrittenValue:
     if not isinstance(event, MappingStartEvent | SequenceStartEvent):
         end = event.end_mark.index
         is_block = getattr(event, "style", None) in ("|", ">")
-        return Written(event, (), len(piece[:end].rstrip(" \r\n")) if is_block else end)
+        return WrittenValue(event, (), len(piece[:end].rstrip(" \r\n")) if is_block else end)
     children = []
     while not isinstance(inner := parser.get_event(), events.MappingEndEvent | events.SequenceEndEvent):
         children.append(_written(parser, inner, piece))
     last = inner.end_mark.index if event.flow_style or not children else children[-1].end
-    return Written(event, children, last)
+    return WrittenValue(event, children, last)
 
 
-def _users(root: Written, items: Sequence[Written]) -> Iterator[tuple[int, int | None]]:
+def _users(root: WrittenValue, items: Sequence[WrittenValue]) -> Iterator[tuple[int, int | None]]:
     number_of = {id(inner): number for number, each in enumerate(items) for inner in _all(each)}
     owners: dict[str | None, int | None] = {}
     for each in _all(root):
@@ -77,7 +77,7 @@ def _users(root: Written, items: Sequence[Written]) -> Iterator[tuple[int, int |
             yield owner, number
 
 
-def _all(written: Written) -> Iterator[Written]:
+def _all(written: WrittenValue) -> Iterator[WrittenValue]:
     yield written
     for each in written.children:
         yield from _all(each)

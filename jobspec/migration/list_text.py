@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jobspec.migration.list_items import Written
+    from jobspec.migration.list_items import WrittenValue
     from jobspec.overlays.marked_tree import MarkedTree
 
 _DASH_ALONE = re.compile(r"^( *)-[ \t]*(?:#.*)?\r?$", re.MULTILINE)
@@ -48,7 +48,7 @@ def with_items(text: str, first_line: int, new: Mapping[int, Sequence[MarkedTree
     return text
 
 
-def _in_block(context: _Context, item: Written, trees: Sequence[MarkedTree]) -> tuple[int, str]:
+def _in_block(context: _Context, item: WrittenValue, trees: Sequence[MarkedTree]) -> tuple[int, str]:
     """Where an item behind a dash ends, with the comment behind it, and its new text."""
     rest = _ONLY_A_COMMENT.match(context.text, item.end)
     end = rest.end() if rest else item.end
@@ -61,7 +61,7 @@ def _in_block(context: _Context, item: Written, trees: Sequence[MarkedTree]) -> 
     return end, f"\n{' ' * dash}-{gap}".join(_set_in(each, " " * column) for each in texts)
 
 
-def _in_flow(context: _Context, item: Written, trees: Sequence[MarkedTree]) -> tuple[int, str]:
+def _in_flow(context: _Context, item: WrittenValue, trees: Sequence[MarkedTree]) -> tuple[int, str]:
     """The same of an item in brackets."""
     style = JsonStyle(context.text, item.start, item.end)
     texts, below = _texts(context, item.start, item.end, trees, style)

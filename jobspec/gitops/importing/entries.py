@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.documents.scalars import is_plain
-from jobspec.fixes.places import Places, Uncuttable
+from jobspec.fixes.places import TextPlaces, Uncuttable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def extended(text: str, project: Document, entries: Sequence[Entry]) -> str:
     if not isinstance(items, list) or "\r" in text.replace("\r\n", "\n"):
         raise Uncuttable
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    places = Places(plain)
+    places = TextPlaces(plain)
     end = places.end(items[-1])
     if places.is_flow(variants):
         added = (
