@@ -1,14 +1,36 @@
 """`jobspec completion`: the scripts, and what a real shell completes with them."""
 
+import os
+import pty
 import shutil
+import subprocess
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from jobspec.command_line import COMMANDS
-from tests.support.processes import program, run_here
+from tests.support.processes import environment, program, run_here
 
 SHELLS = ("bash", "zsh", "fish")
+
+_ASK_BASH = """
+source ./script
+COMP_WORDS=($1)
+[[ $1 == *' ' ]] && COMP_WORDS+=('')
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_shtab_jobspec jobspec "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+echo "${COMPREPLY[@]}"
+"""
+#: Of a zsh that has a line in its editor from the beginning, which it completes by all matches.
+_ZSHRC = """
+fpath=($ZDOTDIR $fpath)
+autoload -Uz compinit && compinit -u -D
+all() { _main_complete; compstate[insert]=all; compstate[list]='' }
+zle -C all complete-word all
+zle-line-init() { BUFFER=$ASKED; CURSOR=$#BUFFER; zle all; print -r -- $BUFFER >$ZDOTDIR/completed; exit }
+zle -N zle-line-init
+"""
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -19,40 +41,80 @@ def test_a_script_knows_every_command(shell: str) -> None:
     assert "fail-on" in done.stdout
 
 
-@pytest.mark.parametrize("shell", list(filter(shutil.which, SHELLS)))
-def test_a_shell_that_is_installed_reads_its_script(tmp_path: Path, shell: str) -> None:
-    (tmp_path / "script").write_text(run_here("completion", shell).stdout)
-    done = program(shell, "-n", tmp_path / "script")
-    assert (done.returncode, done.stderr) == (0, "")
+def _bash(folder: Path, line: str) -> list[str]:
+    (folder / "script").write_text(run_here("completion", "bash").stdout)
+    done = program("bash", "-c", _ASK_BASH, "bash", line, cwd=folder)
+    assert done.stderr == ""
+    return done.stdout.split()
 
 
+def _zsh(folder: Path, line: str) -> list[str]:
+    home = folder / ".zsh"
+    home.mkdir()
+    (home / ".zshrc").write_text(_ZSHRC)
+    (home / "_jobspec").write_text(run_here("completion", "zsh").stdout)
+    shown = _on_a_terminal("zsh", "-d", "-i", cwd=folder, env=environment(ZDOTDIR=str(home), ASKED=line, TERM="dumb"))
+    assert (home / "completed").exists(), shown
+    before = line.rpartition(" ")[0]
+    return (home / "completed").read_text().removeprefix(before).split()
+
+
+def _on_a_terminal(*words: str, cwd: Path, env: Mapping[str, str]) -> str:
+    """Run a program on a terminal of its own; what that shows."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd, env=env, start_new_session=True):
+        os.close(theirs)
+        shown = b"".join(iter(lambda: _read(ours), b""))
+    os.close(ours)
+    return shown.decode(errors="replace")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # its program has ended
+        return b""
+
+
+def _fish(folder: Path, line: str) -> list[str]:
+    home = folder / ".fish"
+    (home / "fish" / "completions").mkdir(parents=True)
+    (home / "fish" / "completions" / "jobspec.fish").write_text(run_here("completion", "fish").stdout)
+    (home / "jobspec").touch(mode=0o755)  # fish completes programs that there are
+    homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), str(home))
+    done = program("fish", "-c", "complete -C $argv", "--", line, cwd=folder, env=environment(**homes, PATH=f"{home}:{os.environ['PATH']}"))
+    assert done.stderr == ""
+    return [each.partition("\t")[0] for each in done.stdout.splitlines()]
+
+
+_COMPLETE: Mapping[str, Callable[[Path, str], list[str]]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
-    ("words", "completed"),
+    ("line", "completed"),
     [
-        (["val"], "validate"),
-        (["completion", ""], "bash zsh fish"),
-        (["schema", "ex"], "export"),
-        (["lint", "--fai"], "--fail-on"),
-        (["validate", "--schema-"], "--schema-location"),
-        (["validate", "-o", "sa"], "sarif"),
-        (["validate", "jo"], "job.yaml jobs"),
-        (["validate", "--crd", "jo"], "job.yaml jobs"),
-        (["render", "--to", "jo"], "jobs"),
+        ("val", "validate"),
+        ("", " ".join(COMMANDS)),
+        ("completion ", "bash zsh fish"),
+        ("schema ex", "export"),
+        ("dry-run --env", "--envtest"),
+        ("lint --fai", "--fail-on"),
+        ("lint --fix --sel", "--select"),
+        ("validate --schema-", "--schema-location"),
+        ("validate -o sa", "sarif"),
+        ("validate jo", "job.yaml jobs"),
+        ("validate --crd jo", "job.yaml jobs"),
+        ("render --to jo", "jobs"),
     ],
 )
-def test_bash_completes(tmp_path: Path, words: list[str], completed: str) -> None:
+def test_a_shell_completes(tmp_path: Path, shell: str, line: str, completed: str) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
     (tmp_path / "jobs").mkdir()
     (tmp_path / "job.yaml").write_text("")
-    (tmp_path / "script").write_text(run_here("completion", "bash").stdout)
-    ask = """
-        source ./script
-        COMP_WORDS=(jobspec "$@")
-        COMP_CWORD=$#
-        _shtab_jobspec jobspec "${!#}" "${COMP_WORDS[COMP_CWORD - 1]}"
-        echo "${COMPREPLY[@]}"
-    """
-    done = program("bash", "-c", ask, "bash", *words, cwd=tmp_path)
-    assert (done.stderr, sorted(done.stdout.split())) == ("", sorted(completed.split()))
+    found = _COMPLETE[shell](tmp_path, f"jobspec {line}")
+    assert sorted(each.rstrip("/") for each in found) == sorted(completed.split())
 
 
 def test_another_shell_is_refused_with_those_that_there_are() -> None:
