@@ -95,7 +95,7 @@ class MapType:
 
 
 @dataclass(frozen=True)
-class Rule:
+class Validation:
     """A CEL rule of the CRD (`x-kubernetes-validations`) with its message."""
 
     rule: str

@@ -6,12 +6,12 @@ from annotated_types import Ge, MaxLen
 from pydantic import Field
 
 from jobspec import cel_rules
-from jobspec.models.base import AtomicList, Column, Int32, Keyed, Model, Pointer, Resource, Rule, Since, Until
+from jobspec.models.base import AtomicList, Column, Int32, Keyed, Model, Pointer, Resource, Since, Until, Validation
 from jobspec.models.job import JobTemplateSpec
 from jobspec.models.jobset_policies import FailurePolicy, StartupPolicy, SuccessPolicy, VolumeClaimPolicy
 from jobspec.models.meta import Condition, ObjectMeta
 
-IMMUTABLE = Rule(cel_rules.UNCHANGED.text, "Value is immutable")
+IMMUTABLE = Validation(cel_rules.UNCHANGED.text, "Value is immutable")
 
 
 class DependsOn(Model):
@@ -57,7 +57,7 @@ class JobSetSpec(Model):
     """The Jobs, and what they have in common."""
 
     FACTS = (
-        Rule(
+        Validation(
             cel_rules.ONE_ORDER.text,
             "StartupPolicy and DependsOn APIs are mutually exclusive",
         ),

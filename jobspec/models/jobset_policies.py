@@ -6,7 +6,7 @@ from annotated_types import MaxLen
 from pydantic import Field
 
 from jobspec import cel_rules
-from jobspec.models.base import AtomicList, Choices, Int32, Merge, Model, Rule, Since, Until
+from jobspec.models.base import AtomicList, Choices, Int32, Merge, Model, Since, Until, Validation
 from jobspec.models.meta import EmbeddedMeta
 from jobspec.models.persistentvolumeclaim import PersistentVolumeClaimStatus
 from jobspec.models.pod.claim import PersistentVolumeClaimSpec
@@ -90,7 +90,7 @@ class VolumeClaimPolicy(Model):
     """Claims that the pods of a JobSet share."""
 
     FACTS = (
-        Rule(
+        Validation(
             cel_rules.NO_NAMESPACE.text,
             "namespace cannot be set for VolumeClaimPolicies templates",
         ),

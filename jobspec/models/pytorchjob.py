@@ -6,7 +6,7 @@ from pydantic import Field
 
 from jobspec import cel_rules
 from jobspec.models.autoscaling import MetricSpec
-from jobspec.models.base import Column, GoPointer, Int32, Int64, Merge, Model, Pointer, Quantity, Resource, Rule, Scale, Since, Time
+from jobspec.models.base import Column, GoPointer, Int32, Int64, Merge, Model, Pointer, Quantity, Resource, Scale, Since, Time, Validation
 from jobspec.models.meta import LabelSelector, ObjectMeta
 from jobspec.models.pod.template import PodTemplateSpec
 
@@ -16,7 +16,8 @@ class SchedulingPolicy(Model):
 
     min_available: Int32 | None = Field(None, description="fewest pods to start together, the sum of all replicas by default")
     queue: Annotated[
-        str | None, Since("training-operator", "1.8", Rule(cel_rules.UNCHANGED.text, "spec.runPolicy.schedulingPolicy.queue is immutable"))
+        str | None,
+        Since("training-operator", "1.8", Validation(cel_rules.UNCHANGED.text, "spec.runPolicy.schedulingPolicy.queue is immutable")),
     ] = Field(None, description="queue of Volcano, `default` by default; it cannot change")
     min_resources: dict[str, Quantity] | None = Field(None, description="resources to start together, computed from the pods by default")
     priority_class: str | None = Field(None, description="PriorityClass of the gang; only Volcano looks at it")

@@ -19,9 +19,9 @@ from jobspec.models.base import (
     Pointer,
     Required,
     Resource,
-    Rule,
     Since,
     Until,
+    Validation,
 )
 from jobspec.models.jobset import JobSetSpec
 from jobspec.models.meta import EmbeddedMeta, ObjectMeta
@@ -36,7 +36,7 @@ class EnvInjectionTarget(Model):
         MinLen(1),
         MaxLen(8),
         ListType("set"),
-        Rule(
+        Validation(
             cel_rules.NO_NODE.text,
             "containerNames must not include the main node container because PET_* envs are always injected into it",
         ),
@@ -66,7 +66,7 @@ class TorchMLPolicySource(Model):
     num_proc_per_node: Annotated[
         IntOrString,
         GoPointer(),
-        Rule(cel_rules.NUMBER_OF_PROCESSES.text, "NumProcPerNode must be equal to auto, cpu, gpu, or int value"),
+        Validation(cel_rules.NUMBER_OF_PROCESSES.text, "NumProcPerNode must be equal to auto, cpu, gpu, or int value"),
         Until("trainer", "2.2", use="`spec.trainer.numProcPerNode` of the TrainJob"),
     ] = Field("auto", description="processes per node: a number, `auto` (default: a process for each GPU, else CPU), `cpu` or `gpu`")
     elastic_policy: Annotated[
@@ -105,9 +105,11 @@ class XGBoostMLPolicySource(Model):
 class FluxMLPolicySource(Model):
     """A training that Flux starts in place of the container's command; the TrainJob has to say `trainer.numNodes`."""
 
-    num_proc_per_node: Annotated[Int32, GoPointer(), Rule(cel_rules.POSITIVE.text, "NumProcPerNode in fluxPolicy must be >= 1")] = Field(
-        1, description="processes per node, at least 1"
-    )
+    num_proc_per_node: Annotated[
+        Int32,
+        GoPointer(),
+        Validation(cel_rules.POSITIVE.text, "NumProcPerNode in fluxPolicy must be >= 1"),
+    ] = Field(1, description="processes per node, at least 1")
 
 
 class MLPolicy(Model):
@@ -117,16 +119,16 @@ class MLPolicy(Model):
         Until(
             "trainer",
             "2.2",
-            Rule(
+            Validation(
                 cel_rules.NODES_ONCE.text,
                 "numNodes should not be set if torch.elasticPolicy is configured",
             ),
-            Rule(cel_rules.TORCH_OR_MPI.text, "Only one of the policy can be configured"),
+            Validation(cel_rules.TORCH_OR_MPI.text, "Only one of the policy can be configured"),
         ),
         Since(
             "trainer",
             "2.2",
-            Rule(
+            Validation(
                 cel_rules.ONE_POLICY.text,
                 "Only one of the policy can be configured",
             ),

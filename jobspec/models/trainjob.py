@@ -18,11 +18,11 @@ from jobspec.models.base import (
     Model,
     Pointer,
     Resource,
-    Rule,
     Since,
     Time,
     Type,
     Until,
+    Validation,
 )
 from jobspec.models.meta import Condition, ObjectMeta
 from jobspec.models.pod.reference import LocalObjectReference
@@ -30,13 +30,13 @@ from jobspec.models.pod.resources import ResourceRequirements
 from jobspec.models.trainjob_overrides import PodSpecOverride, PodTemplateOverride
 from jobspec.models.trainjob_patches import IMMUTABLE, EnvVars, OldName, RuntimePatch
 
-_NAME_LABEL = Rule(cel_rules.NAME_IS_LABEL.text, "metadata.name must match RFC 1035 DNS label format")
-_NAME_LENGTH = Rule(cel_rules.NAME_IS_SHORT.text, "metadata.name must be no more than 63 characters")
-_MANAGER = Rule(
+_NAME_LABEL = Validation(cel_rules.NAME_IS_LABEL.text, "metadata.name must match RFC 1035 DNS label format")
+_NAME_LENGTH = Validation(cel_rules.NAME_IS_SHORT.text, "metadata.name must be no more than 63 characters")
+_MANAGER = Validation(
     cel_rules.KNOWN_MANAGER.text,
     "ManagedBy must be trainer.kubeflow.org/trainjob-controller or kueue.x-k8s.io/multikueue if set",
 )
-_URI = Rule(
+_URI = Validation(
     cel_rules.URI.text,
     "storageUri may be empty, or it must be a valid URI (scheme://...)",
 )
@@ -107,7 +107,7 @@ class TrainJobSpec(Model):
 
     runtime_ref: Annotated[
         RuntimeRef,
-        Until("trainer", "2.2", Rule(cel_rules.UNCHANGED.text, "runtimeRef is immutable")),
+        Until("trainer", "2.2", Validation(cel_rules.UNCHANGED.text, "runtimeRef is immutable")),
         Since("trainer", "2.2", IMMUTABLE),
     ] = Field(description="the runtime; it cannot change")
     initializer: Annotated[Initializer | None, Since("trainer", "2.2", IMMUTABLE)] = Field(
@@ -143,7 +143,7 @@ class TrainJobSpec(Model):
     managed_by: Annotated[
         str,
         _MANAGER,
-        Until("trainer", "2.2", Rule(cel_rules.UNCHANGED.text, "ManagedBy value is immutable")),
+        Until("trainer", "2.2", Validation(cel_rules.UNCHANGED.text, "ManagedBy value is immutable")),
         Since("trainer", "2.2", MaxLen(253), IMMUTABLE),
     ] = Field(
         "trainer.kubeflow.org/trainjob-controller",
@@ -175,7 +175,7 @@ class Metric(Model):
 class TrainerStatus(Model):
     """How far the training is, as the program itself reports; behind a feature gate that is off by default."""
 
-    FACTS = (Rule(cel_rules.UPDATED.text, "lastUpdatedTime is required when trainerStatus is present"),)
+    FACTS = (Validation(cel_rules.UPDATED.text, "lastUpdatedTime is required when trainerStatus is present"),)
 
     progress_percentage: Annotated[Int32 | None, Ge(0), Le(100)] = Field(None, description="how much is done, from 0 to 100")
     estimated_remaining_seconds: Annotated[Int32 | None, Ge(0)] = Field(None, description="seconds to the end, as the program estimates")

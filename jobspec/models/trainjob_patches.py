@@ -9,7 +9,7 @@ from annotated_types import Ge, MaxLen, MinLen
 from pydantic import Field
 
 from jobspec import cel_rules
-from jobspec.models.base import AtomicList, Int64, Keyed, Model, Pointer, Rule, Since, Time
+from jobspec.models.base import AtomicList, Int64, Keyed, Model, Pointer, Since, Time, Validation
 from jobspec.models.meta import EmbeddedMeta
 from jobspec.models.pod.affinity import Affinity
 from jobspec.models.pod.container import VolumeMount
@@ -19,7 +19,7 @@ from jobspec.models.pod.scheduling import PodSchedulingGate, Toleration
 from jobspec.models.pod.security import PodSecurityContext, SecurityContext
 from jobspec.models.pod.volume import Volume
 
-IMMUTABLE = Rule(cel_rules.UNCHANGED.text, "field is immutable")
+IMMUTABLE = Validation(cel_rules.UNCHANGED.text, "field is immutable")
 
 Name = Annotated[str, MinLen(1), MaxLen(253)]
 #: A name whose length the first releases did not limit.

@@ -31,11 +31,11 @@ from jobspec.models.base import (
     Pattern,
     Quantities,
     Required,
-    Rule,
     Since,
     Type,
     Unset,
     Until,
+    Validation,
 )
 from jobspec.targets import RELEASES, reached
 
@@ -200,7 +200,7 @@ def _apply(facts: Iterable[object], structure: Structure, context: _Context) -> 
                 structure["pointer"] = True
             case MapType("granular"):
                 structure["granular"] = True
-            case Rule(rule, message):
+            case Validation(rule, message):
                 structure.setdefault("rules", []).append({"rule": rule, "message": message})
             case _:
                 assert isinstance(fact, Required | Defaulted | FieldInfo | Ge | Le), fact  # looked at elsewhere

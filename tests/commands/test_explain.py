@@ -24,12 +24,12 @@ from jobspec.models.base import (
     Pattern,
     Quantity,
     Resource,
-    Rule,
     SetList,
     Since,
     Time,
     Type,
     Until,
+    Validation,
 )
 from jobspec.models.meta import ObjectMeta
 from jobspec.schemas import explain, places
@@ -68,7 +68,7 @@ class Thing(Model):
     labels: AtomicDict[str] | None = Field(None, description="texts")
     words: Annotated[list[Annotated[str, MaxLen(9)]] | None, Until("trainer", "2.2")] = Field(None, description="a few words")
     tags: SetList[str] | None = Field(None, description="different words")
-    count: Annotated[IntOrString | None, Since("trainer", "2.2", Type(Int32), Rule("self == oldSelf", "it is fixed"))] = Field(
+    count: Annotated[IntOrString | None, Since("trainer", "2.2", Type(Int32), Validation("self == oldSelf", "it is fixed"))] = Field(
         None, description="how many, or `auto`"
     )
     when: Annotated[Time, Since("trainer", "2.3")] = Field(description="the time")
