@@ -7,7 +7,7 @@ pkg/util/intstr, 0.36; `encoding/json` of Go for all others.
 from __future__ import annotations
 
 from jobspec import shapes
-from jobspec.admission.rule import Finding
+from jobspec.admission.rule import Fault
 from jobspec.diagnostics import Diagnostic, Key
 from jobspec.validation.formats import is_parsed_quantity, is_time
 
@@ -29,7 +29,7 @@ _ZEROS = {"array": (), "string": "", "integer": 0, "boolean": False, "int-or-str
 _EMPTY = {"array": "[]", "string": '""'}
 
 
-def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
+def undecodable_value(workload: Workload, target: Target) -> Iterator[Fault]:
     """A webhook reads quantities, times and port numbers as Go does, more strictly than the schema.
 
     An exponent is an integer of 64 bits (`1e3`, not `1e1.5`), a number that can be a name instead has 32 bits. A mutating webhook
@@ -43,7 +43,7 @@ def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
             yield from _mistyped(document.data["status"], shape.at(("status",)), ("status",))
 
 
-def becomes_null(workload: Workload, target: Target) -> Iterator[Finding]:
+def becomes_null(workload: Workload, target: Target) -> Iterator[Fault]:
     """A few optional fields are `null` once a mutating webhook has written the object, and the server refuses that. Write them out."""
     document = workload.document
     shape = shapes.load(document.api_version, document.kind, target)
@@ -68,10 +68,10 @@ def _inside(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape |
             yield item, shape.items, (*path, index)
 
 
-def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Finding]:
+def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Fault]:
     """The quantities, times and numbers in *value* that Go cannot read; *value* fits the schema."""
     if why := _unreadable(value, shape):
-        yield Finding(path, f"the operator cannot read {why}")
+        yield Fault(path, f"the operator cannot read {why}")
     for inner, child, inner_path in _inside(value, shape, path):
         if child and child.parsed:
             yield from _unreadable_values(inner, child, inner_path)
@@ -89,18 +89,18 @@ def _unreadable(value: Any, shape: Shape) -> str:
     return f"the number {value}, which needs more than 32 bits" if is_number and value not in _INTEGERS["int32"] else ""
 
 
-def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
+def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Fault]:
     """The values in *value* of another type than Go's; null and missing values are none."""
     if value is None or shape is None:
         return
     if not shapes.is_of_type(value, shape):
         from jobspec.validation.wording import describe
 
-        yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
+        yield Fault(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
     elif not _fits(value, shape):
         from jobspec.validation.wording import describe
 
-        yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read {describe(value)} there")
+        yield Fault(path, f"the operator reads `status` before the server drops it, and cannot read {describe(value)} there")
     else:
         for inner, child, inner_path in _inside(value, shape, path):
             yield from _mistyped(inner, child, inner_path)
@@ -114,14 +114,14 @@ def _fits(value: Any, shape: Shape) -> bool:
     return shape.format != "date-time" or is_time(value)
 
 
-def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
+def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Fault]:
     """The fields that *value* leaves out and Go writes as null."""
     if shape is None:
         return
     for name, child in (shape.fields or {}).items() if isinstance(value, dict) else ():
         if child.unset == "null" and value.get(name) is None:
             message = f"the operator writes the missing `{name}` here as null, which the server refuses"
-            yield Finding((*path, name), message, f"write `{name}: {_EMPTY[child.type]}`")
+            yield Fault((*path, name), message, f"write `{name}: {_EMPTY[child.type]}`")
     for inner, child_or_none, inner_path in _inside(value, shape, path):
         yield from _nulls(inner, child_or_none, inner_path)
 

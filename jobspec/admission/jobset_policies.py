@@ -6,7 +6,7 @@ Follows `validateFailurePolicy`, `validateCoordinator` and `validateVolumeClaimP
 from __future__ import annotations
 
 from jobspec.admission.names import name_of
-from jobspec.admission.rule import Finding, Rule
+from jobspec.admission.rule import Fault, WebhookRule
 from jobspec.validation.metadata import bad_label_value, bad_subdomain
 from jobspec.workloads import items_at, roles, value_at
 
@@ -40,17 +40,17 @@ def _names(workload: Workload) -> list[str]:
     return [job.name for job in roles(workload)]
 
 
-def policy_target(workload: Workload, target: Target) -> Iterator[Finding]:
+def policy_target(workload: Workload, target: Target) -> Iterator[Fault]:
     """A success or failure policy names replicated jobs of the JobSet."""
     data, names = workload.document.data, _names(workload)
     rules = [path for path, _ in items_at(data, _FAILURE_RULES)]
     for place in (("spec", "successPolicy"), *rules):
         for path, name in items_at(data, (*place, "targetReplicatedJobs")):
             if name not in names and not workload.old:
-                yield Finding(path, f"there is no replicated job `{name}`", f"there are {', '.join(f'`{each}`' for each in names)}")
+                yield Fault(path, f"there is no replicated job `{name}`", f"there are {', '.join(f'`{each}`' for each in names)}")
 
 
-def failure_rule_name(workload: Workload, target: Target) -> Iterator[Finding]:
+def failure_rule_name(workload: Workload, target: Target) -> Iterator[Fault]:
     """A rule of a failure policy has a name of its own: 1 to 128 letters, digits, `_`, `,` and `:`, a letter first.
 
     Without one, JobSet names the rule.
@@ -60,9 +60,9 @@ def failure_rule_name(workload: Workload, target: Target) -> Iterator[Finding]:
         name = rule.get("name") or f"failurePolicyRule{number}"
         if not _is_rule_name(name):
             message = f"`{name}` cannot be the name of a rule: it takes letters, digits, `_`, `,` and `:`, a letter first"
-            yield Finding((*path, "name"), message)
+            yield Fault((*path, "name"), message)
         if name in first:
-            yield Finding((*path, "name"), f"rule {number} has the same name as rule {first[name]}: `{name}`")
+            yield Fault((*path, "name"), f"rule {number} has the same name as rule {first[name]}: `{name}`")
         first.setdefault(name, number)
 
 
@@ -71,27 +71,27 @@ def _is_rule_name(name: str) -> bool:
     return len(name) <= 128 and name[0].isalpha() and name[-1] in _WORD and _WORD.issuperset(inner)
 
 
-def failure_reason(workload: Workload, target: Target) -> Iterator[Finding]:
+def failure_reason(workload: Workload, target: Target) -> Iterator[Fault]:
     """A rule of a failure policy names reasons for which a Kubernetes Job can fail."""
     for rule, _ in items_at(workload.document.data, _FAILURE_RULES) if not workload.old else ():
         for path, reason in items_at(workload.document.data, (*rule, "onJobFailureReasons")):
             if reason not in _REASONS:
-                yield Finding(path, f"no Job fails for the reason `{reason}`", f"the reasons are {', '.join(_REASONS)}")
+                yield Fault(path, f"no Job fails for the reason `{reason}`", f"the reasons are {', '.join(_REASONS)}")
 
 
-def disabled_feature(workload: Workload, target: Target) -> Iterator[Finding]:
+def disabled_feature(workload: Workload, target: Target) -> Iterator[Fault]:
     """Restarting in place, and restarting one Job alone, are alpha features, which an operator's own settings have to turn on."""
     data = workload.document.data
     strategy = (*_FAILURE, "restartStrategy")
     if value_at(data, strategy) == "InPlaceRestart" and not workload.old:
-        yield Finding(strategy, "`InPlaceRestart` is an alpha feature of JobSet, which is off", "write `Recreate`")
+        yield Fault(strategy, "`InPlaceRestart` is an alpha feature of JobSet, which is off", "write `Recreate`")
     for path, rule in items_at(data, _FAILURE_RULES) if not workload.old else ():
         if rule["action"] in ("RestartJob", "RestartJobAndIgnoreMaxRestarts"):
             message = f"`{rule['action']}` is an alpha feature of JobSet, which is off"
-            yield Finding((*path, "action"), message, f"write `{rule['action'].replace('RestartJob', 'RestartJobSet')}`")
+            yield Fault((*path, "action"), message, f"write `{rule['action'].replace('RestartJob', 'RestartJobSet')}`")
 
 
-def coordinator(workload: Workload, target: Target) -> Iterator[Finding]:
+def coordinator(workload: Workload, target: Target) -> Iterator[Fault]:
     """The coordinator is one pod: a replicated job that exists, has Indexed completion and `completions`, and numbers within these."""
     place = ("spec", "coordinator")
     wanted = value_at(workload.document.data, place)
@@ -99,19 +99,19 @@ def coordinator(workload: Workload, target: Target) -> Iterator[Finding]:
         return
     job = next((job for job in new_jobs(workload) if job.name == wanted["replicatedJob"]), None)
     if job is None:
-        yield Finding((*place, "replicatedJob"), f"there is no replicated job `{wanted['replicatedJob']}`")
+        yield Fault((*place, "replicatedJob"), f"there is no replicated job `{wanted['replicatedJob']}`")
         return
     completions = value_at(job.data, ("template", "spec", "completions"))
     number, pod = wanted.get("jobIndex") or 0, wanted.get("podIndex") or 0
     if not 0 <= number < replicas_of(job):
-        yield Finding((*place, "jobIndex"), f"`{job.name}` has {replicas_of(job)} Jobs, and no number {number}, counted from 0")
+        yield Fault((*place, "jobIndex"), f"`{job.name}` has {replicas_of(job)} Jobs, and no number {number}, counted from 0")
     elif completions is None or value_at(job.data, ("template", "spec", "completionMode")) not in (None, "Indexed"):
-        yield Finding((*place, "replicatedJob"), f"`{job.name}` needs `completions` and the completion mode Indexed")
+        yield Fault((*place, "replicatedJob"), f"`{job.name}` needs `completions` and the completion mode Indexed")
     elif not 0 <= pod < completions:
-        yield Finding((*place, "podIndex"), f"`{job.name}` has {completions} pods, and no number {pod}, counted from 0")
+        yield Fault((*place, "podIndex"), f"`{job.name}` has {completions} pods, and no number {pod}, counted from 0")
 
 
-def coordinator_label(workload: Workload, target: Target) -> Iterator[Finding]:
+def coordinator_label(workload: Workload, target: Target) -> Iterator[Fault]:
     """The coordinator's address becomes a label of every pod, so it has to be one: at most 63 characters. Shorten the names."""
     place = ("spec", "coordinator")
     wanted = value_at(workload.document.data, place)
@@ -121,10 +121,10 @@ def coordinator_label(workload: Workload, target: Target) -> Iterator[Finding]:
         numbers = f"{wanted.get('jobIndex') or 0}-{wanted.get('podIndex') or 0}"
         label = f"{name}-{wanted['replicatedJob']}-{numbers}.{domain}"
         if bad_label_value(label):
-            yield Finding(place, f"the coordinator's address `{label}` cannot be a label: {bad_label_value(label)}", "shorten the names")
+            yield Fault(place, f"the coordinator's address `{label}` cannot be a label: {bad_label_value(label)}", "shorten the names")
 
 
-def volume_claim(workload: Workload, target: Target) -> Iterator[Finding]:
+def volume_claim(workload: Workload, target: Target) -> Iterator[Fault]:
     """A claim that JobSet makes has a name of its own, which with the JobSet's fits into 63 characters.
 
     Some container mounts it by that name, and no volume of a pod has the name already.
@@ -136,22 +136,22 @@ def volume_claim(workload: Workload, target: Target) -> Iterator[Finding]:
         name = value_at(claim, ("metadata", "name")) or ""
         at = (*path, "metadata", "name")
         if name in seen:
-            yield Finding(at, f"two claims have the name `{name}`")
+            yield Fault(at, f"two claims have the name `{name}`")
         if why := bad_subdomain(name):
-            yield Finding(at, f"`{name}` cannot be the name of a claim: {why}")
+            yield Fault(at, f"`{name}` cannot be the name of a claim: {why}")
         elif len(f"{name}-{jobset}") > 63:
-            yield Finding(at, f"the claim's name with the JobSet's, `{name}-{jobset}`, has more than 63 characters", "shorten one")
+            yield Fault(at, f"the claim's name with the JobSet's, `{name}-{jobset}`, has more than 63 characters", "shorten one")
         yield from _volumes_named(workload, name)
         if not any(_mounts(job, name) for job in new_jobs(workload)):
-            yield Finding(at, f"no container mounts the claim `{name}`", f"add `volumeMounts: [{{name: {name}, mountPath: ...}}]` to one")
+            yield Fault(at, f"no container mounts the claim `{name}`", f"add `volumeMounts: [{{name: {name}, mountPath: ...}}]` to one")
         seen.add(name)
 
 
-def _volumes_named(workload: Workload, name: str) -> Iterator[Finding]:
+def _volumes_named(workload: Workload, name: str) -> Iterator[Fault]:
     for job in new_jobs(workload):
         for path, volume in job.items("volumes"):
             if volume["name"] == name:
-                yield Finding((*path, "name"), f"the volume `{name}` has the name of a claim that JobSet makes", "remove it")
+                yield Fault((*path, "name"), f"the volume `{name}` has the name of a claim that JobSet makes", "remove it")
 
 
 def _mounts(job: Role, name: str) -> bool:
@@ -160,11 +160,11 @@ def _mounts(job: Role, name: str) -> bool:
 
 
 WEBHOOK_RULES = [
-    Rule(policy_target),
-    Rule(failure_rule_name),
-    Rule(failure_reason),
-    Rule(disabled_feature, since="0.11.1"),
-    Rule(coordinator),
-    Rule(coordinator_label, since="0.11.1"),
-    Rule(volume_claim, since="0.11.1"),
+    WebhookRule(policy_target),
+    WebhookRule(failure_rule_name),
+    WebhookRule(failure_reason),
+    WebhookRule(disabled_feature, since="0.11.1"),
+    WebhookRule(coordinator),
+    WebhookRule(coordinator_label, since="0.11.1"),
+    WebhookRule(volume_claim, since="0.11.1"),
 ]

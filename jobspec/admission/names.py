@@ -5,7 +5,7 @@ Follows `NameIsDNS1035Label` and `IsDomainPrefixedPath`, k8s.io/apimachinery pkg
 
 from __future__ import annotations
 
-from jobspec.admission.rule import Finding
+from jobspec.admission.rule import Fault
 from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain, generated_name
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _PATH = _LETTERS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~%!$&'()*+,;=:")
 
 
-def job_name(workload: Workload, target: Target) -> Iterator[Finding]:
+def job_name(workload: Workload, target: Target) -> Iterator[Fault]:
     """The job's name begins the names of its pods and Services, so it has to be a DNS label of RFC 1035.
 
     That is at most 63 lower-case letters, digits and `-`, a letter first. The API server alone would also take dots and a digit first.
@@ -28,7 +28,7 @@ def job_name(workload: Workload, target: Target) -> Iterator[Finding]:
     why = bad_dns1035_label(name)
     if why:
         message = f"`{workload.document.data['metadata'][key]}` cannot be the name of a job: {why}"
-        yield Finding(("metadata", key), message, field="metadata.name")
+        yield Fault(("metadata", key), message, field="metadata.name")
 
 
 def name_of(workload: Workload) -> tuple[str, str]:

@@ -6,7 +6,7 @@ Follows `Validate` of the plugins of these names, github.com/kubeflow/trainer pk
 from __future__ import annotations
 
 from jobspec.admission.pods import PATCHES, pods_of
-from jobspec.admission.rule import Finding, Rule
+from jobspec.admission.rule import Fault, WebhookRule
 from jobspec.diagnostics import Key
 from jobspec.targets import reached
 from jobspec.workloads import items_at, value_at
@@ -48,7 +48,7 @@ def is_reviewed_by_torch(workload: Workload, target: Target) -> bool:
     return policy(workload, "torch") is not None and value_at(workload.document.data, needed) is not None
 
 
-def reserved_environment(workload: Workload, target: Target) -> Iterator[Finding]:
+def reserved_environment(workload: Workload, target: Target) -> Iterator[Fault]:
     """The operator sets the environment variables that tell each pod its rank and the number of pods; a job cannot set them.
 
     Set `trainer.numNodes` and `trainer.numProcPerNode`. Until 2.1 the webhook checks jobs with torch only where the latter is set.
@@ -62,10 +62,10 @@ def reserved_environment(workload: Workload, target: Target) -> Iterator[Finding
         for path, variable in items_at(workload.document.data, _ENVIRONMENT) if reviewed[name] else ():
             if variable["name"] in reserved:
                 message = f"the trainer sets `{variable['name']}` itself, so a job on a runtime with the policy `{name}` cannot"
-                yield Finding((*path, "name"), message, "remove it", field="" if name == "xgboost" else "spec.trainer.env")
+                yield Fault((*path, "name"), message, "remove it", field="" if name == "xgboost" else "spec.trainer.env")
 
 
-def processes_per_node(workload: Workload, target: Target) -> Iterator[Finding]:
+def processes_per_node(workload: Workload, target: Target) -> Iterator[Fault]:
     """`trainer.numProcPerNode` takes only what the runtime's launcher understands.
 
     Until 2.1 that is an integer, and with torch `auto`, `cpu` or `gpu` as well; Flux needs at least 1.
@@ -74,14 +74,14 @@ def processes_per_node(workload: Workload, target: Target) -> Iterator[Finding]:
     value = value_at(data, _PROCESSES)
     number = "; an integer stands without quotes" if str(value).isdecimal() else ""
     if isinstance(value, str) and is_reviewed_by_torch(workload, target) and value not in ("auto", "cpu", "gpu"):
-        yield Finding(_PROCESSES, f'with torch, `numProcPerNode` is a number, `auto`, `cpu` or `gpu`, not "{value}"{number}')
+        yield Fault(_PROCESSES, f'with torch, `numProcPerNode` is a number, `auto`, `cpu` or `gpu`, not "{value}"{number}')
     if isinstance(value, str) and policy(workload, "mpi") is not None:
-        yield Finding(_PROCESSES, f'with MPI, `numProcPerNode` is a number, not "{value}"{number}')
+        yield Fault(_PROCESSES, f'with MPI, `numProcPerNode` is a number, not "{value}"{number}')
     if isinstance(value, int) and value < 1 and policy(workload, "flux") is not None and reached(target["trainer"], "2.3.0"):
-        yield Finding(_PROCESSES, f"with Flux, `numProcPerNode` is at least 1, not {value}")
+        yield Fault(_PROCESSES, f"with Flux, `numProcPerNode` is at least 1, not {value}")
 
 
-def launcher_and_node(workload: Workload, target: Target) -> Iterator[Finding]:
+def launcher_and_node(workload: Workload, target: Target) -> Iterator[Fault]:
     """MPI on several nodes with a launcher that trains, too, needs replicated jobs named `launcher` and `node` in the runtime."""
     mpi = policy(workload, "mpi") or {}
     nodes = value_at(workload.document.data, _NODES)
@@ -89,28 +89,28 @@ def launcher_and_node(workload: Workload, target: Target) -> Iterator[Finding]:
         missing = [name for name in ("launcher", "node") if name not in pods_of(workload, target)]
         if missing:
             message = f"on {nodes} nodes, MPI needs a replicated job `{missing[0]}`, which the runtime does not have"
-            yield Finding(_NODES, message, "write `numNodes: 1`, or name another runtime")
+            yield Fault(_NODES, message, "write `numNodes: 1`, or name another runtime")
 
 
-def injection_target(workload: Workload, target: Target) -> Iterator[Finding]:
+def injection_target(workload: Workload, target: Target) -> Iterator[Fault]:
     """The containers in `envInjection.targets`, which get torch's environment variables, have to exist in the runtime."""
     for _, wanted in items_at(policy(workload, "torch"), ("envInjection", "targets")):
         job = pods_of(workload, target).get(wanted["jobName"])
         for name in wanted["containerNames"]:
             if not job or name not in job.init | job.containers.keys():
                 message = f"the runtime gives torch's environment to a container `{name}` of `{wanted['jobName']}`, and has none"
-                yield Finding(("spec", "runtimeRef"), message, "correct `envInjection` in the runtime")
+                yield Fault(("spec", "runtimeRef"), message, "correct `envInjection` in the runtime")
 
 
-def reserved_container(workload: Workload, target: Target) -> Iterator[Finding]:
+def reserved_container(workload: Workload, target: Target) -> Iterator[Fault]:
     """Flux adds an init container `flux-installer` to the job `node`, which therefore cannot have one of that name already."""
     node = pods_of(workload, target).get("node") if policy(workload, "flux") is not None else None
     if node and "flux-installer" in node.init:
         message = "the init container `flux-installer` of the job `node` is Flux's own"
-        yield Finding(("spec", "runtimeRef"), message, "give it another name", field="spec.trainer.initContainers")
+        yield Fault(("spec", "runtimeRef"), message, "give it another name", field="spec.trainer.initContainers")
 
 
-def queue_name(workload: Workload, target: Target) -> Iterator[Finding]:
+def queue_name(workload: Workload, target: Target) -> Iterator[Fault]:
     """Volcano takes the name of a job's queue from an annotation; an empty one is no name. Remove it for the default queue."""
     if not workload.runtime or value_at(workload.runtime.data, ("spec", "podGroupPolicy", "volcano")) is None:
         return
@@ -121,14 +121,14 @@ def queue_name(workload: Workload, target: Target) -> Iterator[Finding]:
     if last == "":
         hint = "name a queue, or remove the annotation"
         path = said[-1] if said else ("spec", "runtimeRef")
-        yield Finding(path, f"the annotation `{_QUEUE}` is empty", hint, field=f"spec.annotations[{_QUEUE}]")
+        yield Fault(path, f"the annotation `{_QUEUE}` is empty", hint, field=f"spec.annotations[{_QUEUE}]")
 
 
 WEBHOOK_RULES = [
-    Rule(reserved_environment),
-    Rule(processes_per_node),
-    Rule(launcher_and_node),
-    Rule(injection_target, since="2.3.0"),
-    Rule(reserved_container, since="2.2.0"),
-    Rule(queue_name, since="2.1.0"),
+    WebhookRule(reserved_environment),
+    WebhookRule(processes_per_node),
+    WebhookRule(launcher_and_node),
+    WebhookRule(injection_target, since="2.3.0"),
+    WebhookRule(reserved_container, since="2.2.0"),
+    WebhookRule(queue_name, since="2.1.0"),
 ]

@@ -7,7 +7,7 @@ pkg/runtime/framework/plugins/volcano, 2.0.0 to 2.3.0.
 from __future__ import annotations
 
 from jobspec.admission import trainjob
-from jobspec.admission.rule import Finding
+from jobspec.admission.rule import Fault
 from jobspec.admission.webhooks import Answer, diagnostic, diagnostics
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import Reference, is_meant, runtime_of, shipped
@@ -49,12 +49,12 @@ def _runtime_name(ref: Reference, job: Document) -> Name:
     return ref.group_kind, job.namespace if ref.group_kind == TRAINING_RUNTIME else "", ref.name
 
 
-def _refused(ref: Reference) -> Finding:
+def _refused(ref: Reference) -> Fault:
     message = f"the {ref.kind} `{ref.name}` in this file is refused, and so is the job that needs it"
-    return Finding((*trainjob.RUNTIME_REF, "name"), message, field=_field(ref))
+    return Fault((*trainjob.RUNTIME_REF, "name"), message, field=_field(ref))
 
 
-def _no_runtime(ref: Reference, job: Document, target: Target, objects: Objects) -> Finding:
+def _no_runtime(ref: Reference, job: Document, target: Target, objects: Objects) -> Fault:
     from jobspec.validation.wording import closest
 
     known = [document.name for document in (*objects.beside, *objects.elsewhere) if document.group_kind == ref.group_kind]
@@ -68,7 +68,7 @@ def _no_runtime(ref: Reference, job: Document, target: Target, objects: Objects)
     else:
         hint = closest(ref.name, known) or "give its file, too"
     severity: Severity = "error" if objects.closed else "warning"
-    return Finding((*trainjob.RUNTIME_REF, "name"), message, hint, field=_field(ref), severity=severity)
+    return Fault((*trainjob.RUNTIME_REF, "name"), message, hint, field=_field(ref), severity=severity)
 
 
 def _is_of_namespace(name: str, job: Document, objects: Objects) -> bool:
@@ -98,8 +98,8 @@ def _is_there(priority_class: str, objects: Objects) -> bool:
     return any(each.group_kind == PRIORITY_CLASS and each.name == priority_class for each in (*objects.beside, *objects.elsewhere))
 
 
-def _no_priority_class(name: str, objects: Objects) -> Finding:
+def _no_priority_class(name: str, objects: Objects) -> Fault:
     outcome = "the server refuses the job" if objects.closed else "nobody knows whether the server has it"
     message = f"there is no PriorityClass `{name}`, which the runtime asks for, in this file or another given one, so {outcome}"
     severity: Severity = "error" if objects.closed else "warning"
-    return Finding(trainjob.RUNTIME_REF, message, "give its file, too", field="spec.templateSpec.priorityClassName", severity=severity)
+    return Fault(trainjob.RUNTIME_REF, message, "give its file, too", field="spec.templateSpec.priorityClassName", severity=severity)

@@ -1,4 +1,4 @@
-"""A rule: a generator over a workload, and the releases of the operator on which it holds."""
+"""A rule of a webhook: a generator over a workload, and the releases of the operator on which it holds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jobspec.workloads import Workload
 
 
-class Finding:
+class Fault:
     """A problem that a rule finds in a workload: its path, a sentence, and how to correct it."""
 
     __slots__ = ("field", "hint", "message", "path", "severity")
@@ -27,12 +27,12 @@ class Finding:
         self.severity = severity
 
 
-class Rule:
+class WebhookRule:
     """A check that the operator makes from release *since* on, and before release *until*; empty where there is no such limit."""
 
     __slots__ = ("_held", "check", "name", "since", "until")
 
-    def __init__(self, check: Callable[[Workload, Target], Iterator[Finding]], since: str = "", until: str = "") -> None:
+    def __init__(self, check: Callable[[Workload, Target], Iterator[Fault]], since: str = "", until: str = "") -> None:
         self.check = check
         self.name = check.__name__.replace("_", "-")
         """The rule's name in the catalogue: the function's, in kebab-case."""
@@ -49,9 +49,9 @@ class Rule:
         return held
 
 
-def findings(rules: Iterable[Rule], workload: Workload, target: Target, release: str) -> Iterator[tuple[str, Finding]]:
-    """Rule name and finding of all problems in a workload at a release of its operator."""
+def faults(rules: Iterable[WebhookRule], workload: Workload, target: Target, release: str) -> Iterator[tuple[str, Fault]]:
+    """All faults of a workload at a release of its operator, each with the name of its rule."""
     for rule in rules:
         if rule.holds(release):
-            for finding in rule.check(workload, target):
-                yield rule.name, finding
+            for fault in rule.check(workload, target):
+                yield rule.name, fault

@@ -6,7 +6,7 @@ Follows `validateReplicatedJobs` and its callers, github.com/kubeflow/trainer pk
 from __future__ import annotations
 
 from jobspec.admission.decoding import undecodable_value
-from jobspec.admission.rule import Finding, Rule
+from jobspec.admission.rule import Fault, WebhookRule
 from jobspec.diagnostics import Key
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import ANCESTOR, ancestor
@@ -35,7 +35,7 @@ def _is_unreviewed(workload: Workload, target: Target) -> bool:
     return off or (workload.old is not None and workload.document.group_kind == TRAINING_RUNTIME)
 
 
-def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:
+def one_replica(workload: Workload, target: Target) -> Iterator[Fault]:
     """A replicated job that trains or initializes has one replica: its number of pods is `numNodes`, not the number of Jobs."""
     for job in roles(workload):
         part = ancestor(job)
@@ -43,10 +43,10 @@ def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:
         replicas = job.data.get("replicas")
         if (part in _CONTAINER or launcher) and replicas not in (None, 1) and not _is_unreviewed(workload, target):
             message = f"the job `{job.name}` has `replicas: {replicas}`; it can only be 1"
-            yield Finding((*job.path, "replicas"), message, "remove it; say the number of nodes in `mlPolicy.numNodes`")
+            yield Fault((*job.path, "replicas"), message, "remove it; say the number of nodes in `mlPolicy.numNodes`")
 
 
-def ancestor_container(workload: Workload, target: Target) -> Iterator[Finding]:
+def ancestor_container(workload: Workload, target: Target) -> Iterator[Fault]:
     """The label of a replicated job says which part of a TrainJob runs in it, and that part needs a container of a fixed name.
 
     The trainer's container is `node`; those of the initializers have the label's own value as name. Name the container so.
@@ -57,24 +57,24 @@ def ancestor_container(workload: Workload, target: Target) -> Iterator[Finding]:
         if needed and needed not in names and not _is_unreviewed(workload, target):
             message = f"the job `{job.name}` is labelled `{ANCESTOR}: {ancestor(job)}`, and has no container `{needed}`"
             hint = f"rename `{names[0]}` to `{needed}`" if names else f"add the container `{needed}`"
-            yield Finding(job.at("containers"), message, hint)
+            yield Fault(job.at("containers"), message, hint)
 
 
-def deprecated_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
+def deprecated_runtime(workload: Workload, target: Target) -> Iterator[Fault]:
     """A ClusterTrainingRuntime labelled as deprecated will be removed in a later release. Move its jobs to another one."""
     cluster = workload.runtime or workload.document
     if cluster.group_kind != CLUSTER_TRAINING_RUNTIME or value_at(cluster.data, _SUPPORT) != "deprecated":
         return
     if workload.runtime:
         message = f"the runtime `{cluster.name}` is deprecated"
-        yield Finding(("spec", "runtimeRef", "name"), message, "name another runtime", severity="warning")
+        yield Fault(("spec", "runtimeRef", "name"), message, "name another runtime", severity="warning")
     elif workload.old is None and not _is_unreviewed(workload, target):
-        yield Finding(_SUPPORT, "the label says that this runtime is deprecated", severity="warning")
+        yield Fault(_SUPPORT, "the label says that this runtime is deprecated", severity="warning")
 
 
 WEBHOOK_RULES = [
-    Rule(undecodable_value),
-    Rule(one_replica),
-    Rule(ancestor_container, since="2.1.0"),
-    Rule(deprecated_runtime, since="2.1.0"),
+    WebhookRule(undecodable_value),
+    WebhookRule(one_replica),
+    WebhookRule(ancestor_container, since="2.1.0"),
+    WebhookRule(deprecated_runtime, since="2.1.0"),
 ]

@@ -6,7 +6,7 @@ Follows `validateTorchTune`, github.com/kubeflow/trainer pkg/runtime/framework/p
 from __future__ import annotations
 
 from jobspec.admission.policies import is_reviewed_by_torch
-from jobspec.admission.rule import Finding, Rule
+from jobspec.admission.rule import Fault, WebhookRule
 from jobspec.runtimes.runtime import Reference, ancestor
 from jobspec.runtimes.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.targets import reached
@@ -53,7 +53,7 @@ def _is_qlora(workload: Workload, target: Target) -> bool:
     return is_qlora(_arguments(workload), target["trainer"])
 
 
-def torchtune_model(workload: Workload, target: Target) -> Iterator[Finding]:
+def torchtune_model(workload: Workload, target: Target) -> Iterator[Fault]:
     """`tune run` needs a model that the operator knows; it reads the model from the runtime's name.
 
     For another model, write the command differently.
@@ -61,23 +61,23 @@ def torchtune_model(workload: Workload, target: Target) -> Iterator[Finding]:
     known = _MODELS if reached(target["trainer"], "2.1.0") else _MODELS_2_0
     if is_reviewed_by_torch(workload, target) and _model(workload) not in known:
         message = f"the runtime's name `{Reference(workload.document.data).name}` stands for no model that torchtune is set up for"
-        yield Finding(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
+        yield Fault(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
 
 
-def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
+def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Fault]:
     """Only the largest model is tuned on more than one node; until 2.1 `numNodes` is required for every model."""
     if not is_reviewed_by_torch(workload, target):
         return
     model, nodes = _model(workload), _nodes(workload)
     if value_at(workload.document.data, _NODES) is None and not reached(target["trainer"], "2.2.0"):
-        yield Finding(_NODES, "`tune run` needs `numNodes`, without which the webhook fails", "write `numNodes: 1`")
+        yield Fault(_NODES, "`tune run` needs `numNodes`, without which the webhook fails", "write `numNodes: 1`")
     elif nodes > 1 and model != _LARGE:
-        yield Finding(_NODES, f"torchtune tunes `{model}` on one node, not on {nodes}", "write `numNodes: 1`")
+        yield Fault(_NODES, f"torchtune tunes `{model}` on one node, not on {nodes}", "write `numNodes: 1`")
     elif nodes > 1 and reached(target["trainer"], "2.3.0") and (is_lora(_arguments(workload)) or _is_qlora(workload, target)):
-        yield Finding(_NODES, f"torchtune cannot tune by LoRA on {nodes} nodes", "write `numNodes: 1`, or remove the arguments of LoRA")
+        yield Fault(_NODES, f"torchtune cannot tune by LoRA on {nodes} nodes", "write `numNodes: 1`, or remove the arguments of LoRA")
 
 
-def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Finding]:
+def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Fault]:
     """QLoRA (`model.quantize_base=true`) works for Llama 3.2 on one device only, and for Qwen not at all."""
     if not is_reviewed_by_torch(workload, target) or _nodes(workload) != 1 or not _is_qlora(workload, target):
         return
@@ -85,19 +85,19 @@ def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Finding]:
     processes = value_at(workload.document.data, (*_TRAINER, "numProcPerNode"))
     if model == _QWEN:
         message = f"torchtune cannot tune `{model}` by QLoRA"
-        yield Finding(_RUNTIME, message, "remove `model.quantize_base` from the arguments, or name another runtime")
+        yield Fault(_RUNTIME, message, "remove `model.quantize_base` from the arguments, or name another runtime")
     elif model.startswith("llama3_2/") and processes != 1 and _gpus(workload) != 1:
         message = f"torchtune tunes `{model}` by QLoRA on one GPU only"
         path = (*_TRAINER, "numProcPerNode" if processes is not None else "resourcesPerNode")
-        yield Finding(path, message, "write `numProcPerNode: 1`, or ask for one GPU in `resourcesPerNode`")
+        yield Fault(path, message, "write `numProcPerNode: 1`, or ask for one GPU in `resourcesPerNode`")
 
 
-def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Finding]:
+def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Fault]:
     """The runtime sets the folders that torchtune reads and writes, to fit its volumes; a job cannot set them in `args`."""
     for path, argument in items_at(workload.document.data, _ARGUMENTS) if is_reviewed_by_torch(workload, target) else ():
         name = argument.partition("=")[0]
         if name in MANAGED:
-            yield Finding(path, f"`{name}` is set by the runtime, so a job cannot set it", "remove it, or set it in a runtime of your own")
+            yield Fault(path, f"`{name}` is set by the runtime, so a job cannot set it", "remove it, or set it in a runtime of your own")
 
 
 def _gpus(workload: Workload) -> int:
@@ -136,8 +136,8 @@ def _whole(quantity: str) -> int:
 
 
 WEBHOOK_RULES = [
-    Rule(torchtune_model),
-    Rule(torchtune_nodes),
-    Rule(torchtune_qlora, since="2.1.0"),
-    Rule(torchtune_arguments, since="2.3.0"),
+    WebhookRule(torchtune_model),
+    WebhookRule(torchtune_nodes),
+    WebhookRule(torchtune_qlora, since="2.1.0"),
+    WebhookRule(torchtune_arguments, since="2.3.0"),
 ]

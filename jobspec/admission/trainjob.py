@@ -10,7 +10,7 @@ from jobspec.admission import policies
 from jobspec.admission.decoding import becomes_null, undecodable_value
 from jobspec.admission.names import bad_manager, job_name
 from jobspec.admission.pods import PATCHES, changes, pods_of
-from jobspec.admission.rule import Finding, Rule
+from jobspec.admission.rule import Fault, WebhookRule
 from jobspec.admission.runtime import deprecated_runtime
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import GROUP, Reference
@@ -35,20 +35,20 @@ _OWN_ENVIRONMENT = {"node": "spec.trainer.env", "dataset-initializer": "spec.ini
 }
 
 
-def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
+def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Fault]:
     """A TrainJob runs on a TrainingRuntime or a ClusterTrainingRuntime of `trainer.kubeflow.org`; the schema takes any kind."""
     ref = Reference(workload.document.data)
     if value_at(workload.document.data, RUNTIME_REF) is None:
-        yield Finding(RUNTIME_REF, "the job names no runtime", "write `runtimeRef: {name: torch-distributed}` in `spec`")
+        yield Fault(RUNTIME_REF, "the job names no runtime", "write `runtimeRef: {name: torch-distributed}` in `spec`")
     elif ref.group != GROUP:
         message = f"no runtime is of the group `{ref.group}`"
-        yield Finding((*RUNTIME_REF, "apiGroup"), message, f"write `{GROUP}`, or leave it out", field="spec.runtimeRef")
+        yield Fault((*RUNTIME_REF, "apiGroup"), message, f"write `{GROUP}`, or leave it out", field="spec.runtimeRef")
     elif ref.group_kind not in _RUNTIMES:
         message = f"`{ref.kind}` is no kind of runtime"
-        yield Finding((*RUNTIME_REF, "kind"), message, "write `TrainingRuntime` or `ClusterTrainingRuntime`", field="spec.runtimeRef")
+        yield Fault((*RUNTIME_REF, "kind"), message, "write `TrainingRuntime` or `ClusterTrainingRuntime`", field="spec.runtimeRef")
 
 
-def initializer_job(workload: Workload, target: Target) -> Iterator[Finding]:
+def initializer_job(workload: Workload, target: Target) -> Iterator[Fault]:
     """Each initializer in `spec.initializer` needs a replicated job of the runtime with a container for it.
 
     Both are named `dataset-initializer` or `model-initializer`. Name a runtime that has them, such as those of torchtune.
@@ -59,16 +59,16 @@ def initializer_job(workload: Workload, target: Target) -> Iterator[Finding]:
             continue
         what = f"container `{name}` in its job `{name}`" if name in pods else f"job `{name}`"
         message = f"`initializer.{part}` needs a runtime with a {what}, which `{_runtime_name(workload)}` does not have"
-        yield Finding(path, message, "name another runtime, or load the data in the training program", field="spec.runtimeRef")
+        yield Fault(path, message, "name another runtime, or load the data in the training program", field="spec.runtimeRef")
 
 
-def initializer_mount(workload: Workload, target: Target) -> Iterator[Finding]:
+def initializer_mount(workload: Workload, target: Target) -> Iterator[Fault]:
     """The initializer's container has to mount a volume named `initializer`, from which the training pods read the data."""
     for path, _, name in _initializers(workload):
         pods = pods_of(workload, target).get(name)
         if pods and name in pods.init | pods.containers.keys() and "initializer" not in pods.containers.get(name, ()):
             message = f"the container `{name}` of the runtime `{_runtime_name(workload)}` mounts no volume `initializer`"
-            yield Finding(path, message, "mount it in the runtime", field="spec.runtimeRef")
+            yield Fault(path, message, "mount it in the runtime", field="spec.runtimeRef")
 
 
 def _initializers(workload: Workload) -> Iterator[tuple[Path, str, str]]:
@@ -83,17 +83,17 @@ def _runtime_name(workload: Workload) -> str:
     return Reference(workload.document.data).name
 
 
-def patch_manager(workload: Workload, target: Target) -> Iterator[Finding]:
+def patch_manager(workload: Workload, target: Target) -> Iterator[Fault]:
     """The manager of a runtime patch is a domain and a name, `example.com/team`. The schema takes any text."""
     for path, patch in items_at(workload.document.data, PATCHES):
         why = bad_manager(patch["manager"])
         if why:
             hint = f"write, for example, `example.com/{patch['manager'].rpartition('/')[2] or 'team'}`"
             message = f"`{patch['manager']}` is no manager of a patch: {why}"
-            yield Finding((*path, "manager"), message, hint, field="spec.runtimePatches.manager")
+            yield Fault((*path, "manager"), message, hint, field="spec.runtimePatches.manager")
 
 
-def patched_job(workload: Workload, target: Target) -> Iterator[Finding]:
+def patched_job(workload: Workload, target: Target) -> Iterator[Fault]:
     """A change to pods names a replicated job of the runtime. From 2.3 on the webhook lets an unknown name pass, and adds such a job."""
     asked = list(changes(workload))
     pods = pods_of(workload, target) if asked else {}
@@ -101,21 +101,21 @@ def patched_job(workload: Workload, target: Target) -> Iterator[Finding]:
         if change.job not in pods:
             message = f"the runtime `{_runtime_name(workload)}` has no replicated job `{change.job}`"
             hint = f"it has {', '.join(f'`{name}`' for name in pods)}" if pods else ""
-            yield Finding(change.job_path, message, hint, field=f"spec.{change.job_path[1]}")
+            yield Fault(change.job_path, message, hint, field=f"spec.{change.job_path[1]}")
 
 
-def repeated_job(workload: Workload, target: Target) -> Iterator[Finding]:
+def repeated_job(workload: Workload, target: Target) -> Iterator[Fault]:
     """In 2.0 only one override can change the pods of a replicated job. Merge them, or use a later release."""
     seen: set[str] = set()
     for path, _ in items_at(workload.document.data, ("spec", "podSpecOverrides")):
         for inner, job in items_at(workload.document.data, (*path, "targetJobs")):
             if job["name"] in seen:
                 message = f"the pods of `{job['name']}` are changed in two places"
-                yield Finding((*inner, "name"), message, "say it all in one override", field="spec.podSpecOverrides")
+                yield Fault((*inner, "name"), message, "say it all in one override", field="spec.podSpecOverrides")
             seen.add(job["name"])
 
 
-def patched_environment(workload: Workload, target: Target) -> Iterator[Finding]:
+def patched_environment(workload: Workload, target: Target) -> Iterator[Fault]:
     """The environment of the training container and of the initializers is set by fields of their own, not by changes to pods."""
     asked = list(changes(workload))
     pods = pods_of(workload, target) if asked else {}
@@ -127,10 +127,10 @@ def patched_environment(workload: Workload, target: Target) -> Iterator[Finding]
             if change.job in pods and name in _OWN_ENVIRONMENT and container.get("env") and path not in seen:
                 seen.add(path)
                 message = f"the environment of the container `{name}` cannot be set here"
-                yield Finding(path, message, f"set it in `{_OWN_ENVIRONMENT[name]}`", field=f"spec.{path[1]}")
+                yield Fault(path, message, f"set it in `{_OWN_ENVIRONMENT[name]}`", field=f"spec.{path[1]}")
 
 
-def patches_while_running(workload: Workload, target: Target) -> Iterator[Finding]:
+def patches_while_running(workload: Workload, target: Target) -> Iterator[Fault]:
     """Changes to pods can only be changed while the job is suspended; from 2.2.1 on also in the update that resumes it."""
     if not workload.old:
         return
@@ -139,7 +139,7 @@ def patches_while_running(workload: Workload, target: Target) -> Iterator[Findin
     for field in ("runtimePatches", "podTemplateOverrides", "podSpecOverrides"):
         if not suspended and _without_times(now.get(field)) != _without_times(before.get(field)):
             message = f"`{field}` can be changed only while the job is suspended"
-            yield Finding(("spec", field), message, "set `suspend: true` in the same update")
+            yield Fault(("spec", field), message, "set `suspend: true` in the same update")
 
 
 def _without_times(patches: Any) -> list[dict[str, Any]]:
@@ -149,26 +149,26 @@ def _without_times(patches: Any) -> list[dict[str, Any]]:
 
 #: The rules that do not need the runtime.
 WITHOUT_RUNTIME = [
-    Rule(undecodable_value),
-    Rule(becomes_null, since="2.2.0"),
-    Rule(unsupported_runtime),
-    Rule(job_name, until="2.1.0"),
+    WebhookRule(undecodable_value),
+    WebhookRule(becomes_null, since="2.2.0"),
+    WebhookRule(unsupported_runtime),
+    WebhookRule(job_name, until="2.1.0"),
 ]
 
 WEBHOOK_RULES = [
-    Rule(deprecated_runtime, since="2.1.0"),
-    Rule(initializer_job),
-    Rule(initializer_mount, since="2.3.0"),
-    Rule(patches_while_running),
-    Rule(patch_manager, since="2.2.0"),
-    Rule(patched_job, until="2.3.0"),
-    Rule(repeated_job, until="2.1.0"),
-    Rule(patched_environment),
+    WebhookRule(deprecated_runtime, since="2.1.0"),
+    WebhookRule(initializer_job),
+    WebhookRule(initializer_mount, since="2.3.0"),
+    WebhookRule(patches_while_running),
+    WebhookRule(patch_manager, since="2.2.0"),
+    WebhookRule(patched_job, until="2.3.0"),
+    WebhookRule(repeated_job, until="2.1.0"),
+    WebhookRule(patched_environment),
     *policies.WEBHOOK_RULES,
 ]
 
 
-def rules_for(job: Document) -> list[Rule]:
+def rules_for(job: Document) -> list[WebhookRule]:
     """The rules that need a job's runtime; those of torchtune only for a job with the command `tune run`."""
     if value_at(job.data, ("spec", "trainer", "command")) != ["tune", "run"]:
         return WEBHOOK_RULES

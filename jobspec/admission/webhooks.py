@@ -1,8 +1,8 @@
-"""The answer of webhooks to a document: the findings of rules as diagnostics, and the objects that were looked up."""
+"""The answer of webhooks to a document: the faults that rules find as diagnostics, and the objects that were looked up."""
 
 from __future__ import annotations
 
-from jobspec.admission.rule import findings
+from jobspec.admission.rule import faults
 from jobspec.diagnostics import Diagnostic, spell
 from jobspec.kinds import find
 
@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jobspec.admission.rule import Finding, Rule
+    from jobspec.admission.rule import Fault, WebhookRule
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
@@ -62,17 +62,17 @@ class Answer:
         return all(each.severity != "error" for each in self.diagnostics)
 
 
-def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:
-    """The findings of rules in a workload, as diagnostics of its document."""
+def diagnostics(rules: Iterable[WebhookRule], workload: Workload, target: Target) -> list[Diagnostic]:
+    """The faults that rules find in a workload, as diagnostics of its document."""
     document = workload.document
     kind = find(document.api_version, document.kind)
     assert kind
     release = target[kind.component]
-    return [diagnostic(document, name, finding) for name, finding in findings(rules, workload, target, release)]
+    return [diagnostic(document, name, fault) for name, fault in faults(rules, workload, target, release)]
 
 
-def diagnostic(document: Document, rule: str, finding: Finding) -> Diagnostic:
-    """A finding as a diagnostic at its place in the document."""
-    mark = document.marks.nearest(finding.path).place()
-    field = finding.field or spell(finding.path)
-    return Diagnostic(rule, finding.message, mark, field=field, document=document.index, severity=finding.severity, hint=finding.hint)
+def diagnostic(document: Document, rule: str, fault: Fault) -> Diagnostic:
+    """A fault as a diagnostic at its place in the document."""
+    mark = document.marks.nearest(fault.path).place()
+    field = fault.field or spell(fault.path)
+    return Diagnostic(rule, fault.message, mark, field=field, document=document.index, severity=fault.severity, hint=fault.hint)

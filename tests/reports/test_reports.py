@@ -174,7 +174,7 @@ def _severities() -> Iterator[tuple[str, bool]]:
                 called = ast.unparse(call.func).rpartition(".")[2]
                 if called == "Diagnostic" and call.args and isinstance(call.args[0], ast.Constant):
                     yield str(call.args[0].value), warns
-                elif called == "Finding":
+                elif called in ("Fault", "Finding"):
                     yield function.name.replace("_", "-"), warns
 
 

@@ -6,7 +6,7 @@ makes the checks of the later webhook; and, for crashes, `SetDefaults_PyTorchJob
 
 from __future__ import annotations
 
-from jobspec.admission.rule import Finding
+from jobspec.admission.rule import Fault
 from jobspec.diagnostics import Key
 from jobspec.targets import reached
 from jobspec.workloads import Workload, roles
@@ -36,24 +36,24 @@ def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
 
 def failures_at_once(job: TrainingJob, document: Document, target: Target) -> Iterator[Diagnostic]:
     """The reasons for which the operator makes nothing at all."""
-    for finding in _refused(document, target) if not job.since("1.8.0") else ():
-        yield document.problem("refused-by-operator", finding.message, finding.path, hint=finding.hint)
+    for fault in _refused(document, target) if not job.since("1.8.0") else ():
+        yield document.problem("refused-by-operator", fault.message, fault.path, hint=fault.hint)
     if not job.replicas:
         message = "the operator makes nothing of a job without replica types, and never looks at it again"
         yield document.problem("refused-by-operator", message, _REPLICAS, hint="describe a `Master`, Workers or both")
-    for finding in _crashes_at_once(job):
-        yield document.problem("operator-crash", finding.message, finding.path, hint=finding.hint)
+    for fault in _crashes_at_once(job):
+        yield document.problem("operator-crash", fault.message, fault.path, hint=fault.hint)
 
 
 def failures_in_pods(job: TrainingJob, document: Document) -> Iterator[Diagnostic]:
     """The reasons for which the operator makes no pods, which come behind the autoscaler."""
-    for finding in _not_found(job):
-        yield document.problem("refused-by-operator", finding.message, finding.path, hint=finding.hint)
-    for finding in _crashes_in_pods(job):
-        yield document.problem("operator-crash", finding.message, finding.path, hint=finding.hint)
+    for fault in _not_found(job):
+        yield document.problem("refused-by-operator", fault.message, fault.path, hint=fault.hint)
+    for fault in _crashes_in_pods(job):
+        yield document.problem("operator-crash", fault.message, fault.path, hint=fault.hint)
 
 
-def _refused(document: Document, target: Target) -> Iterator[Finding]:
+def _refused(document: Document, target: Target) -> Iterator[Fault]:
     from jobspec.admission import pytorchjob as webhook
     from jobspec.admission.names import job_name
 
@@ -62,40 +62,40 @@ def _refused(document: Document, target: Target) -> Iterator[Finding]:
         yield from check(workload, target)
     for role in roles(workload):
         if role.name.lower() not in ("master", "worker"):
-            yield Finding(role.path, f"a PyTorchJob has no replica type `{role.name}`", "the types are `Master` and `Worker`")
+            yield Fault(role.path, f"a PyTorchJob has no replica type `{role.name}`", "the types are `Master` and `Worker`")
         if role.name == "Master" and role.data.get("replicas") not in (None, 1):
-            yield Finding((*role.path, "replicas"), f"the Master has `replicas: {role.data['replicas']}`; it has to be 1")
+            yield Fault((*role.path, "replicas"), f"the Master has `replicas: {role.data['replicas']}`; it has to be 1")
 
 
-def _crashes_at_once(job: TrainingJob) -> Iterator[Finding]:
+def _crashes_at_once(job: TrainingJob) -> Iterator[Fault]:
     """What the operator's defaults cannot work with."""
     for name, replicas in job.replicas.items():
         containers = replicas.template.get("spec", "containers")
         if containers is None or not containers.value:
             path = (*_REPLICAS, Key(name), "template", "spec", "containers")
-            yield Finding(path, f"`{name}` has no container, and the operator looks for one", "it needs one named `pytorch`")
+            yield Fault(path, f"`{name}` has no container, and the operator looks for one", "it needs one named `pytorch`")
     if job.elastic and job.elastic.get("maxReplicas") is None:
-        yield Finding(_ELASTIC, "the operator looks for the number of Workers, and there are none", "add a `Worker`")
+        yield Fault(_ELASTIC, "the operator looks for the number of Workers, and there are none", "add a `Worker`")
 
 
-def _not_found(job: TrainingJob) -> Iterator[Finding]:
+def _not_found(job: TrainingJob) -> Iterator[Fault]:
     """What the operator does not find in the job, and looks for again for ever."""
     for name, replicas in job.replicas.items():
         if replicas.ports() is None:
             path = (*_REPLICAS, Key(name), "template", "spec", "containers")
-            yield Finding(path, f"none of `{name}`'s containers is named `pytorch`, so the operator finds no port", "name one `pytorch`")
+            yield Fault(path, f"none of `{name}`'s containers is named `pytorch`, so the operator finds no port", "name one `pytorch`")
 
 
-def _crashes_in_pods(job: TrainingJob) -> Iterator[Finding]:
+def _crashes_in_pods(job: TrainingJob) -> Iterator[Fault]:
     """What the variables cannot be made of."""
     policy = job.elastic
     if policy is None:
         return
     settings = policy.get("rdzvConf")
     if settings and not settings.value:
-        yield Finding((*_ELASTIC, "rdzvConf"), "the operator crashes on an empty list of settings", "remove `rdzvConf`")
+        yield Fault((*_ELASTIC, "rdzvConf"), "the operator crashes on an empty list of settings", "remove `rdzvConf`")
     if "Worker" not in job.replicas and policy.get("rdzvPort") is None:
-        yield Finding(_ELASTIC, "the operator looks for the port of the Workers, and there are none", "add a `Worker`")
+        yield Fault(_ELASTIC, "the operator looks for the port of the Workers, and there are none", "add a `Worker`")
     if job.processes is None and "Master" in job.replicas and not job.since("1.8.0"):
         message = "with a Master, this release reads `spec.nprocPerNode` alone, and crashes where only `nProcPerNode` is there"
-        yield Finding((*_ELASTIC, "nProcPerNode"), message, "write `nprocPerNode` in `spec` instead")
+        yield Fault((*_ELASTIC, "nProcPerNode"), message, "write `nprocPerNode` in `spec` instead")
