@@ -67,6 +67,11 @@ class Ours:
     repository: Path
     home: Path
 
+    def variables(self) -> dict[str, str]:
+        """The variables of pre-commit: those of this process but for git's and Python's own."""
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" and not name.startswith("GIT_")}
+        return {**kept, "PRE_COMMIT_HOME": str(self.home), "GIT_CONFIG_GLOBAL": os.devnull}
+
     def revision(self) -> str:
         return _git("rev-parse", "HEAD", cwd=self.repository).strip()
 
@@ -83,16 +88,14 @@ class Theirs:
     def __init__(self, ours: Ours, folder: Path, hooks: list[dict[str, object]], files: dict[str, str]) -> None:
         config = {"repos": [{"repo": str(ours.repository), "rev": ours.revision(), "hooks": hooks}]}
         self.folder = folder
-        self.home = ours.home
+        self.ours = ours
         _repository(self.folder, {**files, ".pre-commit-config.yaml": yaml.safe_dump(config)})
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run hooks on all files as they stand."""
         _git("add", "--all", cwd=self.folder)
-        variables = {**os.environ, "PRE_COMMIT_HOME": str(self.home), "GIT_CONFIG_GLOBAL": os.devnull}
-        variables.pop("PYTHONPATH", None)
         words = ("run", *arguments, "--all-files", "--color=never")
-        return program(sys.executable, "-m", "pre_commit", *words, cwd=self.folder, env=variables)
+        return program(sys.executable, "-m", "pre_commit", *words, cwd=self.folder, env=self.ours.variables())
 
     def results(self, *arguments: str) -> dict[str, str]:
         """Each hook that ran, and how it ended."""
@@ -139,7 +142,7 @@ def test_another_repository_runs_the_hooks(ours: Ours, tmp_path: Path) -> None:
     # the project as a whole
     write(theirs.folder, {"jobspec.yaml": _PROJECT})
     assert theirs.results("jobspec-render-check") == {"jobspec render --check": "Failed"}
-    jobspec = next(theirs.home.glob("repo*/py_env-*/bin/jobspec"))
+    jobspec = next(ours.home.glob("repo*/py_env-*/bin/jobspec"))
     assert program(jobspec, "render", cwd=theirs.folder, env=dict(os.environ)).returncode == 0
     assert theirs.results("jobspec-render-check") == {"jobspec render --check": "Passed"}
 
@@ -167,9 +170,7 @@ def test_the_readme_s_three_commands_lead_to_green_hooks(ours: Ours, tmp_path: P
     assert ours.revision() in configure
     theirs = tmp_path / "theirs"
     _repository(theirs, {**OTHERS, "job.yaml": JOB.replace("replicas: 1", "replicaz: 1")})
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" and not name.startswith("GIT_")}
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    variables = {**kept, "PATH": path, "PRE_COMMIT_HOME": str(ours.home), "GIT_CONFIG_GLOBAL": os.devnull}
+    variables = {**ours.variables(), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
     def shell(line: str) -> int:
         return program("bash", "-ec", line, cwd=theirs, env=variables).returncode
