@@ -4,8 +4,6 @@ It needs the server with operators (see CONTRIBUTING.md): pods have to be made, 
 """
 
 import json
-import os
-import shutil
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -17,12 +15,15 @@ from jobspec.documents.reader import read
 from jobspec.gitops.diff.changes import changes
 from jobspec.gitops.diff.fields import fields_of
 from jobspec.gitops.diff.meaning import update
-from tests.support.processes import program
+from tests.support.server import OPERATORS, PLURALS, PODS, WORKLOADS, Server, kubeconfig
 
 CLUSTER = Cluster({"training-operator": "1.8.1", "trainer": "2.0.0"})
 NAMESPACE = "updates-of-running-jobs"
-PODS = "pods", "training.kubeflow.org/job-name"
-SETS = "jobs.batch", "jobset.sigs.k8s.io/jobset-name"
+#: Where the objects are that operators make of jobs, and the label with the name of the job.
+MADE = {PODS: "training.kubeflow.org/job-name", WORKLOADS["Job"]: "jobset.sigs.k8s.io/jobset-name"}
+
+#: Of each job, by its name: what the operator has made of it, with what would change.
+Made = dict[str, dict[str, Any]]
 
 
 def _role(name: str, image: str = "a", replicas: int = 1, more: str = "") -> str:
@@ -61,75 +62,63 @@ UPDATES = {
 }
 
 
-def _kubectl(*arguments: str, stdin: str = "") -> tuple[int, str]:
-    done = program("kubectl", f"--namespace={NAMESPACE}", *arguments, stdin=stdin, env=os.environ | {"KUBECONFIG": _kubeconfig()})
-    return done.returncode, done.stdout + done.stderr
+def _apply(server: Server, name: str, text: str) -> str:
+    """Apply a job; gives the server's message where it is refused."""
+    place = PLURALS["PyTorchJob" if "kind: PyTorchJob" in text else "TrainJob"].format(NAMESPACE)
+    answer = server.apply(f"{place}/{name}?fieldManager=tests", text.replace("NAME", name))
+    return "" if answer.accepted else answer.message
 
 
-def _kubeconfig() -> str:
-    place = os.environ.get("JOBSPEC_TEST_OPERATORS_KUBECONFIG")
-    if not place or not shutil.which("kubectl"):
-        pytest.skip("JOBSPEC_TEST_OPERATORS_KUBECONFIG names no server with operators, or kubectl is not installed (see CONTRIBUTING.md)")
-    return place
-
-
-def _made(name: str) -> dict[str, Any]:
-    """What the operator has made of a job: pods, or the Jobs of a TrainJob; by name, with what would change."""
-    found = {}
-    for kind, label in (PODS, SETS):
-        _, text = _kubectl("get", kind, f"--selector={label}={name}", "--output=json")
-        for each in json.loads(text)["items"]:
+def _made(server: Server) -> Made:
+    found: Made = {name: {} for name in UPDATES}
+    for place, label in MADE.items():
+        for each in server.get(place.format(NAMESPACE))["items"]:
             meta, spec = each["metadata"], each["spec"]
-            if "deletionTimestamp" not in meta:
-                found[f"{kind}/{meta['name']}"] = (
-                    meta["uid"],
-                    json.dumps({key: spec.get(key) for key in ("suspend", "template", "containers")}),
-                )
+            if label in meta.get("labels", {}) and "deletionTimestamp" not in meta:
+                what = json.dumps({key: spec.get(key) for key in ("suspend", "template", "containers")})
+                found[meta["labels"][label]][f"{place}/{meta['name']}"] = meta["uid"], what
     return found
 
 
-def _settled(names: list[str], *, seconds: float) -> dict[str, dict[str, Any]]:
+def _settled(server: Server, *, seconds: float) -> Made:
     """What is made of jobs once nothing changes any more."""
-    before: dict[str, dict[str, Any]] = {}
+    before: Made = {}
     quiet_since = time.monotonic()
     while time.monotonic() - quiet_since < seconds:
-        found = {name: _made(name) for name in names}
+        found = _made(server)
         if found != before:
             before, quiet_since = found, time.monotonic()
         time.sleep(0.5)
     return before
 
 
-def _await_change(names: list[str], before: dict[str, dict[str, Any]], *, seconds: float = 60) -> None:
+def _await_change(server: Server, names: list[str], before: Made, *, seconds: float = 60) -> None:
     """Wait until there is something else of these jobs, which operators with much to do come to late; at most so long."""
     start = time.monotonic()
-    while time.monotonic() - start < seconds and any(_made(name) == before[name] for name in names):
+    while time.monotonic() - start < seconds and any(_made(server)[name] == before[name] for name in names):
         time.sleep(0.5)
 
 
 @pytest.fixture
-def namespace() -> Iterator[str]:
-    _kubectl("create", "namespace", NAMESPACE)
-    yield NAMESPACE
-    _kubectl("delete", "pytorchjobs,trainjobs", "--all", "--wait=false")
-    _kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+def server() -> Iterator[Server]:
+    server = Server(kubeconfig(OPERATORS))
+    assert server.has_namespace(NAMESPACE)
+    yield server
+    for kind in ("PyTorchJob", "TrainJob"):
+        server.call("DELETE", PLURALS[kind].format(NAMESPACE))
+    server.call("DELETE", f"/api/v1/namespaces/{NAMESPACE}")
+    server.close()
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("namespace")
-def test_operators_do_with_updates_what_is_said() -> None:
-    for name, (old, _) in UPDATES.items():
-        code, said = _kubectl("apply", "--server-side", "--filename=-", stdin=old.replace("NAME", name))
-        assert code == 0, said
-    before = _settled(list(UPDATES), seconds=6)
+def test_operators_do_with_updates_what_is_said(server: Server) -> None:
+    assert [said for name, (old, _) in UPDATES.items() if (said := _apply(server, name, old))] == []
+    before = _settled(server, seconds=6)
     assert all(made or name == "resumed" for name, made in before.items()), before
-    refused = {}
-    for name, (_, new) in UPDATES.items():
-        code, said = _kubectl("apply", "--server-side", "--filename=-", stdin=new.replace("NAME", name))
-        refused[name] = said if code else ""
+    refused = {name: _apply(server, name, new) for name, (_, new) in UPDATES.items()}
     expected = {name: _predicted(name) for name in UPDATES}
-    _await_change([name for name, what in expected.items() if what == "in-place"], before)
-    after = _settled(list(UPDATES), seconds=6)
+    _await_change(server, [name for name, what in expected.items() if what == "in-place"], before)
+    after = _settled(server, seconds=6)
     seen = {name: "refused" if refused[name] else "ignored" if before[name] == after[name] else "in-place" for name in UPDATES}
     assert seen == expected, refused
 
