@@ -31,6 +31,10 @@ RESOURCE_QUOTA: GroupKind = ("", "ResourceQuota")
 SERVICE_ACCOUNT: GroupKind = ("", "ServiceAccount")
 CONFIG_MAP: GroupKind = ("", "ConfigMap")
 SECRET: GroupKind = ("", "Secret")
+SERVICE: GroupKind = ("", "Service")
+NETWORK_POLICY: GroupKind = ("networking.k8s.io", "NetworkPolicy")
+POD_DISRUPTION_BUDGET: GroupKind = ("policy", "PodDisruptionBudget")
+KUSTOMIZATION: GroupKind = ("kustomize.config.k8s.io", "Kustomization")
 
 #: The kinds that run pods of a template of theirs for others than operators, and Services, which lead to pods.
 WORKLOADS: tuple[GroupKind, ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.kinds import NETWORK_POLICY, SERVICE
 from jobspec.lint.containers import flags, launcher, resources, torchrun_flags, variable, variables, written
 from jobspec.lint.network_policies import isolates, labels_of, lets_ask_for_names, lets_in, lets_out
 from jobspec.lint.rule import Edit, Finding, Rule
@@ -222,7 +223,7 @@ def blocked_by_policy(job: JobView) -> Iterator[Finding]:
     After: spec: {podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{podSelector: {}}]}]}
     Evidence: kubeflow/trainer#3120, kubeflow/pytorch-operator#216
     """
-    policies = job.documents.beside(job.given, "NetworkPolicy") if job.is_job and sum(role.count for role in job.training) > 1 else []
+    policies = job.documents.beside(job.given, NETWORK_POLICY) if job.is_job and sum(role.count for role in job.training) > 1 else []
     for role in job.training if policies else ():
         peers = [labels_of(each.pods[0].tree) for each in job.training if each is not role or role.count > 1]
         blocking = _blocking(policies, role, peers)
@@ -287,7 +288,7 @@ def _is_internal(host: str, job: JobView) -> bool:
     if not host or "$" in host or host in ("localhost",) or host.replace(".", "").isdigit() or ":" in host:
         return False
     first, _, rest = host.partition(".")
-    if job.documents.named(job.given, "Service", first) or (rest and job.documents.named(job.given, "Service", rest.partition(".")[0])):
+    if job.documents.named(job.given, SERVICE, first) or (rest and job.documents.named(job.given, SERVICE, rest.partition(".")[0])):
         return False
     return not rest or rest.endswith((".svc", ".svc.cluster.local")) or _looks_made(first)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM
 from jobspec.lint.containers import flags, mounted_at, tokens, variables
 from jobspec.lint.rule import Finding, Rule
 from jobspec.operators.pods import text
@@ -12,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobspec.kinds import GroupKind
     from jobspec.lint.views import JobView
     from jobspec.operators.expanded_job import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
@@ -35,7 +37,7 @@ _OUTPUTS = ("output", "save", "checkpoint", "ckpt", "export")
 _PARTS = ("", "-dir", "-directory", "-folder", "-path", "-file")
 _OUTPUT_FLAGS = (*(f"--{name}{part}" for name in _OUTPUTS for part in _PARTS), "--log-dir", "--log-file", "--logdir", "--out-dir")
 #: Kind of an object -> where a volume names it.
-_VOLUMES = {"PersistentVolumeClaim": ("persistentVolumeClaim", "claimName"), "ConfigMap": ("configMap", "name")}
+_VOLUMES = {PERSISTENT_VOLUME_CLAIM: ("persistentVolumeClaim", "claimName"), CONFIG_MAP: ("configMap", "name")}
 
 
 def dead_address(job: JobView) -> Iterator[Finding]:
@@ -111,7 +113,7 @@ def unknown_source(job: JobView) -> Iterator[Finding]:
                 known = _known(job, kind)
                 if said and known and text(said) not in known and text(volume, path[0], "optional") != "True":
                     listed = ", ".join(f"`{each}`" for each in known[:3])
-                    yield Finding(said, f"the files have no {kind} `{text(said)}` in the job's namespace", f"there is {listed}")
+                    yield Finding(said, f"the files have no {kind[1]} `{text(said)}` in the job's namespace", f"there is {listed}")
 
 
 def unknown_file(job: JobView) -> Iterator[Finding]:
@@ -139,7 +141,7 @@ def unknown_file(job: JobView) -> Iterator[Finding]:
 def _files(job: JobView, volume: MarkedTree | None) -> list[str]:
     """The files of a volume that is a ConfigMap of the files, under the names of its keys; none of another volume."""
     name = text(volume, "configMap", "name")
-    found = job.documents.named(job.given, "ConfigMap", name) if name and not (volume and volume.get("configMap", "items")) else None
+    found = job.documents.named(job.given, CONFIG_MAP, name) if name and not (volume and volume.get("configMap", "items")) else None
     data = [value_at(found.data, (field,)) for field in ("data", "binaryData")] if found else []
     return sorted(key for each in data if isinstance(each, dict) for key in each)
 
@@ -159,10 +161,10 @@ def _is_shared(role: ExpandedRole, container: MarkedTree, folder: str) -> bool:
     return any(text(each, "name") == text(mount, "name") and each.get("persistentVolumeClaim") for each in volumes)
 
 
-def _known(job: JobView, kind: str) -> list[str]:
+def _known(job: JobView, kind: GroupKind) -> list[str]:
     """The names of a kind in the job's namespace; none of what Kustomize or JobSet makes besides."""
-    made = kind == "ConfigMap" and job.documents.of_kind("Kustomization")
-    templates = job.runtime and kind == "PersistentVolumeClaim" and "volumeClaimPolicies" in str(job.runtime.data)
+    made = kind == CONFIG_MAP and job.documents.of_kind(KUSTOMIZATION)
+    templates = job.runtime and kind == PERSISTENT_VOLUME_CLAIM and "volumeClaimPolicies" in str(job.runtime.data)
     return [] if made or templates else [*job.documents.names_beside(job.given, kind)]
 
 

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from jobspec.documents.document import Document
+    from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
     #: Group, kind, namespace, name, and the folder of the file.
@@ -20,52 +21,52 @@ class Documents:
 
     def __init__(self, documents: Iterable[Document], target: Target) -> None:
         self.target = target
-        self._by_kind: dict[str, list[Document]] = {}
+        self._by_kind: dict[GroupKind, list[Document]] = {}
         self._by_file: dict[str, list[Document]] = {}
         self._first: dict[Identity, Document] = {}
-        self._by_name: dict[tuple[str, str], list[Document]] = {}
-        self._beside: dict[tuple[str, str], tuple[Sequence[Document], Sequence[str]]] = {}
+        self._by_name: dict[tuple[GroupKind, str], list[Document]] = {}
+        self._beside: dict[tuple[GroupKind, str], tuple[Sequence[Document], Sequence[str]]] = {}
         for document in documents:
-            self._by_kind.setdefault(document.kind, []).append(document)
+            self._by_kind.setdefault(document.group_kind, []).append(document)
             self._by_file.setdefault(document.file, []).append(document)
-            self._by_name.setdefault((document.kind, document.name), []).append(document)
+            self._by_name.setdefault((document.group_kind, document.name), []).append(document)
             self._first.setdefault(_identity(document), document)
 
-    def of_kind(self, kind: str) -> Sequence[Document]:
-        """The documents of a kind, such as `PersistentVolumeClaim`."""
+    def of_kind(self, kind: GroupKind) -> Sequence[Document]:
+        """The documents of a kind."""
         return self._by_kind.get(kind, ())
 
     def of_file(self, file: str) -> Sequence[Document]:
         """The documents of a file."""
         return self._by_file.get(file, ())
 
-    def kinds(self) -> Iterable[str]:
+    def kinds(self) -> Iterable[GroupKind]:
         """The kinds that there are."""
         return self._by_kind.keys()
 
-    def beside(self, document: Document, kind: str) -> Sequence[Document]:
+    def beside(self, document: Document, kind: GroupKind) -> Sequence[Document]:
         """The documents of a kind in the namespace of another one; where one of two says none, it means the other's."""
         return self._found_beside(document, kind)[0]
 
-    def names_beside(self, document: Document, kind: str) -> Sequence[str]:
+    def names_beside(self, document: Document, kind: GroupKind) -> Sequence[str]:
         """Their names, sorted."""
         return self._found_beside(document, kind)[1]
 
-    def _found_beside(self, document: Document, kind: str) -> tuple[Sequence[Document], Sequence[str]]:
+    def _found_beside(self, document: Document, kind: GroupKind) -> tuple[Sequence[Document], Sequence[str]]:
         known = self._beside.get((kind, document.namespace))
         if known is None:
             found = [each for each in self.of_kind(kind) if not document.namespace or each.namespace in ("", document.namespace)]
             known = self._beside[kind, document.namespace] = (found, sorted({each.name for each in found}))
         return known
 
-    def named(self, document: Document, kind: str, name: str) -> Document | None:
+    def named(self, document: Document, kind: GroupKind, name: str) -> Document | None:
         """The document of a kind and name in the namespace of another document, None where there is none."""
         found = [
             each for each in self._by_name.get((kind, name), ()) if not document.namespace or each.namespace in ("", document.namespace)
         ]
         return next((each for each in found if each.namespace == document.namespace), found[0] if found else None)
 
-    def of_name(self, kind: str, name: str) -> Sequence[Document]:
+    def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
         """The documents of a kind and name, in whatever namespace."""
         return self._by_name.get((kind, name), ())
 

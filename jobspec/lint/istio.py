@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.kinds import NAMESPACE
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
 from jobspec.workloads import value_at
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from jobspec.lint.views import JobView
     from jobspec.operators.expanded_job import ExpandedRole
 
+_PROFILE = ("kubeflow.org", "Profile")
 _KEY = "sidecar.istio.io/inject"
 
 
@@ -58,13 +60,13 @@ def ineffective_istio_key(job: JobView) -> Iterator[Finding]:
 def _injects(job: JobView) -> str:
     """Why the pods of a job's namespace get a sidecar, as far as the files say it; empty where they do not."""
     name = job.given.namespace or "default"
-    for namespace in job.documents.of_name("Namespace", name):
+    for namespace in job.documents.of_name(NAMESPACE, name):
         labels = value_at(namespace.data, ("metadata", "labels")) or {}
         if labels.get("istio-injection") == "enabled":
             return f"the namespace `{name}` is labelled `istio-injection: enabled`"
         if "istio.io/rev" in labels and labels.get("istio-injection") != "disabled":
             return f"the namespace `{name}` is labelled `istio.io/rev`"
-    return f"`{name}` is a profile of Kubeflow" if job.documents.of_name("Profile", name) else ""
+    return f"`{name}` is a profile of Kubeflow" if job.documents.of_name(_PROFILE, name) else ""
 
 
 def _says(role: ExpandedRole) -> bool:

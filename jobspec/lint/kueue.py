@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jobspec.lint.views import DocumentView, JobView
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
+_LOCAL_QUEUE, _CLUSTER_QUEUE = ("kueue.x-k8s.io", "LocalQueue"), ("kueue.x-k8s.io", "ClusterQueue")
 _ONE = 1_000_000_000
 
 
@@ -53,7 +54,7 @@ def no_queue_name(job: JobView) -> Iterator[Finding]:
     After: metadata: {name: train, labels: {kueue.x-k8s.io/queue-name: team-a}}
     Evidence: kubeflow/trainer#2775; https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/
     """
-    queues = job.documents.names_beside(job.given, "LocalQueue")
+    queues = job.documents.names_beside(job.given, _LOCAL_QUEUE)
     is_named = job.get("metadata", "labels", _QUEUE) is not None or next(misplaced_queue_name(job), None)
     if queues and not is_named and "default" not in queues:
         hint = f"name one by the label `{_QUEUE}`: {', '.join(f'`{each}`' for each in queues[:3])}"
@@ -100,12 +101,12 @@ def unknown_queue(job: JobView) -> Iterator[Finding]:
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
     """
     said = job.tree.get("metadata", "labels", _QUEUE)
-    queues = job.documents.of_kind("LocalQueue")
+    queues = job.documents.of_kind(_LOCAL_QUEUE)
     if not said or not said.value or not queues:
         return
-    if job.documents.named(job.given, "LocalQueue", text(said)) is None:
-        elsewhere = next((each.namespace for each in job.documents.of_name("LocalQueue", text(said))), "")
-        known = job.documents.names_beside(job.given, "LocalQueue")
+    if job.documents.named(job.given, _LOCAL_QUEUE, text(said)) is None:
+        elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, text(said))), "")
+        known = job.documents.names_beside(job.given, _LOCAL_QUEUE)
         hint = f"it is in the namespace `{elsewhere}`" if elsewhere else f"there is {', '.join(f'`{each}`' for each in known)}"
         message = f"there is no LocalQueue `{text(said)}` in the job's namespace"
         yield Finding(said, message, hint if elsewhere or known else "")
@@ -121,9 +122,9 @@ def over_queue_quota(job: JobView) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/kueue#2796
     """
     said = job.tree.get("metadata", "labels", _QUEUE)
-    local = job.documents.named(job.given, "LocalQueue", text(said)) if said else None
+    local = job.documents.named(job.given, _LOCAL_QUEUE, text(said)) if said else None
     name = value_at(local.data, ("spec", "clusterQueue")) if local else None
-    queue = next(iter(job.documents.of_name("ClusterQueue", str(name))), None)
+    queue = next(iter(job.documents.of_name(_CLUSTER_QUEUE, str(name))), None)
     if said is None or queue is None:
         return
     quotas = _quotas(queue)
@@ -149,9 +150,9 @@ def queue_of_nothing(document: DocumentView) -> Iterator[Finding]:
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/local_queue/
     """
     name = document.get("spec", "clusterQueue")
-    if document.given.kind != "LocalQueue" or not isinstance(name, str) or document.documents.of_name("ClusterQueue", name):
+    if document.given.group_kind != _LOCAL_QUEUE or not isinstance(name, str) or document.documents.of_name(_CLUSTER_QUEUE, name):
         return
-    known = sorted({each.name for each in document.documents.of_kind("ClusterQueue")})
+    known = sorted({each.name for each in document.documents.of_kind(_CLUSTER_QUEUE)})
     if known:
         listed = ", ".join(f"`{each}`" for each in known)
         yield Finding(("spec", "clusterQueue"), f"there is no ClusterQueue `{name}` in the files", f"there is {listed}")

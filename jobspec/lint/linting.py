@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, spell
-from jobspec.kinds import find
+from jobspec.kinds import PRIORITY_CLASS, find
 from jobspec.lint.documents import Documents
 from jobspec.lint.places import Places, spelt
 from jobspec.lint.rules import RULES
 from jobspec.lint.views import RUNTIMES, DocumentView, view_of
 from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.remedies import remove, set_to
-from jobspec.runtimes.runtime import Reference
+from jobspec.runtimes.runtime import GROUP, Reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def findings(file: Checked, documents: Documents, rules: Sequence[Rule]) -> Iter
 def _beside(document: Document, documents: Documents) -> list[Document]:
     """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""
     ref = Reference(document.data)
-    found = [*documents.of_name(str(ref.kind), str(ref.name)), *documents.of_kind("PriorityClass")]
+    found = [*documents.of_name((GROUP, str(ref.kind)), str(ref.name)), *documents.of_kind(PRIORITY_CLASS)]
     return sorted(found, key=lambda each: each.file != document.file)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from jobspec.lint.rule import Finding, Rule
 from jobspec.workloads import is_workload, items_at, value_at
 
@@ -26,10 +27,10 @@ _OF_PODS = (
 _LABELS_OF_PODS = ("azure.workload.identity/use",)
 #: Kind of an object -> the labels by which it looks for pods.
 _SELECTORS = {
-    "NetworkPolicy": ("spec", "podSelector", "matchLabels"),
-    "PodDisruptionBudget": ("spec", "selector", "matchLabels"),
-    "PodMonitor": ("spec", "selector", "matchLabels"),
-    "Service": ("spec", "selector"),
+    NETWORK_POLICY: ("spec", "podSelector", "matchLabels"),
+    POD_DISRUPTION_BUDGET: ("spec", "selector", "matchLabels"),
+    ("monitoring.coreos.com", "PodMonitor"): ("spec", "selector", "matchLabels"),
+    SERVICE: ("spec", "selector"),
 }
 
 

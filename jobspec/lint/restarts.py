@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from jobspec.overlays.marked_tree import MarkedTree
 
 _CLEANING = ("All", "Running", "None", "")
-_ENGINES = ("Application", "ApplicationSet", "Kustomization", "HelmRelease", "GitRepository")
+_ENGINES = (
+    ("argoproj.io", "Application"),
+    ("argoproj.io", "ApplicationSet"),
+    ("helm.toolkit.fluxcd.io", "HelmRelease"),
+    ("kustomize.toolkit.fluxcd.io", "Kustomization"),
+    ("source.toolkit.fluxcd.io", "GitRepository"),
+)
 
 
 def ignored_restart_policy(job: JobView) -> Iterator[Finding]:

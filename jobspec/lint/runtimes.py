@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.kinds import TRAINING_RUNTIME, TRAINJOB
 from jobspec.lint.rule import Finding, Rule
 from jobspec.operators.pods import text
 from jobspec.overlays.marked_tree import MarkedTree, items
@@ -157,7 +158,7 @@ def unusable_runtime(job: JobView) -> Iterator[Finding]:
     After: template: {spec: {restartPolicy: Never}}
     Evidence: kubeflow/trainer#3779; the webhooks of JobSet, and the API server's validation of Jobs
     """
-    if job.is_job or any(_uses(each, job) for each in job.documents.of_kind("TrainJob")):
+    if job.is_job or any(_uses(each, job) for each in job.documents.of_kind(TRAINJOB)):
         return
     name = job.given.marks.nearest(("metadata", "name")).place()
     for each in _refusals(job):
@@ -230,7 +231,7 @@ def implicit_runtime_kind(job: JobView) -> Iterator[Finding]:
     Evidence: the CRD of TrainJob, whose default is ClusterTrainingRuntime
     """
     ref = job.tree.get("spec", "runtimeRef")
-    if ref and job.runtime and not text(ref, "kind") and job.documents.named(job.given, "TrainingRuntime", Reference(job.given.data).name):
+    if ref and job.runtime and not text(ref, "kind") and job.documents.named(job.given, TRAINING_RUNTIME, Reference(job.given.data).name):
         name = text(ref, "name")
         message = f"the job uses the ClusterTrainingRuntime `{name}`, and not the TrainingRuntime of its namespace"
         yield Finding(ref.get("name") or ref, message, "write `kind`")

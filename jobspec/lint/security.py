@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from jobspec.kinds import SERVICE_ACCOUNT
 from jobspec.lint.containers import tokens, variables
 from jobspec.lint.rule import Finding, Rule
 from jobspec.operators.pods import text
@@ -89,9 +90,9 @@ def unknown_service_account(job: JobView) -> Iterator[Finding]:
     """
     for role in job.roles:
         said = role.pods[0].tree.get("spec", "serviceAccountName")
-        if not said or text(said) in ("", "default") or job.documents.named(job.given, "ServiceAccount", text(said)):
+        if not said or text(said) in ("", "default") or job.documents.named(job.given, SERVICE_ACCOUNT, text(said)):
             continue
-        known = job.documents.names_beside(job.given, "ServiceAccount")
+        known = job.documents.names_beside(job.given, SERVICE_ACCOUNT)
         if known:
             listed = ", ".join(f"`{each}`" for each in known)
             yield Finding(said, f"the files have no ServiceAccount `{text(said)}` in the job's namespace", f"there is {listed}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.kinds import PERSISTENT_VOLUME_CLAIM
 from jobspec.lint.containers import amount, bytes_of, flags, gpu_place, gpus, volume_at, written
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
@@ -214,7 +215,7 @@ def _shared_claims(job: JobView) -> Iterator[tuple[Document, MarkedTree, int, bo
             if name:
                 found.setdefault(name, []).append((volume, role.count, _only_reads(role, volume)))
     for name, uses in found.items():
-        claim = job.documents.named(job.given, "PersistentVolumeClaim", name)
+        claim = job.documents.named(job.given, PERSISTENT_VOLUME_CLAIM, name)
         for volume, _, read_only in uses if claim else ():
             assert claim
             yield claim, volume, sum(pods for _, pods, _ in uses), read_only

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from jobspec.lint.views import JobView
 
+_TOPOLOGY = ("kueue.x-k8s.io", "Topology")
 _REQUIRED = "kueue.x-k8s.io/podset-required-topology"
 _LEVELS = (_REQUIRED, "kueue.x-k8s.io/podset-preferred-topology", "kueue.x-k8s.io/podset-slice-required-topology")
 _HOST = "kubernetes.io/hostname"
@@ -47,7 +48,7 @@ def unknown_topology_level(job: JobView) -> Iterator[Finding]:
     """
     said = [role.pods[0].tree.get("metadata", "annotations", name) for role in job.roles for name in _LEVELS]
     asked = [each for each in said if each]
-    topologies = job.documents.of_kind("Topology") if asked else ()
+    topologies = job.documents.of_kind(_TOPOLOGY) if asked else ()
     known = sorted({str(value_at(level, ("nodeLabel",))) for each in topologies for _, level in items_at(each.data, ("spec", "levels"))})
     for level in asked if known else ():
         if text(level) not in known:

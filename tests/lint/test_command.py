@@ -7,7 +7,8 @@ import pytest
 
 from jobspec.reports.formats import FORMATS
 from tests.support.manifests import write
-from tests.support.processes import run, run_here
+from tests.support.processes import RELEASES, run, run_here
+from tests.support.reference import ROOT
 
 JOB = """\
 apiVersion: kubeflow.org/v1
@@ -181,6 +182,11 @@ def test_a_guide_is_told_what_has_become_of_it(trainer: str, rules: list[tuple[s
     write(tmp_path, {"page.md": PAGE})
     told = _told("page.md", "--target", f"trainer={trainer}", cwd=tmp_path)
     assert sorted((line, rule) for _, rule, line in told) == sorted((line, rule) for rule, line in rules)
+
+
+def test_what_kustomize_makes_of_a_folder_may_be_referred_to() -> None:
+    done = run_here("lint", ROOT / "tests" / "cases" / "lint" / "kustomized")
+    assert done.stdout == f"3 documents: 2 valid, 1 skipped {RELEASES}\n"
 
 
 def test_a_file_that_is_given_twice_is_one(tmp_path: Path) -> None:
