@@ -9,8 +9,10 @@ upstream's CRDs. A project of 1,000 variants is rendered on two processors: to a
 another one, over one that is as it should be, and to compare only. Beside it `kubectl kustomize` builds a single one of these variants, and
 all of them, by overlays that make the same changes: it prints them, without a file for each, a hash in a name or a check. jobspec is
 measured as users have it: installed into a virtual environment, with byte code, which a checkout may lack. `jobspec validate`, which tells
-what becomes of jobs, is measured beside its `--no-outcome`, and `jobspec lint`, which validates, too, beside `jobspec validate`. `jobspec
-expand` prints the objects of one job, and of one of a thousand nodes. Without a peer only what needs none is measured.
+what becomes of jobs, is measured beside its `--no-outcome`, `jobspec lint`, which validates, too, beside `jobspec validate`, and what
+`jobspec lint --fix` would mend beside `jobspec lint`. `jobspec expand` prints the objects of one job, and of one of a thousand nodes. A
+cold start is measured on the job of middle length, of those that `expand` takes: it needs the runtime of a TrainJob, too. Without a peer
+only what needs none is measured.
 
 Nothing is deleted while it is measured. A file system without a journal, as that of a virtual machine may be, gives no file the place of
 one that was deleted in the last minutes, and to look for another place then takes longer than all else.
@@ -84,6 +86,10 @@ class Job:
     def with_mistake(self) -> "Job":
         """The job with an unknown field at its top."""
         return Job(f"metdata: {{}}\n{self.text}")
+
+    def with_misspelling(self) -> "Job":
+        """The job with a misspelt field, which `--fix` mends."""
+        return Job(f"\n{self.text}".replace("\nspec:", "\nspecs:", 1).removeprefix("\n"))
 
 
 def guides() -> list[Job]:
@@ -342,8 +348,16 @@ def main() -> None:
         def with_lint(path: Path) -> Commands:
             return {"jobspec validate": ([*jobspec, str(path)], 0), "jobspec lint": ([jobspec[0], "lint", str(path)], 0)}
 
+        def with_fixes(path: Path) -> Commands:
+            """What `lint --fix` would mend is shown, so that every round finds the same files."""
+            return {
+                "jobspec lint": ([jobspec[0], "lint", str(path)], 1),
+                "jobspec lint --diff": ([jobspec[0], "lint", "--diff", str(path)], 1),
+            }
+
+        expandable = accepted(jobs, [[jobspec[0], "expand"]], folder / "expandable")
         for kind in PLACES:
-            texts = sorted((job.text for job in jobs if job.document.kind == kind), key=len)
+            texts = sorted((job.text for job in expandable if job.document.kind == kind), key=len)
             path = folder / f"{kind}.yaml"
             path.write_text(texts[len(texts) // 2])
             compare(f"one {kind}, cold", against_peer(path) | bare, options.runs)
@@ -358,6 +372,8 @@ def main() -> None:
         for path in write_large(folder / "large"):
             compare(f"one {path.stem} of {NODES:,} nodes, expanded", expanded(path), few)
         compare(f"{NUMBER:,} files, with lint", with_lint(many), few)
+        misspelt = write_many(folder / "misspelt", [job.with_misspelling() for job in jobs])
+        compare(f"{NUMBER:,} files with one mistake to mend in each", with_fixes(misspelt), few)
         sound: Commands = {"jobspec, no error": ([*jobspec, str(many)], 0)}
         compare(f"{NUMBER:,} files with one error in each", against_peer(broken, 1) | sound, few)
         job = GUIDES / "simple.yaml"
