@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from jobspec.kinds import NETWORK_POLICY, SERVICE
-from jobspec.lint.containers import flags, launcher, resources, torchrun_flags, variable, variables, written
+from jobspec.lint.containers import resources, torchrun_flags, variable, variables, written
 from jobspec.lint.network_policies import isolates, labels_of, lets_ask_for_names, lets_in, lets_out
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
+from jobspec.outcome.program import Program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,19 +152,23 @@ def overriding_flags(job: JobView) -> Iterator[Finding]:
     """A flag of torchrun says something else than the operator does.
 
     Why: a flag wins over the variables by which the operator tells torchrun the number of nodes and the rank. With another number the
-    pods wait for more than there are, or begin without the others; with a fixed rank, all pods are the same node.
+    pods wait for more than there are, or begin without the others, each for itself; with a fixed rank, all pods are the same node.
     Instead: leave the flag out; the operator sets `PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR` and the others.
     Before: command: [torchrun, --nnodes=4, train.py]
     After: command: [torchrun, train.py]
     Evidence: https://docs.pytorch.org/docs/stable/elastic/run.html
     """
+    pods = sum(role.count for role in job.training)
     for role in job.training if job.is_job else ():
         container = role.training_container()
+        is_foreseen = container is not None and Program(container).is_torchrun  # that its pods train alone is told as what becomes of it
         for name, value, place in torchrun_flags(container) if container else ():
             said = variable(container, f"PET_{name[2:].upper().replace('-', '_')}") if container else None
-            if name == "--nnodes":
+            if name == "--standalone" and pods > 1 and not is_foreseen:
+                yield Finding(place, f"each of {pods} pods trains alone by `--standalone`", "leave the flag out")
+            elif name == "--nnodes":
                 wanted = text(said, "value") if said else ""
-                if value.isdigit() and wanted.isdigit() and value not in ("1", wanted):
+                if value.isdigit() and wanted.isdigit() and value != wanted and not (value == "1" and is_foreseen):
                     yield Finding(place, f"torchrun takes {value} for the number of nodes, and the job has {wanted}", "leave the flag out")
             elif name == "--node-rank" and value.isdigit() and role.count > 1:
                 yield Finding(place, f"all {role.count} pods are node {value}", "leave the flag out: the operator sets the rank")
@@ -275,8 +280,7 @@ def _addresses(container: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:
         value = each.get("value")
         if name in _ADDRESSES and each.mark.line and value and value.mark.line and value.value:
             yield str(value.value), value
-    if launcher(container) == "torchrun":
-        yield from ((value, place) for name, value, place in flags(container) if name in _ADDRESS_FLAGS and value)
+    yield from ((value, place) for name, value, place in torchrun_flags(container) if name in _ADDRESS_FLAGS and value)
 
 
 def _host(address: str) -> str:

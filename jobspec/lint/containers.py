@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jobspec.operators.pods import text
-from jobspec.outcome.torchrun import given
 from jobspec.overlays.marked_tree import items
 from jobspec.quantities import quantity
 
@@ -105,8 +104,19 @@ def tokens(container: MarkedTree) -> list[tuple[str, MarkedTree]]:
     in_shell = bool(all_words) and str(all_words[0].value).rpartition("/")[2] in _SHELLS
     for each in all_words:
         said = str(each.value)
-        found += [(word.strip("\"'"), each) for word in said.split() if word != "\\"] if in_shell else [(said, each)]
+        found += [(word, each) for word in _in_shell(said)] if in_shell else [(said, each)]
     return found
+
+
+def _in_shell(said: str) -> Iterator[str]:
+    """The words of a shell's text, without quotes, comments and what separates commands."""
+    for line in said.splitlines():
+        for part in line.split():
+            if part.startswith("#"):
+                break
+            word = part.lstrip("(").rstrip(";&|)\\").strip("\"'")
+            if word:
+                yield word
 
 
 def launcher(container: MarkedTree) -> str:
@@ -128,6 +138,8 @@ def torchrun_flags(container: MarkedTree) -> list[Flag]:
     """The options between `torchrun` and the program that it starts, by their full names."""
     if launcher(container) != "torchrun":
         return []
+    from jobspec.outcome.torchrun import given
+
     said = tokens(container)
     start = next(number for number, (word, _) in enumerate(said, 1) if word.rpartition("/")[2] in _PROGRAMS)
     told = given([word for word, _ in said[start:]])

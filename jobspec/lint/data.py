@@ -33,6 +33,8 @@ _DOWNLOADS = (
     ("huggingface-cli", "download"),
     ("kaggle", "datasets"),
 )
+_FILLED_IN = "*?[{$"
+"""What stands in a name that a shell fills in."""
 _OUTPUTS = ("output", "save", "checkpoint", "ckpt", "export")
 _PARTS = ("", "-dir", "-directory", "-folder", "-path", "-file")
 _OUTPUT_FLAGS = (*(f"--{name}{part}" for name in _OUTPUTS for part in _PARTS), "--log-dir", "--log-file", "--logdir", "--out-dir")
@@ -133,7 +135,7 @@ def unknown_file(job: JobView) -> Iterator[Finding]:
                 mount = mounted_at(container, word)
                 files = _files(job, volumes.get(text(mount, "name"))) if mount and not text(mount, "subPath") else []
                 name = word.removeprefix(text(mount, "mountPath").rstrip("/")).strip("/") if files else ""
-                if name and name not in files:
+                if name and name not in files and not any(sign in name for sign in _FILLED_IN):
                     listed = ", ".join(f"`{each}`" for each in files[:3])
                     yield Finding(place, f"the ConfigMap that is mounted there has no `{name}`", f"it has {listed}")
 
