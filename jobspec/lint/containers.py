@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Parts of resource names that are accelerators, but no GPUs to the trainer.
 _OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
+#: What names of resources have that count memory or cores of a GPU, for pods that share one.
+_PARTS = ("mem", "core", "percentage", "ratio")
 _PROGRAMS = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
 _SHELLS = ("sh", "bash", "ash", "dash", "zsh")
 _ONE = 1_000_000_000
@@ -65,8 +67,9 @@ def gpus(container: MarkedTree) -> int:
 
 
 def is_gpu(resource: str) -> bool:
-    """Whether a resource is a GPU as the trainer counts them."""
-    return "gpu" in resource.lower() and "/" in resource and not resource.lower().endswith((".memory", "gpumem", "gpucores", "-memory"))
+    """Whether a resource is a GPU as the trainer counts them, and no memory or cores of one, which are not counted in GPUs."""
+    name = resource.lower()
+    return "gpu" in name and "/" in name and not any(part in name.rpartition("/")[2] for part in _PARTS)
 
 
 def other_accelerators(container: MarkedTree) -> list[tuple[str, MarkedTree, int]]:
