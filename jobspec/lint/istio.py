@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
     from jobspec.lint.views import JobView
     from jobspec.operators.expanded_job import ExpandedRole
+    from jobspec.overlays.marked_tree import MarkedTree
 
 _PROFILE = ("kubeflow.org", "Profile")
 _KEY = "sidecar.istio.io/inject"
 
 
 def istio_sidecar(job: JobView) -> Iterator[Finding]:
-    """The namespace gives every pod an Istio sidecar, and the job's pods do not refuse it.
+    """The namespace gives every pod an Istio sidecar, and the job's pods do not refuse it, or they ask for one themselves.
 
     Why: an old sidecar never ends, so that the pod does not either; every sidecar stands between the pods before it is ready, and takes
     the ports of the rendezvous for HTTP: "got 0 bytes", or a timeout.
@@ -30,8 +31,11 @@ def istio_sidecar(job: JobView) -> Iterator[Finding]:
     Evidence: kubeflow/pytorch-operator#258, kubeflow/trainer#1637, kubeflow/trainer#2794, kubeflow/trainer#2872
     """
     why = _injects(job) if job.is_job else ""
-    for role in job.training if why else ():
-        if not _refuses(role):
+    for role in job.training if job.is_job else ():
+        asked = _said(role, "true")
+        if asked:
+            yield Finding(asked, "the pods get an Istio sidecar, since they ask for one", 'write "false"')
+        elif why and not _said(role, "false"):
             place = job.tree.get("spec", "pytorchReplicaSpecs", role.name) if job.is_pytorchjob else None
             edits = [Edit(place, ("template", "metadata", "labels", _KEY), "false")] if place else []
             yield Finding(
@@ -73,8 +77,10 @@ def _says(role: ExpandedRole) -> bool:
     return any(role.pods[0].tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
 
 
-def _refuses(role: ExpandedRole) -> bool:
-    return any(text(role.pods[0].tree, "metadata", field, _KEY) == "false" for field in ("labels", "annotations"))
+def _said(role: ExpandedRole, value: str) -> MarkedTree | None:
+    """Where the pods of a role say this of the sidecar."""
+    found = (role.pods[0].tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
+    return next((each for each in found if text(each) == value), None)
 
 
 RULES = (
