@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.overlays.marked_tree import MarkedTree
 
+_PORTS_OF_NAMES = (53, 5353)
+
 
 def labels_of(pod: MarkedTree) -> dict[str, str]:
     """The labels of a pod."""
@@ -44,9 +46,17 @@ def lets_ask_for_names(policy: Document) -> bool:
     for _, rule in items_at(policy.data, ("spec", "egress")):
         peers, ports = value_at(rule, ("to",)), value_at(rule, ("ports",))
         leaves = not peers or any(value_at(each, (field,)) is not None for each in peers for field in ("namespaceSelector", "ipBlock"))
-        if leaves and (not ports or any(value_at(each, ("port",)) in (53, "dns", "domain", None) for each in ports)):
+        if leaves and (not ports or any(map(_is_of_names, ports))):
             return True
     return False
+
+
+def _is_of_names(ports: Any) -> bool:
+    """Whether a port, or a range of them, has one of name servers; that of OpenShift's pods is 5353."""
+    first, last = (value_at(ports, (field,)) for field in ("port", "endPort"))
+    if isinstance(first, int):
+        return any(first <= each <= (last if isinstance(last, int) else first) for each in _PORTS_OF_NAMES)
+    return first in (None, "dns", "dns-tcp", "domain")
 
 
 def _allows(rule: Any, field: str, pod: Mapping[str, str]) -> bool:
