@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.lint.containers import requested, requests_of
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
-from jobspec.quantities import quantity
+from jobspec.quantities import Quantity, quantity
 from jobspec.targets import reached
 from jobspec.workloads import items_at, value_at
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _LOCAL_QUEUE, _CLUSTER_QUEUE = ("kueue.x-k8s.io", "LocalQueue"), ("kueue.x-k8s.io", "ClusterQueue")
-_ONE = 1_000_000_000
 
 
 def misplaced_queue_name(job: JobView) -> Iterator[Finding]:
@@ -128,16 +127,20 @@ def over_queue_quota(job: JobView) -> Iterator[Finding]:
     if said is None or queue is None:
         return
     quotas = _quotas(queue)
-    for resource, quota in quotas.items():
-        if quota is None:
-            continue
-        wanted = sum(requested(role.pods[0].tree, resource) * role.count for role in job.roles)
-        if wanted > quota:
-            message = f"the pods ask for {wanted / _ONE:g} {resource}, and the queue `{queue.name}` can have {quota / _ONE:g} at most"
-            yield Finding(said, message, "ask for less, or raise the quota")
-    for resource in sorted({name for role in job.roles for name in requests_of(role.pods[0].tree)} - {*quotas, "pods"}):
-        message = f"the pods ask for {resource}, of which the queue `{queue.name}` has none"
-        yield Finding(said, message, "cover it by a quota of the ClusterQueue")
+    over = [
+        f"for {_amount(wanted, resource)} {resource}, and the queue `{queue.name}` can have {_amount(quota, resource)} at most"
+        for resource, quota in quotas.items()
+        if quota is not None and (wanted := sum(requested(role.pods[0].tree, resource) * role.count for role in job.roles)) > quota
+    ]
+    asked = {name for role in job.roles for name in requests_of(role.pods[0].tree)}
+    none = [f"for {resource}, of which the queue `{queue.name}` has none" for resource in sorted(asked - {*quotas, "pods"})]
+    if over or none:
+        hint = "ask for less, or raise the quota" if over else "cover it by a quota of the ClusterQueue"
+        yield Finding(said, f"the pods ask {'; '.join([*over, *none])}", hint)
+
+
+def _amount(nanos: int, resource: str) -> Quantity:
+    return Quantity(nanos, "binary" if resource in ("memory", "ephemeral-storage") else "decimal")
 
 
 def queue_of_nothing(document: DocumentView) -> Iterator[Finding]:
