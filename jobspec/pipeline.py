@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jobspec.admission.plugins.objects import PolicyObjects
     from jobspec.admission.webhooks import Name, Objects
     from jobspec.cluster import Cluster
     from jobspec.judge import Judged
@@ -240,12 +241,28 @@ def _replaced(result: FileResult, pending: Pending, answer: Judged) -> FileResul
     return FileResult(result.path, rows, each_once([*kept, *answer.by_webhooks]))
 
 
-def foresee(file: Checked, cluster: Cluster) -> Checked:
-    """A file with what becomes of its jobs, as far as its own documents tell; to be done before `resolve`."""
+def foresee(file: Checked, cluster: Cluster, *, policies: PolicyObjects | None = None) -> Checked:
+    """A file with what becomes of its jobs, as far as its own documents tell; to be done before `resolve`.
+
+    *policies*: what `policies_in` finds in the cluster, for a caller that has many files.
+    """
     from jobspec.workloads import is_workload
 
     jobs = [each for each in file.documents if is_workload(each)]
-    return _foreseen(file, jobs, _accepted(file), cluster) if jobs else file
+    return _foreseen(file, jobs, _accepted(file), cluster, policies or policies_in(cluster)) if jobs else file
+
+
+def policies_in(cluster: Cluster) -> PolicyObjects | None:
+    """The cluster's own objects that decide on pods; None without any."""
+    return _with_policies_among(cluster.objects, None, cluster)
+
+
+def _with_policies_among(documents: Sequence[Document], policies: PolicyObjects | None, cluster: Cluster) -> PolicyObjects | None:
+    if not documents:
+        return policies
+    from jobspec.outcome.policies import policies_among
+
+    return policies_among(documents, policies, closed=cluster.closed)
 
 
 def _accepted(file: Checked) -> list[Document]:
@@ -257,7 +274,8 @@ def _accepted(file: Checked) -> list[Document]:
 def foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
     """Resolved files with what becomes of the jobs whose runtimes are in other files."""
     objects = [each for file in files for each in file.objects if each.group_kind in kinds.LOOKED_UP]
-    return [_foreseen(file, file.unforeseen, objects, cluster) if file.unforeseen else file for file in files]
+    policies = policies_in(cluster)
+    return [_foreseen(file, file.unforeseen, objects, cluster, policies) if file.unforeseen else file for file in files]
 
 
 def with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None:
@@ -278,21 +296,14 @@ def _meant(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequenc
     return runtimes.get(str(Reference(job.data).name), ())
 
 
-def _deciding(objects: Sequence[Document], cluster: Cluster) -> Sequence[Document]:
-    """The objects that decide on pods."""
-    if not objects:
-        return ()
-    from jobspec.outcome.policies import decides
-
-    return [each for each in objects if decides(each, closed=cluster.closed)]
-
-
-def _foreseen(file: Checked, jobs: Sequence[Document], beside: Sequence[Document], cluster: Cluster) -> Checked:
+def _foreseen(
+    file: Checked, jobs: Sequence[Document], beside: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None
+) -> Checked:
     from jobspec.outcome.foresight import foresee as foresee_job
 
     rows, diagnostics, unforeseen = list(file.result.documents), list(file.result.diagnostics), []
     places = {_identity(row): at for at, row in reversed(list(enumerate(rows)))}
-    objects = _deciding([*cluster.objects, *file.objects], cluster)
+    policies = _with_policies_among(file.objects, policies, cluster)
     classes = [each for each in beside if each.group_kind == kinds.PRIORITY_CLASS]
     named: dict[str, list[Document]] = {}
     for each in beside:
@@ -304,7 +315,7 @@ def _foreseen(file: Checked, jobs: Sequence[Document], beside: Sequence[Document
             rows[at] = result_of(rows[at], rows[at].status, runs=False)
             continue
         meant = [*(_meant(job, named) if named else ()), *classes]
-        foresight = foresee_job(job, meant, cluster.target, objects=objects, closed=cluster.closed, contracts=cluster.contracts)
+        foresight = foresee_job(job, meant, cluster.target, policies=policies, closed=cluster.closed, contracts=cluster.contracts)
         if foresight is None:
             unforeseen.append(job)
         else:

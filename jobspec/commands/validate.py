@@ -112,10 +112,12 @@ def check_files(
     """
 
     def all_in(cluster: Cluster, files: Sequence[Found]) -> list[tuple[Checked, bool]]:
+        deciding = pipeline.policies_in(cluster) if outcome else None
+
         def check_one(each: Found) -> tuple[Checked, bool]:
             source = source_of(each, skip_unknown=skip_unknown)
             checked = pipeline.checked(source, setting.overlays, cluster)
-            checked = pipeline.foresee(checked, cluster) if outcome else checked
+            checked = pipeline.foresee(checked, cluster, policies=deciding) if outcome else checked
             return checked if documents else checked.without_documents(), b"jobspec: ignore" in source.content
 
         return with_progress(files, check_one, how_to_run(files))

@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jobspec.admission.plugins.objects import PolicyObjects
     from jobspec.contracts import Contract
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
@@ -31,23 +32,24 @@ def foresee(
     beside: Sequence[Document],
     target: Target,
     *,
-    objects: Sequence[Document] = (),
+    policies: PolicyObjects | None = None,
     closed: bool = False,
     contracts: Mapping[str, Contract] | None = None,
 ) -> Foresight | None:
     """What becomes of an accepted job; None where its runtime is not at hand.
 
-    *beside*: the documents that it may refer to; *objects*: accepted ones that decide on its pods; *closed*: the cluster has no others;
+    *beside*: the documents that it may refer to; *policies*: the objects that decide on pods; *closed*: the cluster has no others;
     *contracts*: of images, the flags that their programs take.
     """
     runtime = _runtime(job, beside, target)
     if runtime is None and job.group_kind == TRAINJOB:
         return None
-    if not (objects or closed or contracts) and is_ordinary(job, runtime, target):
+    concerned = closed or contracts or (policies is not None and policies.concern(job.namespace))
+    if not concerned and is_ordinary(job, runtime, target):
         return Foresight((), runs=True)
     from jobspec.outcome.judgement import judged
 
-    found = judged(job, beside, target, objects=objects, closed=closed, contracts=contracts or {})
+    found = judged(job, beside, target, policies=policies, closed=closed, contracts=contracts or {})
     return Foresight((), runs=None) if found is None else Foresight(found, runs=_runs(found))
 
 

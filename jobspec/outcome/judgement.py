@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from jobspec.admission.plugins.objects import PolicyObjects
     from jobspec.contracts import Contract
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
@@ -27,7 +28,7 @@ def judged(
     beside: Sequence[Document],
     target: Target,
     *,
-    objects: Sequence[Document] = (),
+    policies: PolicyObjects | None = None,
     closed: bool = False,
     contracts: Mapping[str, Contract] | None = None,
 ) -> list[Diagnostic] | None:
@@ -41,10 +42,10 @@ def judged(
         yield from refused_objects(expanded)
         yield from rendezvous_outcomes(expanded, programs)
         yield from _of_trainjob(expanded)
-        if objects or closed or any(role.ranks_itself() for role in expanded.roles()):
+        if policies or closed or any(role.ranks_itself() for role in expanded.roles()):
             from jobspec.outcome.policies import policy_outcomes
 
-            yield from policy_outcomes(expanded, objects, closed=closed)
+            yield from policy_outcomes(expanded, policies, closed=closed)
         yield from _of_arguments(expanded, programs, contracts or {})
 
     try:

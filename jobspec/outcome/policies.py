@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from jobspec.admission.plugins.objects import PolicyObjects
     from jobspec.diagnostics import Mark, Severity
     from jobspec.documents.document import Document
     from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
@@ -30,22 +31,29 @@ def decides(document: Document, *, closed: bool) -> bool:
     return kind in kinds.DECIDING or (closed and kind in kinds.AWAITED)
 
 
-def _concerns(document: Document, namespace: str) -> bool:
-    """Whether an object is of the whole cluster, or in a namespace."""
-    return document.namespace == namespace or kinds.is_cluster_scoped(document.api_version, document.kind)
+def policies_among(documents: Sequence[Document], there: PolicyObjects | None = None, *, closed: bool) -> PolicyObjects | None:
+    """The objects that decide on pods: those among *documents*, and those that are *there* already; None without any."""
+    found = [each for each in documents if decides(each, closed=closed)]
+    if not found:
+        return there
+    from jobspec.admission.plugins.objects import data_of, policies_of
+
+    return there.with_others(data_of(found)) if there else policies_of(found, closed=closed)
 
 
-def policy_outcomes(job: ExpandedJob, beside: Sequence[Document], *, closed: bool) -> Iterator[Outcome]:
-    """What the plugins of the server say of a job's pods, by the objects *beside* the job; *closed*: there are no others."""
-    objects = [each for each in beside if _concerns(each, job.job.namespace) and decides(each, closed=closed)]
-    if not objects and not closed and not any(role.ranks_itself() for role in job.roles()):
+def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed: bool) -> Iterator[Outcome]:
+    """What the plugins of the server say of a job's pods, by the *policies* of its cluster; *closed*: there are no other objects."""
+    namespace = job.job.namespace
+    concerned = policies is not None and policies.concern(namespace)
+    if not concerned and not closed and not any(role.ranks_itself() for role in job.roles()):
         return
-    from jobspec.admission.plugins.objects import policies_of
+    from jobspec.admission.plugins.objects import PolicyObjects
     from jobspec.admission.plugins.quotas import exceeds, job_quota_problems
     from jobspec.admission.plugins.review import review_pod
 
-    namespace = job.job.namespace
-    policies = policies_of(objects, made=_made(job, namespace), closed=closed)
+    policies = policies or PolicyObjects(closed=closed)
+    if closed:
+        policies = policies.with_others(_made(job, namespace))
     counted = []
     for role in job.roles():
         review = review_pod(as_a_cluster_names(role.pods[0].tree), namespace, policies, job.target)

@@ -7,6 +7,7 @@ import pytest
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import RULES, Diagnostic
+from jobspec.documents.document import Document
 from jobspec.results import FileResult
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import checked
@@ -49,6 +50,23 @@ def test_every_outcome_has_a_case_that_trips_it() -> None:
     tripped = {each.rule for path in CASES for each in expectations(path.read_text())}
     ours = {name for name in RULES if Diagnostic(name, "", None).stage == "outcome"}  # type: ignore[arg-type]
     assert ours - tripped == set()
+
+
+def test_policies_are_looked_up_once_for_all_jobs_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: team}, spec: {hard: {pods: 0}}}"
+    template = "{spec: {containers: [{name: pytorch, image: 'a:1', command: [python, a.py]}]}}"
+    spec = f"{{pytorchReplicaSpecs: {{Worker: {{replicas: 1, template: {template}}}}}}}"
+    job = "{apiVersion: kubeflow.org/v1, kind: PyTorchJob, metadata: {name: NAME, namespace: team}, spec: SPEC}".replace("SPEC", spec)
+    (tmp_path / "jobs.yaml").write_text("\n---\n".join([quota, *(job.replace("NAME", name) for name in "abc")]))
+    seen: list[str] = []
+
+    def decides(document: Document, *, closed: bool) -> bool:
+        seen.append(document.name)
+        return not closed
+
+    monkeypatch.setattr("jobspec.outcome.policies.decides", decides)
+    assert [each.rule for each in foreseen(tmp_path / "jobs.yaml").diagnostics] == ["never-fits"] * 3
+    assert seen == ["few"]
 
 
 _REFUSED = """\

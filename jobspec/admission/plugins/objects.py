@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from jobspec.kinds import GroupKind
 
     Data = dict[str, Any]
+    _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
 
+_KINDS = (*kinds.DECIDING, *kinds.AWAITED)
 _CLUSTER_WIDE = (kinds.NAMESPACE, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS)
 
 
@@ -23,16 +25,20 @@ class PolicyObjects:
 
     __slots__ = ("_by_place", "closed")
 
-    def __init__(self, objects: Iterable[Data] = (), *, closed: bool = False) -> None:
-        self._by_place: dict[tuple[GroupKind, str], dict[str, Data]] = {}
+    def __init__(self, objects: Iterable[Data] = (), *, closed: bool = False, there: PolicyObjects | None = None) -> None:
+        before = there._by_place if there else {}
+        self._by_place: _ByPlace = {**before, **{place: {**before.get(place, {}), **named} for place, named in _by_place(objects).items()}}
         self.closed = closed
         """Whether what is not among the objects does not exist; else nobody knows."""
-        for each in objects:
-            kind = kinds.group_kind(str(each.get("apiVersion")), str(each.get("kind")))
-            metadata = mapping(each, "metadata")
-            if kind in (*kinds.DECIDING, *kinds.AWAITED):
-                namespace = "" if kind in _CLUSTER_WIDE else metadata.get("namespace") or ""
-                self._by_place.setdefault((kind, namespace), {})[metadata.get("name") or ""] = each
+
+    def with_others(self, objects: Iterable[Data]) -> PolicyObjects:
+        """The same with further objects."""
+        return PolicyObjects(objects, closed=self.closed, there=self)
+
+    def concern(self, namespace: str) -> bool:
+        """Whether there are objects that decide on the pods of a namespace, or that these can wait for."""
+        places = [(kind, "" if kind in _CLUSTER_WIDE else namespace) for kind in _KINDS if kind != kinds.NAMESPACE]
+        return any(place in self._by_place for place in places) or self.find(kinds.NAMESPACE, "", namespace) is not None
 
     def find(self, kind: GroupKind, namespace: str, name: str) -> Data | None:
         """The object of a name, None where it is not at hand; *namespace* is empty for kinds without one."""
@@ -63,7 +69,22 @@ class PolicyObjects:
         return min(defaults, key=lambda each: each[1].get("value") or 0) if defaults else None
 
 
-def policies_of(documents: Iterable[Document], *, made: Iterable[Data] = (), closed: bool = False) -> PolicyObjects:
-    """The objects among *documents* that decide on pods; *made*: plain data of others, which operators make beside the pods."""
-    given = (each.data for each in documents if isinstance(each.data, dict))
-    return PolicyObjects((*given, *made), closed=closed)
+def _by_place(objects: Iterable[Data]) -> _ByPlace:
+    found: _ByPlace = {}
+    for each in objects:
+        kind = kinds.group_kind(str(each.get("apiVersion")), str(each.get("kind")))
+        if kind in _KINDS:
+            metadata = mapping(each, "metadata")
+            namespace = "" if kind in _CLUSTER_WIDE else metadata.get("namespace") or ""
+            found.setdefault((kind, namespace), {})[metadata.get("name") or ""] = each
+    return found
+
+
+def policies_of(documents: Iterable[Document], *, closed: bool = False) -> PolicyObjects:
+    """The objects among *documents* that decide on pods."""
+    return PolicyObjects(data_of(documents), closed=closed)
+
+
+def data_of(documents: Iterable[Document]) -> list[Data]:
+    """The data of those documents that are mappings."""
+    return [each.data for each in documents if isinstance(each.data, dict)]

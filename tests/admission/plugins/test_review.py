@@ -7,6 +7,7 @@ import yaml
 from jobspec.admission.plugins.objects import PolicyObjects
 from jobspec.admission.plugins.quotas import job_quota_problems
 from jobspec.admission.plugins.review import review_pod
+from jobspec.kinds import PRIORITY_CLASS
 from jobspec.targets import choose
 
 _TARGET = choose([])
@@ -54,6 +55,28 @@ def test_what_the_plugins_fill_in() -> None:
 def test_other_namespaces_have_other_policies() -> None:
     pod = _pod({})
     assert review_pod(pod, "other", _objects(), _TARGET).pod["spec"]["containers"] == pod["spec"]["containers"]
+
+
+def test_policies_concern_their_own_namespace_and_classes_every_one() -> None:
+    objects = list(yaml.safe_load_all(_OBJECTS))
+    of_team = PolicyObjects([each for each in objects if "namespace" in each["metadata"]])
+    labelled = PolicyObjects([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"a": "b"}}}])
+    assert [(each.concern("team"), each.concern("other")) for each in (PolicyObjects(), of_team, labelled, PolicyObjects(objects))] == [
+        (False, False),
+        (True, False),
+        (True, False),
+        (True, True),
+    ]
+
+
+def test_further_objects_come_beside_those_that_are_there_and_the_last_of_a_name_counts() -> None:
+    def usual(value: int) -> dict[str, Any]:
+        return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "usual"}, "value": value}
+
+    there = PolicyObjects([usual(7)], closed=True)
+    more = there.with_others([usual(8), {**usual(9), "metadata": {"name": "other"}}])
+    assert (there.priority_class("usual"), there.priority_class("other")) == (usual(7), None)
+    assert (more.priority_class("usual"), more.names(PRIORITY_CLASS), more.closed) == (usual(8), ["usual", "other"], True)
 
 
 def test_a_job_never_fits_where_its_pods_together_are_more_than_a_quota() -> None:
