@@ -46,10 +46,10 @@ def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Proble
     limited = {**pod, "spec": {**own, **{field: given[field] for field in CONTAINERS if field in given}}}
     if limited == pod:
         return []
-    before = {(each.rule, each.path) for each in builtin_problems(pod, "v1", "Pod", target)}
-    found = [each for each in builtin_problems(limited, "v1", "Pod", target) if (each.rule, each.path) not in before]
+    found = builtin_problems(limited, "v1", "Pod", target)
+    before = {(each.rule, each.path) for each in builtin_problems(pod, "v1", "Pod", target)} if found else set()
     hint = "a LimitRange of the namespace fills in what the container does not say: say it"
-    return [Problem(each.rule, each.path, each.message, hint) for each in found]
+    return [Problem(each.rule, each.path, each.message, hint) for each in found if (each.rule, each.path) not in before]
 
 
 def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:

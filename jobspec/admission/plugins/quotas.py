@@ -68,9 +68,10 @@ def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects
 
     What else is used now does not count, since it may end. The pods are as `review_pod` leaves them; the path is empty.
     """
-    for quota in _quotas(namespace, objects):
-        counted = [(pod, count) for pod, count in pods if _counts(quota, pod)]
-        asked = sum_of({name: each.times(count) for name, each in pod_usage(pod).items()} for pod, count in counted)
+    quotas = _quotas(namespace, objects)
+    used = [(pod, {name: each.times(count) for name, each in pod_usage(pod).items()}) for pod, count in pods] if quotas else []
+    for quota in quotas:
+        asked = sum_of(needs for pod, needs in used if _counts(quota, pod))
         yield from _exceeded(quota, asked, {}, "the job's pods ask for", ())
 
 
