@@ -61,6 +61,19 @@ def finds(server: Server, random: Random, *, count: int = 300, each: int = 10) -
             server.call("DELETE", f"{path}?gracePeriodSeconds=0")
 
 
+def applied(server: Server, place: str, old: dict[str, Any], new: dict[str, Any]) -> Answer:
+    """The server's answer to a new state that is applied over a pod, which is applied first."""
+    path = f"/api/v1/namespaces/{place}/pods"
+    stored = server.apply(f"{path}/{old['metadata']['name']}?{_APPLY}", _json(old))
+    assert stored.accepted, stored.message
+    return _answer(server, path, new)
+
+
+def difference(server: Server, place: str, old: dict[str, Any], new: dict[str, Any]) -> str:
+    """How what we say to an update differs from what the server says where it is applied; empty where it does not."""
+    return _disagreement(old, new, applied(server, place, old, new))
+
+
 def _pods(random: Random, count: int) -> Iterator[dict[str, Any]]:
     """Pods of all sorts, with names of their own, which the server may refuse."""
     for number in range(count):

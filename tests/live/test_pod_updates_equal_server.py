@@ -17,6 +17,8 @@ from tests.support.reference import ROOT
 from tests.support.seeds import seed
 from tests.support.server import Server, kubeconfig
 
+_CASES = ROOT / "tests" / "cases" / "updates"
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
@@ -26,12 +28,19 @@ def server() -> Iterator[Server]:
 
 
 def test_our_own_cases(server: Server, tmp_path: Path) -> None:
-    before, after = states((ROOT / "tests" / "cases" / "updates" / "pod.yaml").read_text())
+    before, after = states((_CASES / "pod.yaml").read_text())
     with updates.namespace(server) as namespace:
         stored = {each.name: OnServer(server, each, namespace) for each in documents(before, "old.yaml")}
         assert [each.refusal for each in stored.values() if each.refusal] == []
         pairs = [(json_of(each.data), stored[each.name]) for each in documents(after, "new.yaml")]
         assert report(updates.finds(pairs, tmp_path)) == ""
+
+
+def test_an_account_that_is_applied(server: Server) -> None:
+    pairs = zip(*(documents(each, "pod.yaml") for each in states((_CASES / "pod-account.yaml").read_text())), strict=True)
+    with updates.namespace(server) as namespace:
+        found = [found for old, new in pairs if (found := pod_updates.difference(server, namespace, old.data, new.data))]
+    assert found == []
 
 
 def test_generated_updates(server: Server) -> None:

@@ -1,8 +1,9 @@
 """What an update of a pod can change: images, some of its times, tolerations that are added, gates that are removed.
 
 Follows `ValidatePodUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, and `Admit`, plugin/pkg/admission/defaulttolerationseconds.
-As where a manifest is applied, what neither the stored state nor the new one says stays as it is. A stored state with a `uid` comes from
-the cluster: what the cluster gave to the pod stays, too, which is its node, its account and the token.
+As where a manifest is applied, what neither the stored state nor the new one says stays as it is: so does an account of which only one
+name is removed. A stored state with a `uid` comes from the cluster: what the cluster gave to the pod stays, too, which is its node, its
+account and the token.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 _SPEC: Path = ("spec",)
 _FREE = ("activeDeadlineSeconds", "schedulingGates", "tolerations")  # which have rules of their own
 _BY_ADMISSION = ("priority", "preemptionPolicy")  # which takes them from a class, and keeps them where an update does not say them
-_BY_CLUSTER = ("nodeName", "serviceAccount", "serviceAccountName")
+_BY_CLUSTER = ("nodeName",)
+_ACCOUNT = ("serviceAccountName", "serviceAccount")  # the older name of the same; the cluster writes both
 _CONTAINERS = ("containers", "initContainers")
 _OF_IMAGES = ("image", "imagePullPolicy")
 _ACCESS = "kube-api-access-"  # begins the name of the volume by which every pod gets its account's token
@@ -40,10 +42,12 @@ def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
     """The problems of changes from the decoded pod *old* to *new*, with what the server fills in for pods alone."""
     yield from _annotations(_annotated(new), _annotated(old))
     now, was = new.get("spec", {}), old.get("spec", {})
-    if old.get("metadata", {}).get("uid"):
-        now, was = {**_kept(was, now, _BY_CLUSTER), **now}, _without_token(was, now)
+    is_from_cluster = bool(old.get("metadata", {}).get("uid"))
+    now = {**_kept_account(was, now, is_from_cluster=is_from_cluster), **now}
+    if is_from_cluster:
+        now, was = {**_kept(was, _BY_CLUSTER), **now}, _without_token(was, now)
     was = {**of_class(was), **was}
-    now = {**_kept(was, now, _BY_ADMISSION), **{field: each for field, each in now.items() if field in was or field not in _BY_ADMISSION}}
+    now = {**_kept(was, _BY_ADMISSION), **{field: each for field, each in now.items() if field in was or field not in _BY_ADMISSION}}
     for field in _CONTAINERS:
         count, before = len(now.get(field, ())), len(was.get(field, ()))
         if count != before:
@@ -76,10 +80,17 @@ def _annotated(pod: Data) -> Data:
     return found
 
 
-def _kept(was: Data, now: Data, fields: tuple[str, ...]) -> Data:
-    """Those of some fields that stay as they were, since the new spec does not say them; an account has two names."""
-    named = bool(now.get("serviceAccountName") or now.get("serviceAccount"))
-    return {field: was[field] for field in fields if field in was and not (named and field.startswith("serviceAccount"))}
+def _kept(was: Data, fields: tuple[str, ...]) -> Data:
+    """Those of some fields that stay as they were, where the new spec does not say them."""
+    return {field: was[field] for field in fields if field in was}
+
+
+def _kept_account(was: Data, now: Data, *, is_from_cluster: bool) -> Data:
+    """The names of the account that stay: those that the stored state does not say itself, and of one from the cluster both or none."""
+    if is_from_cluster:
+        return {} if any(now.get(name) for name in _ACCOUNT) else _kept(was, _ACCOUNT)
+    account = was.get("serviceAccountName") or was.get("serviceAccount")
+    return {name: account for name in _ACCOUNT if account and name not in was}
 
 
 def _without_token(was: Data, now: Data) -> Data:
