@@ -44,6 +44,17 @@ class Acceptance:
     """The pod that the witness replaces, where it is an update."""
 
 
+@dataclass(frozen=True)
+class Unnamed:
+    """A field that we name in a refusal, as a live server does of a pod that is replaced, but not of one that is applied."""
+
+    field: str
+    cause: str
+    stored: str
+    witness: str
+    """The new state of the stored pod."""
+
+
 @cache
 def _entries() -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name("known.yaml").read_text())
@@ -81,3 +92,9 @@ def named_servers() -> set[str]:
 def pods() -> list[Acceptance]:
     """What we take of pods and a live server refuses."""
     return [Acceptance(**entry) for entry in _entries()["pods"]]
+
+
+@cache
+def unnamed() -> list[Unnamed]:
+    """What we name in refusals of pods besides, where they are applied."""
+    return [Unnamed(**entry) for entry in _entries()["unnamed"]]

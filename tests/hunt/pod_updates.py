@@ -13,6 +13,7 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.targets import choose
 from jobspec.validation.verdict import verdict
+from tests.agreement import known
 from tests.hunt import pod_fields, pod_surroundings
 from tests.hunt.finds import Find
 from tests.hunt.updates import namespace
@@ -202,7 +203,8 @@ def _disagreement(old: dict[str, Any], new: dict[str, Any], answer: Answer) -> s
         return "" if answer.accepted == (not found) else f"{[(each.field, each.message) for each in found]}"
     if "spec" in answer.fields:
         return "" if any(each.rule == "immutable-field" for each in found) else f"nothing changes that cannot: {found}"
-    return pod_fields.difference(found, answer.fields)
+    unnamed = {each.field for each in known.unnamed()} - set(answer.fields)
+    return pod_fields.difference([each for each in found if each.field not in unnamed], answer.fields)
 
 
 def _errors(old: dict[str, Any], new: dict[str, Any]) -> list[Diagnostic]:

@@ -58,3 +58,14 @@ def test_what_we_take_on_purpose_and_the_server_refuses(case: known.Acceptance, 
             answer = server.call("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All", case.witness)
     assert answer.code == 422 and case.says in answer.message
     assert verdict(new, choose([]), old=stored[0] if stored else None).diagnostics == []
+
+
+@pytest.mark.parametrize("case", known.unnamed(), ids=lambda case: case.field)
+def test_what_we_name_besides_where_a_pod_is_applied(case: known.Unnamed, server: Server) -> None:
+    (old,), (new,) = documents(case.stored, "old.yaml"), documents(case.witness, "new.yaml")
+    named = [each.field for each in verdict(new, choose([]), old=old).diagnostics]
+    with updates.namespace(server) as one, updates.namespace(server) as other:
+        replaced = OnServer(server, old, one).update(new.data)
+        applied = pod_updates.applied(server, other, old.data, new.data)
+    assert sorted(named) == sorted(replaced.fields) and case.field in named
+    assert sorted(applied.fields) == sorted(field for field in named if field != case.field)
