@@ -19,25 +19,33 @@ def is_ordinary_amounts(value: Any) -> bool:
     """Limits and requests in whole units, each request at most its limit."""
     if type(value) is not dict or not value.keys() <= _FIELDS:
         return False
-    limits, requests = value.get("limits", {}), value.get("requests", {})
-    if type(limits) is not dict or type(requests) is not dict:
-        return False
-    amounts = (*limits.items(), *requests.items())
-    return all(is_amount(name, amount) for name, amount in amounts) and all(
-        _fits(name, amount, limits.get(name)) for name, amount in requests.items()
-    )
+    limits, requests = _amounts(value.get("limits", {})), _amounts(value.get("requests", {}))
+    return limits is not None and requests is not None and all(_fits(name, wanted, limits.get(name)) for name, wanted in requests.items())
 
 
-def is_amount(name: Any, amount: Any) -> bool:
-    """Whether an amount of a well-known resource is an ordinary one."""
-    if name in _WHOLE:
-        return str(amount).isdecimal() and _thousandths(amount) is not None
-    return name in _SHARED and _thousandths(amount) is not None and (name == "cpu" or not str(amount).endswith("m"))
+def _amounts(given: Any) -> dict[str, int] | None:
+    """The amounts in thousandths; None where one of them is not ordinary."""
+    if type(given) is not dict:
+        return None
+    found: dict[str, int] = {}
+    for name, amount in given.items():
+        thousandths = amount_of(name, amount)
+        if thousandths is None:
+            return None
+        found[name] = thousandths
+    return found
+
+
+def amount_of(name: Any, amount: Any) -> int | None:
+    """An amount of a well-known resource in thousandths; None where it is not an ordinary one."""
+    if name in _SHARED:
+        return None if name != "cpu" and str(amount).endswith("m") else _thousandths(amount)
+    return _thousandths(amount) if name in _WHOLE and str(amount).isdecimal() else None
 
 
 def is_size(amount: Any) -> bool:
     """Whether an amount is an ordinary number of bytes."""
-    return is_amount("memory", amount)
+    return amount_of("memory", amount) is not None
 
 
 def _thousandths(amount: Any) -> int | None:
@@ -45,16 +53,15 @@ def _thousandths(amount: Any) -> int | None:
     text = str(amount) if type(amount) is int else amount
     if type(text) is not str or not text.isascii():
         return None
-    unit = next((each for each in _UNITS if text.endswith(each)), "m" if text.endswith("m") else "")
+    unit = "" if text.isdecimal() else next((each for each in (*_UNITS, "m") if text.endswith(each)), "")
     number = text.removesuffix(unit)
     if not number.isdecimal() or len(number) > _LONGEST:
         return None
     return int(number) * (1 if unit == "m" else 1000 * _UNITS.get(unit, 1))
 
 
-def _fits(name: str, amount: Any, limit: Any) -> bool:
+def _fits(name: str, wanted: int, most: int | None) -> bool:
     """Whether a request is surely allowed beside its limit."""
-    if limit is None:
-        return name in _SHARED
-    wanted, most = _thousandths(amount) or 0, _thousandths(limit) or 0
-    return wanted <= most if name in _SHARED else wanted == most
+    if name in _SHARED:
+        return most is None or wanted <= most
+    return wanted == most
