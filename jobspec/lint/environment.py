@@ -82,7 +82,7 @@ def replacing_variable(job: JobView) -> Iterator[Finding]:
 
 
 def useless_rank(job: JobView) -> Iterator[Finding]:
-    """A TrainJob sets a rank or a world size by hand, the same in every pod.
+    """A TrainJob sets a rank by hand, the same in every pod.
 
     Why: one value for all pods makes all of them rank 0, or whatever stands there; torchrun sets these variables for each process, and
     replaces the job's.
