@@ -188,7 +188,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
             diagnostics = [known for known in diagnostics if known.document != document.index]
         else:
             diagnostics += each.diagnostics
-        if row.status != "skipped" or (document.kind and document.name) or document.group_kind == kinds.KUSTOMIZATION:
+        if row.status != "skipped" or (document.kind and document.name):
             documents.append(document)
         if objects and each.wanted:
             pending.append(Pending(each, objects))

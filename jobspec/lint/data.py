@@ -165,7 +165,7 @@ def _is_shared(role: ExpandedRole, container: MarkedTree, folder: str) -> bool:
 
 def _known(job: JobView, kind: GroupKind) -> list[str]:
     """The names of a kind in the job's namespace; none of what Kustomize or JobSet makes besides."""
-    made = kind == CONFIG_MAP and job.documents.of_kind(KUSTOMIZATION)
+    made = kind == CONFIG_MAP and KUSTOMIZATION in job.documents.kinds()
     templates = job.runtime and kind == PERSISTENT_VOLUME_CLAIM and "volumeClaimPolicies" in str(job.runtime.data)
     return [] if made or templates else [*job.documents.names_beside(job.given, kind)]
 

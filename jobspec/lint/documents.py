@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Sequence, Set
 
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 class Documents:
     """The documents, by kind, by file and by name."""
 
-    __slots__ = ("_beside", "_by_file", "_by_kind", "_by_name", "_first", "target")
+    __slots__ = ("_beside", "_by_file", "_by_kind", "_by_name", "_first", "_further", "target")
 
-    def __init__(self, documents: Iterable[Document], target: Target) -> None:
+    def __init__(self, documents: Iterable[Document], target: Target, *, further: Iterable[GroupKind] = ()) -> None:
+        """*further*: the kinds of what stands in the files besides, such as a `kustomization.yaml`, which has no name."""
         self.target = target
+        self._further = set(further)
         self._by_kind: dict[GroupKind, list[Document]] = {}
         self._by_file: dict[str, list[Document]] = {}
         self._first: dict[Identity, Document] = {}
@@ -40,9 +42,9 @@ class Documents:
         """The documents of a file."""
         return self._by_file.get(file, ())
 
-    def kinds(self) -> Iterable[GroupKind]:
+    def kinds(self) -> Set[GroupKind]:
         """The kinds that there are."""
-        return self._by_kind.keys()
+        return self._by_kind.keys() | self._further
 
     def beside(self, document: Document, kind: GroupKind) -> Sequence[Document]:
         """The documents of a kind in the namespace of another one; where one of two says none, it means the other's."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, spell
-from jobspec.kinds import PRIORITY_CLASS, find
+from jobspec.kinds import PRIORITY_CLASS, find, group_kind
 from jobspec.lint.documents import Documents
 from jobspec.lint.places import Places, spelt
 from jobspec.lint.rules import RULES
@@ -50,7 +50,8 @@ def lint(
     the others are there to be referred to.
     """
     once = list({each.result.path: each for each in files}.values())
-    documents = Documents((each for file in once for each in seen(file)), target)
+    further = (group_kind(each.api_version, each.kind) for file in once for each in file.result.documents)
+    documents = Documents((each for file in once for each in seen(file)), target, further=further)
     once = once if only is None else [each for each in once if each.result.path in only]
 
     def of_file(file: Checked) -> list[Diagnostic]:
