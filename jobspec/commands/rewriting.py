@@ -47,6 +47,6 @@ def _in_diff(path: str) -> str:
     """The file that a path leads to, as from the current folder, or, where it lies elsewhere, as from the root."""
     if path == STDIN:
         return path
-    whole = os.path.realpath(path)
+    whole = os.path.realpath(path) if os.path.isfile(path) else os.path.abspath(path)
     name = os.path.relpath(whole)
     return whole.lstrip(os.sep) if name.split(os.sep)[0] == os.pardir else name

@@ -1,6 +1,7 @@
 """`--fix` and `--diff` of `jobspec validate`."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,15 @@ def test_git_applies_a_diff_of_lines_that_end_in_any_way(text: str, tmp_path: Pa
     applied = program("git", "apply", "diff", cwd=tmp_path)
     assert (applied.returncode, applied.stderr) == (0, "")
     assert (tmp_path / "a.yaml").read_bytes() == text.replace('replicaz: "1"', "replicas: 1").encode()
+
+
+def test_what_comes_through_a_pipe_is_shown_under_the_name_that_was_given(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": _BAD})
+    done = program("bash", "-c", '"$@" <(cat a.yaml)', "bash", *command("validate", "--diff"), cwd=tmp_path)
+    assert re.match(r"--- a/dev/fd/\d+\n\+\+\+ b/dev/fd/\d+\n", done.stdout)
+    refused = program("bash", "-c", '"$@" <(cat a.yaml)', "bash", *command("validate", "--fix"), cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.endswith("is no regular file; nothing is changed\n")
 
 
 def test_without_anything_to_fix_the_report_is_as_ever(tmp_path: Path) -> None:
