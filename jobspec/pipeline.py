@@ -275,7 +275,25 @@ def foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
     """Resolved files with what becomes of the jobs whose runtimes are in other files."""
     objects = [each for file in files for each in file.objects if each.group_kind in kinds.LOOKED_UP]
     policies = policies_in(cluster)
-    return [_foreseen(file, file.unforeseen, objects, cluster, policies) if file.unforeseen else file for file in files]
+    foreseen = [_foreseen(file, file.unforeseen, objects, cluster, policies) if file.unforeseen else file for file in files]
+    return _each_warning_once(foreseen) if any(file.unforeseen for file in files) else foreseen
+
+
+def _each_warning_once(files: Sequence[Checked]) -> list[Checked]:
+    """The files without warnings that are told of the same line, such as one of a runtime, in an earlier file.
+
+    An error is told in each file that it hits, none of which is valid.
+    """
+    made, told = [], set()
+    for file in files:
+        kept = []
+        for each in file.result.diagnostics:
+            mistake = (each.rule, str(each.mark), each.message)
+            if each.stage != "outcome" or each.severity == "error" or mistake not in told:
+                kept.append(each)
+            told.add(mistake)
+        made.append(Checked(file.result.with_only(kept, ignored=0), file.documents, file.objects, file.pending, file.unforeseen))
+    return made
 
 
 def with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None:
@@ -301,7 +319,8 @@ def _foreseen(
 ) -> Checked:
     from jobspec.outcome.foresight import foresee as foresee_job
 
-    rows, diagnostics, unforeseen = list(file.result.documents), list(file.result.diagnostics), []
+    rows, unforeseen = list(file.result.documents), []
+    told: dict[tuple[str, str, str], Diagnostic] = {}
     places = {_identity(row): at for at, row in reversed(list(enumerate(rows)))}
     policies = _with_policies_among(file.objects, policies, cluster)
     classes = [each for each in beside if each.group_kind == kinds.PRIORITY_CLASS]
@@ -320,9 +339,15 @@ def _foreseen(
             unforeseen.append(job)
         else:
             rows[at] = result_of(rows[at], rows[at].status, runs=foresight.runs)
-            diagnostics += foresight.diagnostics
-    result = FileResult(file.result.path, rows, each_once(diagnostics))
+            for found in foresight.diagnostics:
+                told.setdefault(_mistake(found, job), found)
+    result = FileResult(file.result.path, rows, each_once([*file.result.diagnostics, *told.values()]))
     return Checked(result, file.documents, file.objects, file.pending, unforeseen)
+
+
+def _mistake(found: Diagnostic, job: Document) -> tuple[str, str, str]:
+    """What is the same where a mistake hits several jobs, such as one in their runtime: all but the name of the job."""
+    return found.rule, str(found.mark), found.message.replace(f"`{job.name}", "`")
 
 
 def _is_of(row: DocumentResult, document: Document) -> bool:

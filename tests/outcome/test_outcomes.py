@@ -52,6 +52,22 @@ def test_every_outcome_has_a_case_that_trips_it() -> None:
     assert ours - tripped == set()
 
 
+def test_a_line_of_a_runtime_in_another_file_is_warned_of_once(tmp_path: Path) -> None:
+    case = (ROOT / "tests" / "cases" / "outcome" / "runtime-of-two-jobs-restarts.yaml").read_text()
+    paths = [tmp_path / name for name in ("runtime.yaml", "a.yaml", "b.yaml")]
+    for path, text in zip(paths, case.split("---\n"), strict=True):
+        path.write_text(text)
+    cluster = Cluster()
+    files = [pipeline.foresee(checked(path, cluster), cluster) for path in paths]
+    results = [each.result for each in pipeline.foresee_rest(pipeline.resolve(files, cluster), cluster)]
+    assert [[(each.rule, each.mark.file) for each in result.diagnostics] for result in results] == [
+        [],
+        [("restarts-for-ever", str(paths[0]))],
+        [],
+    ]
+    assert [[row.runs for row in result.documents] for result in results] == [[None], [None], [None]]
+
+
 def test_policies_are_looked_up_once_for_all_jobs_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: team}, spec: {hard: {pods: 0}}}"
     template = "{spec: {containers: [{name: pytorch, image: 'a:1', command: [python, a.py]}]}}"
