@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Sequence
     from typing import Literal
 
+    from jobspec.admission.plugins.objects import PolicyObjects
     from jobspec.admission.webhooks import Name, Objects
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Diagnostic
@@ -86,7 +87,8 @@ def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[
     if not any(map(_refers, judged)):
         return judged
     objects = objects_beside(judged, cluster)
-    return [reviewed(each, objects, cluster) if _refers(each) else each for each in judged]
+    policies = policies_beside(objects) if any(each.document.group_kind in kinds.REVIEWED for each in judged) else None
+    return [reviewed(each, objects, cluster, policies) if _refers(each) else each for each in judged]
 
 
 def _is_reviewed(judged: Judged, cluster: Cluster) -> bool:
@@ -109,6 +111,17 @@ def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
     accepted = [each.seen for each in found if each.can_be_looked_up]
     refused = [each.document for each in found if not each.can_be_looked_up]
     return Objects(accepted, cluster.objects, refused=refused, closed=cluster.closed)
+
+
+def policies_beside(objects: Objects) -> PolicyObjects | None:
+    """The objects that decide on pods and claims, and those that pods may wait for where there are no others; None without any."""
+    found = (*objects.elsewhere, *objects.beside)
+    wanted = (*kinds.DECIDING, *kinds.AWAITED) if objects.closed else kinds.DECIDING
+    if not any(each.group_kind in wanted for each in found):
+        return None
+    from jobspec.admission.plugins.objects import policies_of
+
+    return policies_of(found, closed=objects.closed)
 
 
 def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
@@ -137,27 +150,30 @@ def _of_later_release(document: Document, cluster: Cluster) -> Verdict | None:
     return Verdict("invalid", [problem])
 
 
-def reviewed(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
-    """The judgement with the diagnostics of the server's own plugins, or of the webhooks; they review only what the server accepts."""
+def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: PolicyObjects | None = None) -> Judged:
+    """The judgement with the diagnostics of the server's own plugins, or of the webhooks; they review only what the server accepts.
+
+    *policies*: those among the objects.
+    """
     if judged.by_server.status not in ("valid", "partly"):
         return judged
     if judged.document.group_kind in kinds.REVIEWED:
-        return _by_plugins(judged, objects, cluster)
+        return _by_plugins(judged, policies, cluster)
     return _by_webhooks(judged, objects, cluster) if cluster.webhooks else judged
 
 
-def _by_plugins(judged: Judged, objects: Objects, cluster: Cluster) -> Judged:
+def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster) -> Judged:
     document = judged.document
     if cluster.custom_kinds and cluster.custom_kinds.defines(document):
         return judged
     namespace = document.namespace
     wanted = [(kinds.NAMESPACE, "", namespace), (kinds.LIMIT_RANGE, namespace, ""), (kinds.RESOURCE_QUOTA, namespace, "")]
-    decided = any(each.group_kind in kinds.DECIDING for each in (*objects.beside, *objects.elsewhere))
-    if not decided and document.group_kind not in (kinds.POD, kinds.NAMESPACE):
+    if policies is None and document.group_kind not in (kinds.POD, kinds.NAMESPACE):
         return judged.reviewed((), wanted)
     from jobspec.admission.plugins.answer import answer
+    from jobspec.admission.plugins.objects import PolicyObjects
 
-    found = answer(document, cluster.target, objects, old=judged.old)
+    found = answer(document, cluster.target, policies or PolicyObjects(closed=cluster.closed), old=judged.old)
     return judged.reviewed(found.diagnostics, [*wanted, *found.wanted])
 
 

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Diagnostic, each_once, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.text import decode
-from jobspec.judge import judge, names_of, objects_beside, reviewed
+from jobspec.judge import judge, names_of, objects_beside, policies_beside, reviewed
 from jobspec.results import DocumentResult, FileResult, result_of
 
 TYPE_CHECKING = False
@@ -225,7 +225,8 @@ def _resolved(file: Checked, number: int, holders: Mapping[Name, list[tuple[int,
         answer, found = each.judged, []
         while new := [holder for name in answer.wanted for at, holder in holders.get(name, ()) if at != number and holder not in found]:
             found += new  # a found object may refer to further ones
-            answer = reviewed(each.judged, each.objects.with_others(found), cluster)
+            objects = each.objects.with_others(found)
+            answer = reviewed(each.judged, objects, cluster, policies_beside(objects))
         if found:
             result = _replaced(result, each, answer)
     return Checked(result, file.documents, file.objects, file.pending, file.unforeseen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.admission.plugins.objects import policies_of
 from jobspec.admission.plugins.values import sequence
 from jobspec.admission.webhooks import Answer
 from jobspec.validation.reading import mapping
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.admission.plugins.objects import PolicyObjects
-    from jobspec.admission.webhooks import Name, Objects
+    from jobspec.admission.webhooks import Name
     from jobspec.diagnostics import Diagnostic, Severity
     from jobspec.documents.document import Document
     from jobspec.targets import Target
@@ -23,9 +22,8 @@ if TYPE_CHECKING:
     Data = dict[str, Any]
 
 
-def answer(document: Document, target: Target, objects: Objects, *, old: Document | None = None) -> Answer:
+def answer(document: Document, target: Target, policies: PolicyObjects, *, old: Document | None = None) -> Answer:
     """The plugins' answer to an accepted document, as an update of *old* where there is one."""
-    policies = policies_of((*objects.elsewhere, *objects.beside), closed=objects.closed)
     if document.group_kind == kinds.POD:
         return _to_pod(document, target, policies, old)
     if document.group_kind == kinds.PERSISTENT_VOLUME_CLAIM:

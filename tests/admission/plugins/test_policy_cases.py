@@ -1,10 +1,13 @@
 """Every case file of policies: the lines that a rule is written beside are the lines that `validate` reports it for."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from jobspec.admission.plugins.objects import PolicyObjects
 from jobspec.cluster import Cluster
+from jobspec.documents.document import Document
 from jobspec.pipeline import Source, checked, resolve
 from tests.support.cases import assert_reported, expectations
 from tests.support.checking import result
@@ -41,3 +44,19 @@ def test_each_document_may_stand_in_a_file_of_its_own(path: Path) -> None:
 def test_what_a_server_only_warns_of_is_a_warning() -> None:
     found = result(ROOT / "tests" / "cases" / "policies" / "warnings.yaml", Cluster()).diagnostics
     assert [each.severity for each in found] == ["warning", "warning", "warning", "error"]
+
+
+def test_policies_are_gathered_once_for_all_documents_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "pods.yaml"
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: NAME, namespace: team}, spec: {containers: [{name: a, image: a}]}}"
+    quota = "{apiVersion: v1, kind: ResourceQuota, metadata: {name: none, namespace: team}, spec: {hard: {pods: 0}}}"
+    path.write_text("\n---\n".join([quota, *(pod.replace("NAME", name) for name in "abc")]))
+    gathered = []
+
+    def policies_of(documents: Sequence[Document], *, closed: bool) -> PolicyObjects:
+        gathered.append([each.name for each in documents])
+        return PolicyObjects([each.data for each in documents], closed=closed)
+
+    monkeypatch.setattr("jobspec.admission.plugins.objects.policies_of", policies_of)
+    assert [each.rule for each in result(path, Cluster()).diagnostics] == ["over-quota"] * 3
+    assert gathered == [["none"]]
