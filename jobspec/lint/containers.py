@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from jobspec.operators.pods import text
 from jobspec.overlays.marked_tree import items
 from jobspec.quantities import quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from jobspec.operators.pods import Pod
     from jobspec.overlays.marked_tree import MarkedTree
@@ -23,6 +25,8 @@ _PARTS = ("mem", "core", "percentage", "ratio")
 _PROGRAMS = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
 _SHELLS = ("sh", "bash", "ash", "dash", "zsh")
 _ONE = 1_000_000_000
+_FEW = 16
+"""As many containers have the pods of a job, which most rules ask about the same."""
 
 
 def written(*trees: MarkedTree | None) -> MarkedTree:
@@ -100,7 +104,8 @@ def words(container: MarkedTree) -> list[MarkedTree]:
     return [each for field in ("command", "args") for each in items(container.get(field)) if isinstance(each.value, (str, int, float))]
 
 
-def tokens(container: MarkedTree) -> list[tuple[str, MarkedTree]]:
+@lru_cache(_FEW)
+def tokens(container: MarkedTree) -> Sequence[tuple[str, MarkedTree]]:
     """The words of what is run, those of a shell's command string each on its own, with the place of each."""
     found: list[tuple[str, MarkedTree]] = []
     all_words = words(container)
@@ -122,6 +127,7 @@ def _in_shell(said: str) -> Iterator[str]:
                 yield word
 
 
+@lru_cache(_FEW)
 def launcher(container: MarkedTree) -> str:
     """What starts the processes, as far as the words say it: `torchrun`, `other`, or empty where the image decides or a script may."""
     said = [token for token, _ in tokens(container)]
@@ -149,7 +155,7 @@ def torchrun_flags(container: MarkedTree) -> list[Flag]:
     return [(each.option, (each.value or "").strip("\"'"), said[start + each.value_at][1]) for each in told if each.option]
 
 
-def _flags_in(said: list[tuple[str, MarkedTree]]) -> list[Flag]:
+def _flags_in(said: Sequence[tuple[str, MarkedTree]]) -> list[Flag]:
     found = []
     for number, (word, tree) in enumerate(said):
         if word.startswith("--") and len(word) > 2:
