@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.overlays.marked_tree import MarkedTree, field_value, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,12 +50,7 @@ def with_items(tree: MarkedTree, name: str, new: Iterable[MarkedTree]) -> Marked
 
 
 def _are_one(one: MarkedTree, other: MarkedTree, name: str) -> bool:
-    return any(_scalar(one, field) == _scalar(other, field) for field in IDENTITIES[name])
-
-
-def _scalar(tree: MarkedTree, field: str) -> object:
-    child = tree.get(field)
-    return child.value if child else None
+    return any(field_value(one, field) == field_value(other, field) for field in IDENTITIES[name])
 
 
 def text(tree: MarkedTree | None, *path: str) -> str:

@@ -83,7 +83,22 @@ class MarkedTree:
         return Marks(self.mark, self.key)
 
 
-class PlainTree(MarkedTree):
+class _UnreadTree(MarkedTree):
+    """A tree whose value is made for the first who looks at it."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "value":
+            raise AttributeError(name)
+        self.value = self._made()
+        return self.value
+
+    def _made(self) -> Any:
+        raise NotImplementedError
+
+
+class PlainTree(_UnreadTree):
     """Plain data, all of which stands at one place: what is inside becomes trees when somebody looks at it."""
 
     __slots__ = ("plain",)
@@ -95,14 +110,10 @@ class PlainTree(MarkedTree):
         self.rank = None
         self.bound = None
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "value":
-            raise AttributeError(name)
+    def _made(self) -> Any:
         if isinstance(self.plain, dict):
-            self.value = {key: self._inside(each) for key, each in self.plain.items()}
-        else:
-            self.value = [self._inside(each) for each in self.plain]
-        return self.value
+            return {key: self._inside(each) for key, each in self.plain.items()}
+        return [self._inside(each) for each in self.plain]
 
     def _inside(self, data: Any) -> MarkedTree:
         return (PlainTree if type(data) in (dict, list) else MarkedTree)(data, self.mark, self.mark)
@@ -121,7 +132,7 @@ class PlainTree(MarkedTree):
         return self.plain
 
 
-class LateTree(MarkedTree):
+class LateTree(_UnreadTree):
     """A text that takes long to make, and few look at: it is made for the first who does."""
 
     __slots__ = ("_make",)
@@ -133,11 +144,14 @@ class LateTree(MarkedTree):
         self.rank = None
         self.bound = None
 
-    def __getattr__(self, name: str) -> Any:
-        if name != "value":
-            raise AttributeError(name)
-        self.value = self._make()
-        return self.value
+    def _made(self) -> str:
+        return self._make()
+
+
+def field_value(tree: MarkedTree, field: str) -> Any:
+    """The value of a mapping's field, None where there is none."""
+    child = tree.get(field)
+    return child.value if child else None
 
 
 def items(tree: MarkedTree | None) -> list[MarkedTree]:

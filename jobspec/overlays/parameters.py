@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.overlays.directives import WHEN
-from jobspec.overlays.marked_tree import MarkedTree
+from jobspec.overlays.marked_tree import MarkedTree, field_value
 from jobspec.validation.formats import is_quantity
 from jobspec.validation.wording import closest
 
@@ -68,14 +68,14 @@ class _Mistake(Exception):
 
 
 def _value(name: str, declaration: MarkedTree, given: str | None, overlay: str) -> Any:
-    kind = _field(declaration, "type")
+    kind = field_value(declaration, "type")
     if given is not None:
         value = _typed(name, given, kind)
-    elif (default := _field(declaration, "default")) is not None:
+    elif (default := field_value(declaration, "default")) is not None:
         value = default
         if not fits(value, kind):
             raise _Mistake("invalid-overlay", f"the default of `{name}` is not of its type, {kind}")
-    elif _field(declaration, "optional"):
+    elif field_value(declaration, "optional"):
         return None
     else:
         raise _Mistake("missing-parameter", f"the overlay needs a value for `{name}`", f"give one with `--set {overlay}.{name}=...`")
@@ -114,16 +114,11 @@ def _check_limits(name: str, value: Any, declaration: MarkedTree, rule: str) -> 
     if enum and as_text(value) not in enum.data():
         choices = ", ".join(f"`{each}`" for each in enum.data())
         raise _Mistake(rule, f"`{name}` takes {choices}, not `{value}`", closest(value, enum.data()))
-    least, most = _field(declaration, "minimum"), _field(declaration, "maximum")
+    least, most = field_value(declaration, "minimum"), field_value(declaration, "maximum")
     if type(value) is int and least is not None and value < least:
         raise _Mistake(rule, f"`{name}` takes at least {least}, not {value}")
     if type(value) is int and most is not None and value > most:
         raise _Mistake(rule, f"`{name}` takes at most {most}, not {value}")
-
-
-def _field(declaration: MarkedTree, field: str) -> Any:
-    child = declaration.get(field)
-    return child.value if child else None
 
 
 class Substitution:
