@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.admission.rule import faults
-from jobspec.diagnostics import Diagnostic, spell
+from jobspec.diagnostics import Diagnostic, has_error, spell
 from jobspec.kinds import find
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ class Answer:
     @property
     def accepts(self) -> bool:
         """Whether the answer has no error."""
-        return all(each.severity != "error" for each in self.diagnostics)
+        return not has_error(self.diagnostics)
 
 
 def diagnostics(rules: Iterable[WebhookRule], workload: Workload, target: Target) -> list[Diagnostic]:

@@ -11,7 +11,7 @@ from jobspec import pipeline
 from jobspec.commands.files import find, reader, source_of
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver
-from jobspec.diagnostics import JobspecError, each_once
+from jobspec.diagnostics import JobspecError, each_once, has_error
 from jobspec.results import FileResult, result_of
 from jobspec.server import asking, kind
 from jobspec.server.api_server import Answer, Server
@@ -213,7 +213,7 @@ def _result(file: Questions, answers: Mapping[Question, Answer], target: Target,
 
 def _status(question: Question, answer: Answer, settled: FileResult) -> Status:
     own = [each for each in settled.diagnostics if each.document == question.document.index and not each.mark.layer]
-    return "valid" if answer.accepts and all(each.severity != "error" for each in own) else "invalid"
+    return "valid" if answer.accepts and not has_error(own) else "invalid"
 
 
 def _is_foreign(document: Document, target: Target) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import JobspecError, has_error
 from jobspec.documents.text import decode
 from jobspec.gitops.project import Project
 from jobspec.gitops.rendering import judged_together, render_variant
@@ -47,7 +47,7 @@ class Whole:
     @property
     def valid(self) -> bool:
         """Whether nothing is wrong that keeps the project from being rendered."""
-        return all(each.severity != "error" for each in self.diagnostics)
+        return not has_error(self.diagnostics)
 
 
 def project_in(source: pipeline.Source) -> Project | FileResult:

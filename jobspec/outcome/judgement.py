@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import JobspecError, has_error
 from jobspec.kinds import TRAINJOB
 from jobspec.operators.expanded_job import ExpandedJob
 from jobspec.operators.expansion import expand
@@ -59,7 +59,7 @@ def _found(
 ) -> list[Diagnostic]:
     expansion = expand(job, beside, target, ends=True)
     found = list(expansion.diagnostics)
-    if not any(each.severity == "error" for each in found):
+    if not has_error(found):
         expanded = ExpandedJob(job, expansion.objects, target, expansion.counts)
         found += _each_place_once(outcomes(expanded), job)
     return found

@@ -6,7 +6,7 @@ import re
 import threading
 from urllib.parse import quote
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import JobspecError, has_error
 from jobspec.server import replies
 from jobspec.server.client import APPLY, MANAGER, YAML
 
@@ -71,7 +71,7 @@ class Answer:
     @property
     def accepts(self) -> bool:
         """Whether the server would take the document."""
-        return self.merged is not None and all(each.severity != "error" for each in self.diagnostics)
+        return self.merged is not None and not has_error(self.diagnostics)
 
 
 class Server:

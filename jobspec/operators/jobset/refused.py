@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.admission.review import review
 from jobspec.admission.webhooks import Objects
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.documents.document import Document
 from jobspec.operators.edits import text
 from jobspec.operators.stored import as_a_cluster_names
@@ -31,7 +31,7 @@ def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diag
     """The errors of a stored JobSet at the lines that caused them; what has no line of its own stands at the *job*'s name."""
     document = Document(as_a_cluster_names(jobset), jobset.marks, file=job.file, index=job.index)
     found = verdict(document, target).diagnostics
-    if not any(each.severity == "error" for each in found):
+    if not has_error(found):
         found = review(document, target, Objects()).diagnostics
     added = _added_by_patches(jobset, job)
     for each in found:
