@@ -33,7 +33,7 @@ _EDGES: list[Any] = [
     *("torchrun", "python", "python3", "-m", "torch.distributed.run", "-c", "sh", "tune", "init-pytorch", "pytorch", "node", "RANK"),
     *("PET_NNODES", "WORLD_SIZE", "MASTER_ADDR", "JOB_COMPLETION_INDEX", "a" * 30, "a" * 41, "a" * 64, "/a", "a/../b", "nvidia.com/gpu"),
     *("cpu", "1m", "1500m", "1Gi", "1025Mi", "0.5", "1e3", "memory", "pytorchjob-port", "Always", "Exists", "kubernetes.io/a", "$(A)"),
-    *(0, 1, 2, 23456, 65536, -1, 2**31, 1.5, True, False, None, [], {}),
+    *(0, 1, 2, 80, 23456, 65536, -1, 2**31, 1.5, True, False, None, [], {}),
 ]
 
 

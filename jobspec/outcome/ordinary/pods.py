@@ -23,6 +23,7 @@ from jobspec.outcome.ordinary.values import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     Pod = dict[str, Any]
@@ -31,6 +32,8 @@ _OF_OPERATORS = ("kubeflow.org", "batch.kubernetes.io", "jobset.sigs.k8s.io", "c
 """How labels and annotations end, before their last `/`, that operators set or read."""
 _READ_BY_SERVERS = ("kubernetes.io", "k8s.io")
 _LONGEST_PORT = 15
+_MOST_ANNOTATIONS = 50_000
+"""Characters, of which a server takes 262,144 bytes."""
 
 
 def is_ordinary_template(template: Any) -> bool:
@@ -43,30 +46,37 @@ def containers_of(template: Any) -> dict[str, Any]:
     return {each["name"]: each for each in template["spec"]["containers"]}
 
 
-def has_ordinary_ports(container: Any, name: str, number: int) -> bool:
-    """Whether a Service can have the ports of a container, and the port *number* beside them where no port has the *name*."""
-    ports = container.get("ports", [])
-    names = [each["name"] for each in ports if "name" in each]
-    numbers = [each["containerPort"] for each in ports]
-    added = [] if name in names else [number]
-    return len(names) == len(ports) and len({*names}) == len(names) and len({*numbers, *added}) == len(numbers) + len(added)
+def has_room_for_port(container: Any, name: str, number: int) -> bool:
+    """Whether a Service can have the port *number* beside those of an ordinary container, or one of them has the *name*."""
+    ports = container.get("ports", ())
+    return any(each["name"] == name for each in ports) or all(each["containerPort"] != number for each in ports)
 
 
 def _fits_together(spec: Pod) -> bool:
-    """Whether names are unique, containers mount what is there, and at most one has ports where they are those of the host."""
+    """Whether names are unique, containers mount what is there, and one alone is on the network of the host."""
     containers = [*spec["containers"], *spec.get("initContainers", ())]
     volumes = [each["name"] for each in spec.get("volumes", ())]
     return (
-        len({each["name"] for each in containers}) == len(containers)
-        and len({*volumes}) == len(volumes)
-        and all(_mounts_fit(container, volumes) for container in containers)
-        and not (spec.get("hostNetwork") and any("ports" in each for each in containers[1:]))
+        _are_different(each["name"] for each in containers)
+        and _are_different(volumes)
+        and all(_mounts_fit(container, volumes) and _ports_fit(container) for container in containers)
+        and (len(containers) == 1 or not spec.get("hostNetwork"))
     )
 
 
 def _mounts_fit(container: Pod, volumes: list[str]) -> bool:
     mounts = container.get("volumeMounts", ())
-    return all(each["name"] in volumes for each in mounts) and len({each["mountPath"] for each in mounts}) == len(mounts)
+    return all(each["name"] in volumes for each in mounts) and _are_different(each["mountPath"] for each in mounts)
+
+
+def _ports_fit(container: Pod) -> bool:
+    ports = container.get("ports", ())
+    return _are_different(each["name"] for each in ports) and _are_different(each["containerPort"] for each in ports)
+
+
+def _are_different(values: Iterable[Any]) -> bool:
+    given = list(values)
+    return len({*given}) == len(given)
 
 
 def _is_image(value: Any) -> bool:
@@ -98,7 +108,9 @@ def _are_own_labels(value: Any) -> bool:
 
 
 def _are_own_annotations(value: Any) -> bool:
-    return type(value) is dict and all(
+    if type(value) is not dict or sum(len(str(key)) + len(str(text)) for key, text in value.items()) > _MOST_ANNOTATIONS:
+        return False
+    return all(
         is_key(key) and type(text) is str and not key.rpartition("/")[0].endswith((*_READ_BY_SERVERS, *_OF_OPERATORS))
         for key, text in value.items()
     )

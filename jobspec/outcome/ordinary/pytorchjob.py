@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.outcome.ordinary.pods import containers_of, has_ordinary_ports, is_ordinary_template
+from jobspec.outcome.ordinary.pods import containers_of, has_room_for_port, is_ordinary_template
 from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all, sets_no_ranks, torchrun_words, words_of
 from jobspec.outcome.ordinary.values import having, is_anything, is_label_name, is_name, is_number, is_off, is_port, is_text, one_of
 from jobspec.outcome.words import starts_python
@@ -66,7 +66,7 @@ def _is_ordinary_role(role: dict[str, Any], told: _Told) -> bool:
     return (
         training is not None
         and _ADDED not in (*names, *containers_of(template))
-        and has_ordinary_ports(training, *_PORT)
+        and has_room_for_port(training, *_PORT)
         and _meets(training, told)
     )
 
