@@ -15,17 +15,6 @@ if TYPE_CHECKING:
     Span = tuple[str, str, int, int, int, int]
 
 
-class Written:
-    """Where a value was written: its document, the path there, and the mark to show."""
-
-    __slots__ = ("document", "mark", "path")
-
-    def __init__(self, document: Document, path: Path, mark: Mark) -> None:
-        self.document = document
-        self.path = path
-        self.mark = mark
-
-
 class Places:
     """The places of documents, each document's gathered when it is first asked for."""
 
