@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.manifests import JOB, write
+from tests.support.manifests import JOB, NEWEST, PROJECT_HEAD, write
 from tests.support.processes import RELEASES, run_here
 
 _LATEST = JOB.replace("train:v1", "train:latest")
@@ -136,29 +136,13 @@ def test_a_baseline_hides_what_was_there_and_tells_what_is_stale(tmp_path: Path)
     assert only_b[:2] == (0, []), "entries of files that are not looked at are not stale"
 
 
-_VARIANTS = """\
-apiVersion: jobspec.dev/v1alpha1
-kind: Project
-spec:
-  variants:
-    - {name: one, base: base.yaml}
-    - {name: two, base: base.yaml, overlays: [./newest.yaml], namespace: two}
-    - {name: three, base: base.yaml, overlays: [./newest.yaml], namespace: three}
+_VARIANTS = f"""\
+{PROJECT_HEAD}  variants:
+    - {{name: one, base: base.yaml}}
+    - {{name: two, base: base.yaml, overlays: [./newest.yaml], namespace: two}}
+    - {{name: three, base: base.yaml, overlays: [./newest.yaml], namespace: three}}
 """
 _POLICY = _LATEST.replace("replicas: 1", "replicas: 1\n      restartPolicy: Never")
-_NEWEST = """\
-apiVersion: jobspec.dev/v1alpha1
-kind: Overlay
-metadata: {name: newest}
-spec:
-  description: the newest image
-  pods:
-    - template:
-        spec:
-          containers:
-            - name: ${training}
-              image: train:latest
-"""
 _WANTED = "latest  # jobspec: ignore[unpinned-image] nightly"
 
 
@@ -166,13 +150,13 @@ _WANTED = "latest  # jobspec: ignore[unpinned-image] nightly"
 @pytest.mark.parametrize(
     ("base", "overlay", "told"),
     [
-        (_POLICY, _NEWEST, [("base.yaml", "unpinned-image"), ("newest.yaml", "unpinned-image")]),
-        (_POLICY.replace("latest", _WANTED), _NEWEST.replace("latest", _WANTED), []),
-        (f"# jobspec: ignore[unpinned-image] all\n{_POLICY}", f"# jobspec: ignore[unpinned-image] all\n{_NEWEST}", []),
-        (_POLICY.replace("latest", _WANTED), _NEWEST, [("newest.yaml", "unpinned-image")]),
+        (_POLICY, NEWEST, [("base.yaml", "unpinned-image"), ("newest.yaml", "unpinned-image")]),
+        (_POLICY.replace("latest", _WANTED), NEWEST.replace("latest", _WANTED), []),
+        (f"# jobspec: ignore[unpinned-image] all\n{_POLICY}", f"# jobspec: ignore[unpinned-image] all\n{NEWEST}", []),
+        (_POLICY.replace("latest", _WANTED), NEWEST, [("newest.yaml", "unpinned-image")]),
         (
             _POLICY.replace("latest", "v1  # jobspec: ignore[unpinned-image] was"),
-            _NEWEST.replace("newest image", "newest image  # jobspec: ignore[unpinned-image] wrong line"),
+            NEWEST.replace("newest image", "newest image  # jobspec: ignore[unpinned-image] wrong line"),
             [("base.yaml", "unused-ignore"), ("newest.yaml", "unpinned-image"), ("newest.yaml", "unused-ignore")],
         ),
     ],
@@ -188,7 +172,7 @@ def test_comments_count_in_bases_and_overlays_where_the_project_alone_is_linted(
 
 
 def test_files_that_are_linted_beside_their_project_are_told_once(tmp_path: Path) -> None:
-    write(tmp_path, {"jobspec.yaml": _VARIANTS, "base.yaml": _POLICY.replace("latest", _WANTED), "newest.yaml": _NEWEST})
+    write(tmp_path, {"jobspec.yaml": _VARIANTS, "base.yaml": _POLICY.replace("latest", _WANTED), "newest.yaml": NEWEST})
     done = run_here("lint", "jobspec.yaml", "./base.yaml", "newest.yaml", "-o", "json", cwd=tmp_path)
     found = [(each["file"], each["rule"]) for file in json.loads(done.stdout)["files"] for each in file["diagnostics"]]
     assert found == [("newest.yaml", "unpinned-image")]

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.manifests import CONFIG, JOB, write
+from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, write
 from tests.support.processes import run_here
 from tests.support.rights import nobody
 
-HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n"
-PROJECT = f"{HEAD}  variants: [{{name: one, base: base/job.yaml}}, {{name: two, base: base/job.yaml, naming: fixed}}]\n"
+PROJECT = f"{PROJECT_HEAD}  variants: [{{name: one, base: base/job.yaml}}, {{name: two, base: base/job.yaml, naming: fixed}}]\n"
 
 
 def _place(folder: Path) -> Path:
     """A repository with a project and its tree, and a folder outside of the repository."""
-    write(folder / "repository", {"base/job.yaml": f"{JOB}---\n{CONFIG}", "jobspec.yaml": PROJECT, ".git/HEAD": ""})
+    write(folder / "repository", {"base/job.yaml": f"{JOB}---\n{CONFIG}", "jobspec.yaml": PROJECT, ".git/PROJECT_HEAD": ""})
     write(folder / "outside", {"job.yaml": JOB, "notes.txt": "mine"})
     assert run_here("render", cwd=folder / "repository").returncode == 0
     return folder / "repository"

@@ -22,10 +22,9 @@ from jobspec.gitops.rendering import objects_of
 from jobspec.gitops.sources import Sources
 from jobspec.gitops.variants import variants_of
 from jobspec.pipeline import Source
-from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB, files_in, write
+from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, RUNTIME, TRAINJOB, files_in, write
 from tests.support.processes import program, run_here
 
-HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n"
 RUNTIMES = RUNTIME.replace("spec:\n", "spec:\n  mlPolicy: {numNodes: 1}\n", 1)
 CLAIM = """\
 apiVersion: v1
@@ -47,7 +46,7 @@ TWO = "  - {name: one, base: base/with.yaml, namespace: ml}\n  - {name: two, bas
 
 
 def _project(variants: str, engines: str) -> str:
-    return f"{HEAD}  variants:\n{variants}  engines:\n{engines}"
+    return f"{PROJECT_HEAD}  variants:\n{variants}  engines:\n{engines}"
 
 
 def _place(folder: Path, variants: str = TWO, engines: str = BOTH) -> Path:
@@ -120,7 +119,7 @@ def test_an_application_syncs_the_whole_tree(tmp_path: Path) -> None:
         },
         "spec": {
             "project": "training",
-            "source": {"repoURL": "https://git.example/ml/Jobs.git", "targetRevision": "HEAD", "path": "rendered"},
+            "source": {"repoURL": "https://git.example/ml/Jobs.git", "targetRevision": "PROJECT_HEAD", "path": "rendered"},
             "destination": {"server": "https://kubernetes.default.svc", "namespace": "lab"},
             "syncPolicy": {
                 "automated": {"prune": True, "selfHeal": False},
@@ -161,7 +160,7 @@ def test_an_application_set_makes_an_application_for_each_variant(tmp_path: Path
     engines = _render(tmp_path, engines=said)
     assert "argocd/application-jobs.yaml" not in engines
     spec = engines["argocd/applicationset-jobs.yaml"]["spec"]
-    folders = {"repoURL": "https://git.example/jobs", "revision": "HEAD", "directories": [{"path": "out/tree/*"}]}
+    folders = {"repoURL": "https://git.example/jobs", "revision": "PROJECT_HEAD", "directories": [{"path": "out/tree/*"}]}
     assert spec["generators"] == [{"git": folders}]
     assert (spec["goTemplate"], spec["goTemplateOptions"]) == (True, ["missingkey=error"])
     assert spec["template"]["metadata"]["name"] == "jobs-{{.path.basenameNormalized}}"

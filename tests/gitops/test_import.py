@@ -17,11 +17,11 @@ from jobspec.cli import main
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
 from jobspec.gitops.importing.equality import difference
-from tests.support.manifests import CONFIG, JOB, RUNTIME, files_in, placed, write
+from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, RUNTIME, files_in, placed, write
 from tests.support.processes import program, run_here
 from tests.support.reference import folder
 
-HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
+HEAD = f"{PROJECT_HEAD}  variants:\n"
 NAMING = "    # `naming: fixed` keeps a job's name as it was; without it, a hash follows the name, and each change is a new run\n"
 COMMENTED = """\
 # the nightly run

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB, write
+from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, RUNTIME, TRAINJOB, write
 from tests.support.processes import program, run_here
 
-PROJECT = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
+PROJECT = f"{PROJECT_HEAD}  variants:\n"
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: ml}\n"
 
 

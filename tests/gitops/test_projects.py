@@ -8,12 +8,11 @@ import pytest
 from jobspec.documents.reader import read
 from jobspec.gitops.naming import label_of, room_of
 from tests.support.cases import expectations
-from tests.support.manifests import JOB, RUNTIME, TRAINJOB, write
+from tests.support.manifests import JOB, PROJECT_HEAD, RUNTIME, TRAINJOB, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
 PROJECTS = sorted((ROOT / "tests" / "cases" / "projects").glob("*.yaml"))
-HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n"
 OVERLAY = """\
 apiVersion: jobspec.dev/v1alpha1
 kind: Overlay
@@ -47,7 +46,7 @@ def _place(tmp_path: Path, project: str) -> Path:
 
 def _rendered(tmp_path: Path, variants: str) -> dict[str, str]:
     """The files of a rendered project, by path, without their first line."""
-    done = run_here("render", cwd=_place(tmp_path, HEAD + variants))
+    done = run_here("render", cwd=_place(tmp_path, PROJECT_HEAD + variants))
     assert done.returncode == 0, done.stdout + done.stderr
     found = sorted((tmp_path / "rendered").glob("*/*-*.yaml"))
     return {str(path.relative_to(tmp_path / "rendered")): path.read_text().partition("\n")[2] for path in found}
@@ -145,7 +144,7 @@ def test_many_variants_are_spread_over_processes(tmp_path: Path) -> None:
 
 def test_a_companion_without_metadata_is_reported_at_its_line(tmp_path: Path) -> None:
     entry = "  variants:\n  - {name: a, namespace: ml, base: base/job.yaml, resources: [{apiVersion: v1, kind: Secret}]}\n"
-    done = run_here("render", cwd=_place(tmp_path, HEAD + entry))
+    done = run_here("render", cwd=_place(tmp_path, PROJECT_HEAD + entry))
     assert re.findall(r"^jobspec\.yaml:5:.*\[(.*)\]$", done.stderr, re.MULTILINE) == ["missing-name"]
 
 
@@ -188,14 +187,14 @@ def test_a_long_name_is_cut_before_its_hash_and_is_an_error_without_one(tmp_path
     name = "n" * 60
     (path,) = _rendered(tmp_path, f"  variants: [{{name: {name}, base: base/job.yaml}}]\n")
     assert re.fullmatch(rf"{name}/pytorchjob-n{{45}}-[0-9a-f]{{8}}\.yaml", path)
-    (tmp_path / "jobspec.yaml").write_text(f"{HEAD}  variants: [{{name: {name}, base: base/job.yaml, naming: fixed}}]\n")
+    (tmp_path / "jobspec.yaml").write_text(f"{PROJECT_HEAD}  variants: [{{name: {name}, base: base/job.yaml, naming: fixed}}]\n")
     done = run_here("render", cwd=tmp_path)
     assert "jobspec.yaml:4:21: error: `nnn" in done.stderr
     assert "leave room for 54" in done.stderr
 
 
 def test_a_diagnostic_about_what_the_variant_says_stands_at_its_line(tmp_path: Path) -> None:
-    folder = _place(tmp_path, f"{HEAD}  variants:\n  - name: a\n    base: base/job.yaml\n    labels:\n      team: not a label!\n")
+    folder = _place(tmp_path, f"{PROJECT_HEAD}  variants:\n  - name: a\n    base: base/job.yaml\n    labels:\n      team: not a label!\n")
     done = run_here("render", cwd=folder)
     assert done.returncode == 1
     assert "jobspec.yaml:8:13: error: " in done.stderr

@@ -16,12 +16,12 @@ import yaml
 from hypothesis import given, settings
 
 from jobspec.cli import main
-from tests.support.manifests import CONFIG, JOB, files_in, write
+from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, files_in, write
 from tests.support.processes import program, run_here
 from tests.support.projects import RandomProject, projects
 from tests.support.seeds import examples, seed
 
-HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
+HEAD = f"{PROJECT_HEAD}  variants:\n"
 ONE = "  - {name: one, base: base/job.yaml, namespace: a}\n"
 TWO = "  - {name: two, base: base/job.yaml, namespace: b, overlays: [gpu-nccl]}\n"
 INVENTORY = "rendered/.jobspec-inventory"

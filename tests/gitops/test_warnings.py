@@ -7,11 +7,11 @@ import pytest
 
 from tests.support import manifests
 from tests.support.cases import expectations, target_of
-from tests.support.manifests import JOB, RUNTIME, write
+from tests.support.manifests import JOB, PROJECT_HEAD, RUNTIME, write
 from tests.support.processes import program, run_here
 from tests.support.reference import ROOT
 
-HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n  variants:\n"
+HEAD = f"{PROJECT_HEAD}  variants:\n"
 BASES = sorted((ROOT / "tests" / "cases" / "rendered").glob("*.yaml"))
 
 

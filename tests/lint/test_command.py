@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.reports.formats import FORMATS
-from tests.support.manifests import write
+from tests.support.manifests import NEWEST, PROJECT_HEAD, write
 from tests.support.processes import RELEASES, run, run_here
 from tests.support.reference import ROOT
 
@@ -45,25 +45,7 @@ spec:
             - name: data
               persistentVolumeClaim: {claimName: data}
 """
-OVERLAY = """\
-apiVersion: jobspec.dev/v1alpha1
-kind: Overlay
-metadata: {name: newest}
-spec:
-  description: the newest image
-  pods:
-    - template:
-        spec:
-          containers:
-            - name: ${training}
-              image: train:latest
-"""
-HEAD = """\
-apiVersion: jobspec.dev/v1alpha1
-kind: Project
-spec:
-  variants:
-"""
+HEAD = f"{PROJECT_HEAD}  variants:\n"
 THREE = """\
     - {name: one, base: base.yaml}
     - {name: two, base: base.yaml, overlays: [./newest.yaml], namespace: two}
@@ -195,12 +177,12 @@ def test_a_file_that_is_given_twice_is_one(tmp_path: Path) -> None:
 
 
 def test_a_place_in_an_overlay_is_told_there(tmp_path: Path) -> None:
-    write(tmp_path, {"job.yaml": JOB, "newest.yaml": OVERLAY})
+    write(tmp_path, {"job.yaml": JOB, "newest.yaml": NEWEST})
     assert _told("job.yaml", "--overlay", "./newest.yaml", cwd=tmp_path) == [("./newest.yaml", "unpinned-image", 11)]
 
 
 def test_a_project_is_linted_as_it_renders_each_mistake_once(tmp_path: Path) -> None:
-    write(tmp_path, {"jobspec.yaml": HEAD + THREE, "base.yaml": JOB, "newest.yaml": OVERLAY})
+    write(tmp_path, {"jobspec.yaml": HEAD + THREE, "base.yaml": JOB, "newest.yaml": NEWEST})
     told = _told("jobspec.yaml", cwd=tmp_path)
     assert sorted((file.removeprefix("./"), rule, line) for file, rule, line in told) == [
         ("base.yaml", "unpinned-image", 9),

@@ -44,6 +44,22 @@ spec:
 #: A document of a kind whose Go code nobody follows: it is checked partly.
 CLASS = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: example.com/disks\n"
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n"
+#: How a project begins.
+PROJECT_HEAD = "apiVersion: jobspec.dev/v1alpha1\nkind: Project\nspec:\n"
+#: An overlay that has a job's pods run the newest image.
+NEWEST = """\
+apiVersion: jobspec.dev/v1alpha1
+kind: Overlay
+metadata: {name: newest}
+spec:
+  description: the newest image
+  pods:
+    - template:
+        spec:
+          containers:
+            - name: ${training}
+              image: train:latest
+"""
 COMPOSE = "services:\n  web: {image: nginx}\n"
 
 
