@@ -36,8 +36,8 @@ def test_our_own_cases(server: Server, tmp_path: Path) -> None:
         assert report(updates.finds(pairs, tmp_path)) == ""
 
 
-def test_an_account_that_is_applied(server: Server) -> None:
-    pairs = zip(*(documents(each, "pod.yaml") for each in states((_CASES / "pod-account.yaml").read_text())), strict=True)
+def test_our_own_cases_that_are_applied(server: Server) -> None:
+    pairs = zip(*(documents(each, "pod.yaml") for each in states((_CASES / "pod-applied.yaml").read_text())), strict=True)
     with updates.namespace(server) as namespace:
         found = [found for old, new in pairs if (found := pod_updates.difference(server, namespace, old.data, new.data))]
     assert found == []

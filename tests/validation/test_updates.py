@@ -132,7 +132,7 @@ def namespace(server: Server) -> Iterator[str]:
 
 
 #: Objects that a server of the newest release does not take, or not with these identities, or that are in no namespace, or are applied.
-_NOT_TO_BE_STORED = ("builtin", "crd", "identity", "kept", "pod-account", "trainjob-2.1")
+_NOT_TO_BE_STORED = ("builtin", "crd", "identity", "kept", "pod-applied", "trainjob-2.1")
 
 
 @pytest.mark.parametrize("path", [case for case in CASES if case.stem not in _NOT_TO_BE_STORED], ids=lambda path: path.stem)

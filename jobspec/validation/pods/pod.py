@@ -32,7 +32,7 @@ def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: 
     *old* is the data of the stored pod, of which this is an update.
     """
     pod = typed_value(data, shape)
-    of_code = _new(pod) if old is None else _changed(pod, typed_value(old, shape))
+    of_code = _new(pod) if old is None else _changed(data, old, shape)
     return beside(found, (each for each in of_code if not _repeats(each, pod)))
 
 
@@ -74,13 +74,13 @@ def _new(pod: dict[str, Any]) -> Iterator[Problem]:
         yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
 
 
-def _changed(pod: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+def _changed(data: dict[str, Any], old: dict[str, Any], shape: Shape) -> Iterator[Problem]:
     """The problems of a pod that is there, in its new state."""
-    from jobspec.validation.pods.update import pod_update_problems
+    from jobspec.validation.pods.update import pod_update_problems, with_nulls_as_texts
 
-    pod = _filled_in(pod)
+    pod, before = (_filled_in(typed_value(with_nulls_as_texts(each), shape)) for each in (data, old))
     yield from _any(pod)
-    yield from pod_update_problems(pod, _filled_in(old))
+    yield from pod_update_problems(pod, before)
 
 
 def _filled_in(pod: dict[str, Any]) -> dict[str, Any]:

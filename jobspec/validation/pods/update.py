@@ -46,7 +46,7 @@ def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
     now = {**_kept_account(was, now, is_from_cluster=is_from_cluster), **now}
     if is_from_cluster:
         now, was = {**_kept(was, _BY_CLUSTER), **now}, _without_token(was, now)
-    was = {**of_class(was), **was}
+    was = {**of_class(was), **was, **({"serviceAccountName": account} if (account := _account(was)) else {})}
     now = {**_kept(was, _BY_ADMISSION), **{field: each for field, each in now.items() if field in was or field not in _BY_ADMISSION}}
     for field in _CONTAINERS:
         count, before = len(now.get(field, ())), len(was.get(field, ()))
@@ -60,6 +60,22 @@ def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
     yield from _fixed(now, was, is_gated=bool(was.get("schedulingGates")))
 
 
+def with_nulls_as_texts(pod: Data) -> Data:
+    """A pod with the empty text in place of null, where applying tells what is said to be empty from what is not said."""
+    spec = pod.get("spec")
+    if not isinstance(spec, dict):
+        return pod
+    made = _without_nulls(spec, _ACCOUNT)
+    for field in _CONTAINERS:
+        if isinstance(spec.get(field), list):
+            made[field] = [_without_nulls(each, ("imagePullPolicy",)) if isinstance(each, dict) else each for each in spec[field]]
+    return {**pod, "spec": made}
+
+
+def _without_nulls(data: Data, fields: tuple[str, ...]) -> Data:
+    return {field: "" if each is None and field in fields else each for field, each in data.items()}
+
+
 def _fixed(now: Data, was: Data, *, is_gated: bool) -> Iterator[Problem]:
     """The problems of changes of what cannot change."""
     for path in (*_policies(now, was), *changes(_without_free(now, was, is_gated=is_gated), _without_free(was, now, is_gated=is_gated))):
@@ -67,10 +83,10 @@ def _fixed(now: Data, was: Data, *, is_gated: bool) -> Iterator[Problem]:
 
 
 def _policies(now: Data, was: Data) -> Iterator[Path]:
-    """The paths at which it changes when an image is pulled; where neither state says it, it stays."""
+    """The paths at which it changes when an image is pulled; where neither state says it, it stays, and an empty one is filled in anew."""
     for field in _CONTAINERS:
         for index, (new, old) in enumerate(zip(now.get(field, ()), was.get(field, ()), strict=True)):
-            is_said = new.get("imagePullPolicy") or old.get("imagePullPolicy")
+            is_said = "imagePullPolicy" in new or "imagePullPolicy" in old
             if is_said and len({pull_policy(each, "image", "imagePullPolicy") for each in (new, old)}) > 1:
                 yield (field, index, "imagePullPolicy")
 
@@ -89,8 +105,13 @@ def _kept_account(was: Data, now: Data, *, is_from_cluster: bool) -> Data:
     """The names of the account that stay: those that the stored state does not say itself, and of one from the cluster both or none."""
     if is_from_cluster:
         return {} if any(now.get(name) for name in _ACCOUNT) else _kept(was, _ACCOUNT)
-    account = was.get("serviceAccountName") or was.get("serviceAccount")
+    account = _account(was)
     return {name: account for name in _ACCOUNT if account and name not in was}
+
+
+def _account(spec: Data) -> Any:
+    """The account of a pod, under either name; empty or None where it has none."""
+    return spec.get("serviceAccountName") or spec.get("serviceAccount")
 
 
 def _without_token(was: Data, now: Data) -> Data:
