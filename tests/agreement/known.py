@@ -42,6 +42,8 @@ class Acceptance:
     witness: str
     stored: str = ""
     """The pod that the witness replaces, where it is an update."""
+    applied: bool = False
+    """Whether both are applied."""
 
 
 @dataclass(frozen=True)

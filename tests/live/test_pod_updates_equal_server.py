@@ -52,7 +52,9 @@ def test_what_we_take_on_purpose_and_the_server_refuses(case: known.Acceptance, 
     (new,) = documents(case.witness, "new.yaml")
     stored = documents(case.stored, "old.yaml")
     with updates.namespace(server) as namespace:
-        if stored:
+        if case.applied:
+            answer = pod_updates.applied(server, namespace, stored[0].data, new.data)
+        elif stored:
             answer = OnServer(server, stored[0], namespace).update(new.data)
         else:
             answer = server.call("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All", case.witness)
