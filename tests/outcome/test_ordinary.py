@@ -1,10 +1,13 @@
 """Ordinary jobs: the cases say which are, and the judgement of the whole job never has anything to say of one."""
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
+import yaml
 
 from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all
 from jobspec.outcome.ordinary.resources import is_ordinary_amounts
@@ -100,3 +103,30 @@ def test_what_torchrun_is_surely_told(words: str, *, is_told: bool) -> None:
 )
 def test_numbers_of_processes(value: object, *, counts: bool) -> None:
     assert is_process_count(value) is counts
+
+
+def _templates() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The templates of all Pods among the cases of `validate` and of updates, with the names of their containers made one that trains."""
+    for path in sorted((ROOT / "tests" / "cases").glob("*/*.yaml")):
+        if "kind: Pod\n" in (text := path.read_text()):
+            for document in yaml.safe_load_all(text):
+                if isinstance(document, dict) and document.get("kind") == "Pod" and isinstance(document.get("spec"), dict):
+                    metadata = {name: each for name, each in (document.get("metadata") or {}).items() if name in ("labels", "annotations")}
+                    yield f"{path.name}: {document['metadata'].get('name')}", {"metadata": metadata, "spec": document["spec"]}
+
+
+def test_no_pod_of_which_a_rule_has_something_to_say_is_that_of_an_ordinary_job() -> None:
+    """Each rule about pods has a case that trips it: as the pod of a job, in which the container that trains is the first."""
+    tally: Counter[bool] = Counter()
+    for name, template in _templates():
+        containers = template["spec"].get("containers")
+        if not isinstance(containers, list) or not containers or not isinstance(containers[0], dict):
+            continue
+        spec = {**template["spec"], "containers": [{"image": "a:1", **containers[0], "name": "pytorch"}, *containers[1:]]}
+        job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "a"}, "spec": {}}
+        job["spec"] = {"pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": {**template, "spec": spec}}}}
+        for _, is_ordinary, said in ordinary.seen(yaml.safe_dump(job), ordinary.targets()[0]):
+            assert not (is_ordinary and said), (name, said)
+            tally[is_ordinary] += 1
+    assert tally[True] > 10
+    assert tally[False] > 100
