@@ -228,10 +228,12 @@ def blocked_by_policy(job: JobView) -> Iterator[Finding]:
     After: spec: {podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{podSelector: {}}]}]}
     Evidence: kubeflow/trainer#3120, kubeflow/pytorch-operator#216
     """
-    policies = job.documents.beside(job.given, NETWORK_POLICY) if job.is_job and sum(role.count for role in job.training) > 1 else []
-    for role in job.training if policies else ():
+    if not job.is_job or sum(role.count for role in job.training) < 2 or not job.documents.of_kind(NETWORK_POLICY):
+        return
+    policies = job.documents.selectors(job.given, NETWORK_POLICY, ("spec", "podSelector", "matchLabels"))
+    for role in job.training:
         peers = [labels_of(each.pods[0].tree) for each in job.training if each is not role or role.count > 1]
-        blocking = _blocking(policies, role, peers)
+        blocking = _blocking(policies.of(labels_of(role.pods[0].tree)), role, peers)
         if blocking:
             policy, what, hint = blocking
             place = job.tree.get("spec", "pytorchReplicaSpecs", role.name)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from jobspec.kinds import TRAINJOB
+from jobspec.runtimes.runtime import Reference
+from jobspec.workloads import value_at
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence, Set
+    from collections.abc import Iterable, Mapping, Sequence, Set
 
+    from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
@@ -14,10 +19,36 @@ if TYPE_CHECKING:
     Identity = tuple[str, str, str, str, str]
 
 
+class Selectors:
+    """The documents of a kind in a namespace, by the labels for which they look at pods."""
+
+    __slots__ = ("_by_label", "_documents")
+
+    def __init__(self, documents: Sequence[Document], path: Path) -> None:
+        """*path*: where their labels stand."""
+        self._documents = documents
+        self._by_label: dict[tuple[str, str] | None, list[int]] = {}
+        for number, document in enumerate(documents):
+            labels = value_at(document.data, path)
+            for label in labels.items() if isinstance(labels, dict) and labels else [None]:
+                if label is None or isinstance(label[1], str):
+                    self._by_label.setdefault(label, []).append(number)
+
+    def with_label(self, name: str, value: str) -> Document | None:
+        """The first that looks for a label, None where none does."""
+        numbers = self._by_label.get((name, value))
+        return self._documents[numbers[0]] if numbers else None
+
+    def of(self, labels: Mapping[str, str]) -> list[Document]:
+        """Those that may select these labels: they look for one of them, or for none by its value."""
+        numbers = {number for label in (None, *labels.items()) for number in self._by_label.get(label, ())}
+        return [self._documents[number] for number in sorted(numbers)]
+
+
 class Documents:
     """The documents, by kind, by file and by name."""
 
-    __slots__ = ("_beside", "_by_file", "_by_kind", "_by_name", "_first", "_further", "target")
+    __slots__ = ("_beside", "_by_file", "_by_kind", "_by_name", "_first", "_further", "_selectors", "_used_runtimes", "target")
 
     def __init__(self, documents: Iterable[Document], target: Target, *, further: Iterable[GroupKind] = ()) -> None:
         """*further*: the kinds of what stands in the files besides, such as a `kustomization.yaml`, which has no name."""
@@ -28,6 +59,8 @@ class Documents:
         self._first: dict[Identity, Document] = {}
         self._by_name: dict[tuple[GroupKind, str], list[Document]] = {}
         self._beside: dict[tuple[GroupKind, str], tuple[Sequence[Document], Sequence[str]]] = {}
+        self._used_runtimes: Set[tuple[str, str]] | None = None
+        self._selectors: dict[tuple[GroupKind, Path, str], Selectors] = {}
         for document in documents:
             self._by_kind.setdefault(document.group_kind, []).append(document)
             self._by_file.setdefault(document.file, []).append(document)
@@ -60,6 +93,21 @@ class Documents:
             found = [each for each in self.of_kind(kind) if not document.namespace or each.namespace in ("", document.namespace)]
             known = self._beside[kind, document.namespace] = (found, sorted({each.name for each in found}))
         return known
+
+    def selectors(self, document: Document, kind: GroupKind, path: Path) -> Selectors:
+        """What of a kind selects pods in the namespace of a document, by the labels at a path."""
+        known = self._selectors.get((kind, path, document.namespace))
+        if known is None:
+            known = self._selectors[kind, path, document.namespace] = Selectors(self.beside(document, kind), path)
+        return known
+
+    @property
+    def used_runtimes(self) -> Set[tuple[str, str]]:
+        """The kinds and names of runtimes that TrainJobs refer to."""
+        if self._used_runtimes is None:
+            references = (Reference(each.data) for each in self.of_kind(TRAINJOB))
+            self._used_runtimes = {(str(each.kind), str(each.name)) for each in references}
+        return self._used_runtimes
 
     def named(self, document: Document, kind: GroupKind, name: str) -> Document | None:
         """The document of a kind and name in the namespace of another document, None where there is none."""

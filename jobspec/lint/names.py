@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from jobspec.kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from jobspec.lint.rule import Finding, Rule
+from jobspec.operators.pods import text
 from jobspec.workloads import is_workload, items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from jobspec.documents.document import Document
     from jobspec.lint.views import DocumentView, JobView
 
 _LONGEST = 20
@@ -98,20 +97,12 @@ def label_of_pods(job: JobView) -> Iterator[Finding]:
         if any(role.pods[0].tree.get("metadata", "labels", name) for role in job.roles):
             continue
         wanted = f"`{name}` is looked for at pods" if name in _LABELS_OF_PODS else ""
-        selector = next((each for each in _selecting(job) if each[1].get(name) == said.value), None)
+        found = (job.documents.selectors(job.given, kind, path).with_label(name, text(said)) for kind, path in _SELECTORS.items())
+        selector = next((each for each in found if each), None)
         if selector:
-            wanted = f"the {selector[0].kind} `{selector[0].name}` looks for pods with `{name}: {said.value}`"
+            wanted = f"the {selector.kind} `{selector.name}` looks for pods with `{name}: {text(said)}`"
         if wanted and job.roles:
             yield Finding(said, f"{wanted}, and those of the job do not get it", "write it into the pod templates")
-
-
-def _selecting(job: JobView) -> Iterator[tuple[Document, dict[str, Any]]]:
-    """What selects pods of the job's namespace by labels, and the labels."""
-    for kind, path in _SELECTORS.items():
-        for each in job.documents.beside(job.given, kind):
-            labels = value_at(each.data, path)
-            if isinstance(labels, dict):
-                yield each, labels
 
 
 def generated_name(document: DocumentView) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.kinds import TRAINING_RUNTIME, TRAINJOB
+from jobspec.kinds import TRAINING_RUNTIME
 from jobspec.lint.rule import Finding, Rule
 from jobspec.operators.pods import text
 from jobspec.overlays.marked_tree import MarkedTree, items
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
-    from jobspec.documents.document import Document
     from jobspec.lint.views import DocumentView, JobView
     from jobspec.outcome.rule import Outcome
 
@@ -158,7 +157,7 @@ def unusable_runtime(job: JobView) -> Iterator[Finding]:
     After: template: {spec: {restartPolicy: Never}}
     Evidence: kubeflow/trainer#3779; the webhooks of JobSet, and the API server's validation of Jobs
     """
-    if job.is_job or any(_uses(each, job) for each in job.documents.of_kind(TRAINJOB)):
+    if job.is_job or (job.given.kind, job.given.name) in job.documents.used_runtimes:
         return
     name = job.given.marks.nearest(("metadata", "name")).place()
     for each in _refusals(job):
@@ -180,11 +179,6 @@ def _refusals(runtime: JobView) -> Iterator[Outcome]:
         yield from refused_objects(runtime.expanded)
         yield from unknown_address(runtime.expanded, started(runtime.expanded))
         yield from restarts_for_ever(runtime.expanded)
-
-
-def _uses(job: Document, runtime: JobView) -> bool:
-    ref = Reference(job.data)
-    return (ref.kind, ref.name) == (runtime.given.kind, runtime.given.name)
 
 
 def several_launchers(job: JobView) -> Iterator[Finding]:
