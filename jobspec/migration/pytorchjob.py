@@ -173,10 +173,11 @@ def _runtime(source: Source, spec: dict[str, Any], jobs: list[dict[str, Any]], *
     ttl = source.policy("ttlSecondsAfterFinished") if not reached(source.release, _RUNS_AGAIN) else None
     namespace = source.tree.get("metadata", "namespace")
     metadata = present({"name": _runtime_name(source), "namespace": namespace})
-    gang = _gang(source, jobs)
-    inside = {**present({"ttlSecondsAfterFinished": ttl}), **jobset, "replicatedJobs": jobs}
+    gang = _gang(source)
+    scheduled = [_scheduled(source, each) for each in jobs] if gang else jobs
+    inside = {**present({"ttlSecondsAfterFinished": ttl}), **jobset, "replicatedJobs": scheduled}
     labels = {"trainer.kubeflow.org/framework": "torch"}
-    queue = _queue(source) if source.gang_scheduler.lower() == "volcano" else {}
+    queue = _queue(source) if source.is_of_volcano else {}
     return by_migration(
         {
             "apiVersion": API_VERSION,
@@ -192,25 +193,21 @@ def _queue(source: Source) -> dict[str, Any]:
     return {"metadata": {"annotations": {"scheduling.volcano.sh/queue-name": queue}}} if queue and queue.value else {}
 
 
-def _gang(source: Source, jobs: list[dict[str, Any]]) -> dict[str, Any]:
+def _gang(source: Source) -> dict[str, Any]:
     """The policy of the runtime by which its pods are scheduled all at once, where training-operator had them so."""
-    if not source.gang_scheduler:
-        return {}
-    is_volcano = source.gang_scheduler.lower() == "volcano"
-    if is_volcano and not reached(source.release, "2.1.0"):
+    if not source.gang_scheduler or (source.is_of_volcano and not reached(source.release, "2.1.0")):
         return {}
     seconds = source.policy("schedulingPolicy", "scheduleTimeoutSeconds")
-    own = {} if is_volcano else present({"scheduleTimeoutSeconds": seconds})
-    priority = source.policy("schedulingPolicy", "priorityClass")
-    for job in jobs:
-        job["template"]["spec"]["template"] = _scheduled(
-            job["template"]["spec"]["template"], source.gang_scheduler, priority if is_volcano else None
-        )
-    return {"podGroupPolicy": {"volcano" if is_volcano else "coscheduling": own}}
+    return {"podGroupPolicy": {"volcano": {}} if source.is_of_volcano else {"coscheduling": present({"scheduleTimeoutSeconds": seconds})}}
 
 
-def _scheduled(template: MarkedTree, scheduler: str, priority: MarkedTree | None) -> MarkedTree:
-    spec = template.value["spec"]
-    named = {"schedulerName": by_migration("volcano" if scheduler.lower() == "volcano" else scheduler)}
-    classed = {"priorityClassName": priority} if priority else {}
-    return template.with_value({**template.value, "spec": spec.with_value({**named, **classed, **spec.value})})
+def _scheduled(source: Source, job: dict[str, Any]) -> dict[str, Any]:
+    """A replicated job whose pods are the gang scheduler's."""
+    template = job["template"]["spec"]["template"]
+    pod = template.value["spec"]
+    named = {"schedulerName": by_migration("volcano" if source.is_of_volcano else source.gang_scheduler)}
+    priority = source.policy("schedulingPolicy", "priorityClass") if source.is_of_volcano else None
+    scheduled = template.with_value(
+        {**template.value, "spec": pod.with_value({**named, **present({"priorityClassName": priority}), **pod.value})}
+    )
+    return {**job, "template": {**job["template"], "spec": {**job["template"]["spec"], "template": scheduled}}}

@@ -41,6 +41,11 @@ class Source:
         return self.document.name
 
     @property
+    def is_of_volcano(self) -> bool:
+        """Whether Volcano schedules its pods all at once."""
+        return self.gang_scheduler.lower() == "volcano"
+
+    @property
     def lead(self) -> MarkedTree:
         """The replica type of node 0."""
         lead: MarkedTree = next(iter(self.replicas.values()))
