@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, count, takewhile
+
 from jobspec import pipeline
 from jobspec.diagnostics import Diagnostic, JobspecError, spell
 from jobspec.documents.comments import lost
@@ -135,11 +137,7 @@ class _Names:
     def variant(self, job: Document) -> str:
         """A variant's name: that of its job, with the namespace where it is taken, else with a number."""
         choices = [job.name, *([f"{job.name}-{job.namespace}"] if job.namespace else [])]
-        name = next((each for each in choices if self.is_free(each)), "")
-        number = 2
-        while not name:
-            name = f"{job.name}-{number}" if self.is_free(f"{job.name}-{number}") else ""
-            number += 1
+        name = next(filter(self.is_free, chain(choices, (f"{job.name}-{number}" for number in count(2)))))
         self._taken.add(name.lower())
         return name
 
@@ -150,8 +148,6 @@ class _Names:
 
 def _common(names: Sequence[str], taken: _Names) -> str:
     """The words that the names of a base's variants begin with; the first name where there are none or another variant is named so."""
-    from itertools import takewhile
-
     words = zip(*(name.split("-") for name in names), strict=False)
     name = "-".join(each[0] for each in takewhile(lambda each: len(set(each)) == 1, words))
     return name if name in names or (name and taken.is_free(name)) else names[0]
