@@ -46,7 +46,7 @@ class Pods:
             mounts.update(mount["name"] for _, mount in items_at(spec, (*path, "volumeMounts")))
 
 
-class Change:
+class PodChange:
     """A change that a TrainJob makes to the pods of one replicated job."""
 
     __slots__ = ("job", "job_path", "spec", "spec_path")
@@ -60,16 +60,16 @@ class Change:
         self.spec_path = spec_path
 
 
-def changes(workload: Workload) -> Iterator[Change]:
+def changes(workload: Workload) -> Iterator[PodChange]:
     """All changes to pods in a TrainJob, in order."""
     data = workload.document.data
     for patch, _ in items_at(data, PATCHES):
         for path, job in items_at(data, (*patch, *_PATCHED)):
-            yield Change(job["name"], (*path, "name"), value_at(job, _POD), (*path, *_POD))
+            yield PodChange(job["name"], (*path, "name"), value_at(job, _POD), (*path, *_POD))
     for field, inside in _OVERRIDES.items():
         for override, content in items_at(data, ("spec", field)):
             for path, job in items_at(data, (*override, "targetJobs")):
-                yield Change(job["name"], (*path, "name"), value_at(content, inside), (*override, *inside))
+                yield PodChange(job["name"], (*path, "name"), value_at(content, inside), (*override, *inside))
 
 
 def pods_of(workload: Workload, target: Target) -> dict[str, Pods]:

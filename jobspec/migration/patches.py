@@ -33,7 +33,7 @@ class JobChange:
         self.metadata = metadata
 
 
-class Change:
+class JobSetChange:
     """One entry: who makes it, the metadata of the JobSet, and the changes to replicated jobs."""
 
     __slots__ = ("jobs", "jobset", "manager", "place")
@@ -47,7 +47,7 @@ class Change:
         self.manager = manager
 
 
-def read_changes(spec: MarkedTree) -> list[Change]:
+def read_changes(spec: MarkedTree) -> list[JobSetChange]:
     """The changes that a TrainJob's spec makes, in whichever words it has."""
     return [
         *_of_jobset(spec),
@@ -57,36 +57,36 @@ def read_changes(spec: MarkedTree) -> list[Change]:
     ]
 
 
-def _of_jobset(spec: MarkedTree) -> list[Change]:
+def _of_jobset(spec: MarkedTree) -> list[JobSetChange]:
     found = present({name: spec.get(name) for name in OF_JOBSET})
-    return [Change(spec, (), jobset=next(iter(found.values())).with_value(found))] if found else []
+    return [JobSetChange(spec, (), jobset=next(iter(found.values())).with_value(found))] if found else []
 
 
-def _pod_spec(entry: MarkedTree) -> Change:
+def _pod_spec(entry: MarkedTree) -> JobSetChange:
     rest = entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"})
     return _targeted(entry, entry.with_value({"spec": rest}))
 
 
-def _pod_template(entry: MarkedTree) -> Change:
+def _pod_template(entry: MarkedTree) -> JobSetChange:
     return _targeted(entry, entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"}))
 
 
-def _targeted(entry: MarkedTree, template: MarkedTree) -> Change:
-    return Change(entry, [JobChange(each.value["name"], template) for each in items(entry.get("targetJobs"))])
+def _targeted(entry: MarkedTree, template: MarkedTree) -> JobSetChange:
+    return JobSetChange(entry, [JobChange(each.value["name"], template) for each in items(entry.get("targetJobs"))])
 
 
-def _patches(spec: MarkedTree) -> list[Change]:
+def _patches(spec: MarkedTree) -> list[JobSetChange]:
     found = []
     for entry in items(spec.get(FIELDS[2])):
         jobs = [
             JobChange(each.value["name"], each.get("template", *_POD), each.get("template", "metadata"))
             for each in items(entry.get(*_PATCH, "spec", "replicatedJobs"))
         ]
-        found.append(Change(entry, jobs, jobset=entry.get(*_PATCH, "metadata"), manager=entry.get("manager")))
+        found.append(JobSetChange(entry, jobs, jobset=entry.get(*_PATCH, "metadata"), manager=entry.get("manager")))
     return found
 
 
-def written(changes: Sequence[Change], field: str) -> dict[str, MarkedTree]:
+def written(changes: Sequence[JobSetChange], field: str) -> dict[str, MarkedTree]:
     """The fields of a spec that make the changes, in the words of the release that has *field*."""
     if field == FIELDS[2]:
         entries = [_patch(change, number) for number, change in enumerate(changes, 1)]
@@ -96,12 +96,12 @@ def written(changes: Sequence[Change], field: str) -> dict[str, MarkedTree]:
     return {**found, **({field: entries[0].with_value(entries)} if entries else {})}
 
 
-def unwritten(changes: Sequence[Change]) -> list[MarkedTree]:
+def unwritten(changes: Sequence[JobSetChange]) -> list[MarkedTree]:
     """The metadata of Jobs, for which no field but `runtimePatches` has a place."""
     return [job.metadata for change in changes for job in change.jobs if job.metadata]
 
 
-def _patch(change: Change, number: int) -> MarkedTree:
+def _patch(change: JobSetChange, number: int) -> MarkedTree:
     manager = change.manager or by_migration(f"{_MANAGER}-{number}", change.place)
     jobs = [
         {"name": job.name, "template": present({"metadata": job.metadata, "spec": {"template": job.template} if job.template else None})}
@@ -111,7 +111,7 @@ def _patch(change: Change, number: int) -> MarkedTree:
     return by_migration({"manager": manager, "trainingRuntimeSpec": {"template": template}}, change.place)
 
 
-def _metadata_of(changes: Sequence[Change]) -> dict[str, MarkedTree]:
+def _metadata_of(changes: Sequence[JobSetChange]) -> dict[str, MarkedTree]:
     found: dict[str, MarkedTree] = {}
     for change in changes:
         for name in OF_JOBSET:
@@ -121,7 +121,7 @@ def _metadata_of(changes: Sequence[Change]) -> dict[str, MarkedTree]:
     return found
 
 
-def _templates(changes: Sequence[Change]) -> list[MarkedTree]:
+def _templates(changes: Sequence[JobSetChange]) -> list[MarkedTree]:
     """An entry for each template, with all the replicated jobs of a change that have it."""
     entries: list[MarkedTree] = []
     for change in changes:
@@ -132,9 +132,9 @@ def _templates(changes: Sequence[Change]) -> list[MarkedTree]:
     return entries
 
 
-def _specs(changes: Sequence[Change]) -> list[MarkedTree]:
+def _specs(changes: Sequence[JobSetChange]) -> list[MarkedTree]:
     """An entry for each replicated job, since none may be named twice; jobs with the same changes share one."""
-    by_job: dict[str, tuple[JobChange, list[MarkedTree], Change]] = {}
+    by_job: dict[str, tuple[JobChange, list[MarkedTree], JobSetChange]] = {}
     for change in changes:
         for job in change.jobs:
             spec = job.template.get("spec") if job.template else None
@@ -153,7 +153,7 @@ def _specs(changes: Sequence[Change]) -> list[MarkedTree]:
     return entries
 
 
-def _entry(jobs: Sequence[JobChange], change: Change, fields: dict[str, MarkedTree]) -> MarkedTree:
+def _entry(jobs: Sequence[JobChange], change: JobSetChange, fields: dict[str, MarkedTree]) -> MarkedTree:
     return by_migration({"targetJobs": [{"name": job.name} for job in jobs], **fields}, change.place)
 
 

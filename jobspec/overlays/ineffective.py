@@ -29,7 +29,7 @@ NODE_PATH: Path = ("spec", "containers", Key(CONTAINER))
 _ALWAYS_THERE = (("spec",), ("spec", "containers"), NODE_PATH)
 
 
-class Change:
+class TemplateChange:
     """One value of a partial pod template, and its path, in which an item of a keyed list has its keys as its step."""
 
     __slots__ = ("path", "shape", "tree")
@@ -50,7 +50,7 @@ class Change:
         return isinstance(self.tree.value, list) or self.tree.get(APPEND) is not None
 
 
-def changes_in(template: MarkedTree, shape: Shape | None, path: Path = ()) -> Iterator[Change]:
+def changes_in(template: MarkedTree, shape: Shape | None, path: Path = ()) -> Iterator[TemplateChange]:
     """All changes in a partial pod template; a list without merge keys is one change, a removed item a change to null."""
     value = template.value
     appended = template.get(APPEND)
@@ -62,7 +62,7 @@ def changes_in(template: MarkedTree, shape: Shape | None, path: Path = ()) -> It
                 yield from changes_in(change, shape.items, (*path, Key(",".join(name))))
         return
     if path:
-        yield Change(path, template, shape)
+        yield TemplateChange(path, template, shape)
     if isinstance(value, dict) and not appended:
         for name, child in value.items():
             step = Key(name) if shape and shape.fields is None else name
@@ -90,7 +90,7 @@ def last_source(sources: Sequence[PodSource], path: Path, shape: Shape | None) -
     return found[-1] if found else None
 
 
-def why_ineffective(change: Change, job: MarkedTree, pods: TrainJobPods) -> Iterator[Diagnostic]:
+def why_ineffective(change: TemplateChange, job: MarkedTree, pods: TrainJobPods) -> Iterator[Diagnostic]:
     """Diagnostics that say why a change has no effect, or not the wanted one; none where it has."""
     if change.of_trainer:
         yield from _in_trainer(change, job, pods)
@@ -101,7 +101,7 @@ def why_ineffective(change: Change, job: MarkedTree, pods: TrainJobPods) -> Iter
         yield from _in_pods(change, pods.sources(job, name), pods)
 
 
-def _in_pods(change: Change, sources: list[PodSource], pods: TrainJobPods) -> Iterator[Diagnostic]:
+def _in_pods(change: TemplateChange, sources: list[PodSource], pods: TrainJobPods) -> Iterator[Diagnostic]:
     own = next(number for number, source in enumerate(sources) if source.own)
     others = [*sources[:own], *sources[own + 1 :]]
     shape = pods.template_shape
@@ -122,18 +122,18 @@ def _in_pods(change: Change, sources: list[PodSource], pods: TrainJobPods) -> It
         yield from _excluded_field_stays(change, others, shape)
 
 
-def _differs(change: Change, source: PodSource, shape: Shape | None) -> bool:
+def _differs(change: TemplateChange, source: PodSource, shape: Shape | None) -> bool:
     there = at_address(source.template, change.path, shape)
     return there is not None and there.data() != change.tree.data()
 
 
-def _is_left_out(change: Change) -> bool:
+def _is_left_out(change: TemplateChange) -> bool:
     """Whether the trainer's Go types drop a value, so that the runtime's stays; they keep entries of maps."""
     name, value = change.path[-1], change.tree.value
     return not isinstance(name, Key) and (value in ("", []) or (name == "readOnly" and value is False))
 
 
-def _excluded_field_stays(change: Change, others: list[PodSource], shape: Shape | None) -> Iterator[Diagnostic]:
+def _excluded_field_stays(change: TemplateChange, others: list[PodSource], shape: Shape | None) -> Iterator[Diagnostic]:
     """A problem for each field that excludes one of the change, and that comes from another source, where it would stay."""
     for source in others:
         there = at_address(source.template, change.path, shape)
@@ -144,7 +144,7 @@ def _excluded_field_stays(change: Change, others: list[PodSource], shape: Shape 
                 yield _problem(change, message, "give this another name, or " + WAY_OUT)
 
 
-def _in_trainer(change: Change, job: MarkedTree, pods: TrainJobPods) -> Iterator[Diagnostic]:
+def _in_trainer(change: TemplateChange, job: MarkedTree, pods: TrainJobPods) -> Iterator[Diagnostic]:
     """Why a change to the training container in `spec.trainer` has no effect on that of the runtime."""
     inside = change.path[3:]
     name, source = str(inside[0]), f"the runtime `{pods.runtime.name}`"
@@ -179,29 +179,29 @@ def _removes_all(resources: MarkedTree, own: MarkedTree | None) -> bool:
     return not any(child.value is not None for name, child in fields.items() if name != "claims")
 
 
-def _cannot_remove(change: Change, source: str, *, sure: bool = True) -> Diagnostic:
+def _cannot_remove(change: TemplateChange, source: str, *, sure: bool = True) -> Diagnostic:
     if sure:
         return _problem(change, f"`{change.path[-1]}` comes from {source}, and this change of the job cannot remove it")
     message = f"if {source}, which is not at hand, has `{change.path[-1]}`, a TrainJob cannot remove it"
     return Diagnostic("unresolved-reference", message, change.tree.place(), field=spell(change.path), severity="warning", hint=WAY_OUT)
 
 
-def _overruled(change: Change, source: str) -> Diagnostic:
+def _overruled(change: TemplateChange, source: str) -> Diagnostic:
     message = f"{source} sets `{change.path[-1]}` to another value and overrides this, since it comes after the entry of the overlays"
     return _problem(change, message, "remove it there, or move that entry to the front")
 
 
-def _dropped_by_trainer(change: Change, source: str) -> Diagnostic:
+def _dropped_by_trainer(change: TemplateChange, source: str) -> Diagnostic:
     text = "an empty list" if isinstance(change.tree.value, list) else "an empty text" if change.tree.value == "" else "`false`"
     return _problem(change, f"the trainer drops {text}, so that `{change.path[-1]}` of {source} would stay")
 
 
-def _replaced(change: Change, source: str) -> Diagnostic:
+def _replaced(change: TemplateChange, source: str) -> Diagnostic:
     name = change.path[-1]
     hint = "use `flags` to set single ones" if name in ("args", "command") else "write `{$append: [...]}` to add to it"
     message = f"`{name}` of {source} is replaced as a whole"
     return Diagnostic("list-replaced", message, change.tree.place(), field=spell(change.path), severity="warning", hint=hint)
 
 
-def _problem(change: Change, message: str, hint: str = WAY_OUT) -> Diagnostic:
+def _problem(change: TemplateChange, message: str, hint: str = WAY_OUT) -> Diagnostic:
     return Diagnostic("not-expressible", message, change.tree.place(), field=spell(change.path), hint=hint)

@@ -21,7 +21,7 @@ from jobspec.overlays.trainjob import TRAINER
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Path
-    from jobspec.overlays.ineffective import Change
+    from jobspec.overlays.ineffective import TemplateChange
     from jobspec.overlays.trainjob import TrainJobPods
     from jobspec.shapes import Shape
 
@@ -43,7 +43,7 @@ def keep_runtime_values(job: MarkedTree, template: MarkedTree, pods: TrainJobPod
     return job
 
 
-def _report_double_mounts(change: Change, job: MarkedTree, pods: TrainJobPods) -> None:
+def _report_double_mounts(change: TemplateChange, job: MarkedTree, pods: TrainJobPods) -> None:
     """Report mounts that share a volume or a path: their key is the volume in an entry of the job, and the path in pods."""
     if len(change.path) < 2 or change.path[-2] != "volumeMounts" or not isinstance(change.tree.value, dict):
         return
@@ -150,7 +150,7 @@ def _keep_variables(job: MarkedTree, node: MarkedTree, pods: TrainJobPods, *, ov
     return _trainer_with(job, {"env": wanted.with_value(by_rank([*own, *new]))}, wanted) if new else job
 
 
-def _keep_list(job: MarkedTree, change: Change, pods: TrainJobPods, name: str, *, overlay: str, entry: int) -> MarkedTree:
+def _keep_list(job: MarkedTree, change: TemplateChange, pods: TrainJobPods, name: str, *, overlay: str, entry: int) -> MarkedTree:
     """The job with a list of the runtime's pods in its own entry, where the change appends to that list."""
     sources = pods.sources(job, name)
     (own,) = [source for source in sources if source.own]

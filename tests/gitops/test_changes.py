@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
-from jobspec.gitops.diff.changes import Change, changes
+from jobspec.gitops.diff.changes import FieldChange, changes
 from jobspec.gitops.diff.fields import fields_of
 from jobspec.targets import choose
 
@@ -57,7 +57,7 @@ _JOB = st.fixed_dictionaries(
 )
 
 
-def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
+def _changes(old: dict[str, Any], new: dict[str, Any]) -> list[FieldChange]:
     documents = [Document(data, marks_at(data, Mark(name, 1)), file=name) for name, data in (("old", old), ("new", new))]
     return changes(*(fields_of(each, TARGET) for each in documents))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Path
-    from jobspec.gitops.diff.changes import Change
+    from jobspec.gitops.diff.changes import FieldChange
     from jobspec.gitops.diff.fields import Fields
     from jobspec.gitops.variants import Variant
     from jobspec.overlays.marked_tree import MarkedTree
@@ -42,7 +42,7 @@ class ChangedLines:
         self._cluster = cluster
         self._without: dict[str, Fields | None] = {}
 
-    def __call__(self, change: Change) -> Change:
+    def __call__(self, change: FieldChange) -> FieldChange:
         """The change with the line that made it."""
         if change.after is None:
             return change.placed_at(self._removal(change.path) or self._omission(change.was))

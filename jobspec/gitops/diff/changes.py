@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MASK = "***"
 
 
-class Change:
+class FieldChange:
     """One field with its values before and after; None where it is not there."""
 
     __slots__ = ("after", "before", "field", "path", "place", "was")
@@ -32,28 +32,30 @@ class Change:
         self.was = before.place() if before else None
         """Where the old value is written."""
 
-    def placed_at(self, place: Mark | None) -> Change:
+    def placed_at(self, place: Mark | None) -> FieldChange:
         """The same, changed by another line."""
-        return Change(self.path, self.before, self.after, place)
+        return FieldChange(self.path, self.before, self.after, place)
 
-    def masked(self) -> Change:
+    def masked(self) -> FieldChange:
         """The same without the values, which nobody may see."""
-        return Change(self.path, self.before and self.before.with_value(_MASK), self.after and self.after.with_value(_MASK), self.place)
+        return FieldChange(
+            self.path, self.before and self.before.with_value(_MASK), self.after and self.after.with_value(_MASK), self.place
+        )
 
 
-def changes(old: Fields, new: Fields) -> list[Change]:
+def changes(old: Fields, new: Fields) -> list[FieldChange]:
     """The changes from *old* to *new*, by their fields; a list with the same items in another order is one of them."""
     gone = {path: tree for path, tree in old.values.items() if path not in new.values}
     come = {path: tree for path, tree in new.values.items() if path not in old.values}
     gone, come = _without_emptied(gone, come), _without_emptied(come, gone)
     found = [
-        Change(path, old.values[path], tree, tree.place())
+        FieldChange(path, old.values[path], tree, tree.place())
         for path, tree in new.values.items()
         if path in old.values and not _is_same(old.values[path], tree)
     ]
     found += _replaced(gone, come)
-    found += [Change(path, tree, None, None) for path, tree in gone.items()]
-    found += [Change(path, None, tree, tree.place()) for path, tree in come.items()]
+    found += [FieldChange(path, tree, None, None) for path, tree in gone.items()]
+    found += [FieldChange(path, None, tree, tree.place()) for path, tree in come.items()]
     found += _reordered(old, new, [each.path for each in found])
     return sorted(found, key=lambda each: (each.field, str(each.path)))
 
@@ -71,23 +73,23 @@ def _without_emptied(values: dict[Path, MarkedTree], others: Iterable[Path]) -> 
     return {path: tree for path, tree in values.items() if path not in around}
 
 
-def _replaced(gone: dict[Path, MarkedTree], come: dict[Path, MarkedTree]) -> Iterator[Change]:
+def _replaced(gone: dict[Path, MarkedTree], come: dict[Path, MarkedTree]) -> Iterator[FieldChange]:
     """The only item without a name that a list lost, and the only one that it got, as one change; both are taken out."""
     for path in [each for each in come if isinstance(each[-1], Item)]:
         there = [each for each in gone if each[:-1] == path[:-1] and isinstance(each[-1], Item)]
         here = [each for each in come if each[:-1] == path[:-1] and isinstance(each[-1], Item)]
         if len(there) == len(here) == 1:
             after = come.pop(path)
-            yield Change(path, gone.pop(there[0]), after, after.place())
+            yield FieldChange(path, gone.pop(there[0]), after, after.place())
 
 
-def _reordered(old: Fields, new: Fields, changed: list[Path]) -> Iterator[Change]:
+def _reordered(old: Fields, new: Fields, changed: list[Path]) -> Iterator[FieldChange]:
     """The lists of which nothing but the order changed."""
     around = {path[:-1] for path in changed} | {path[:-2] for path in changed if isinstance(path[-1], Item)}
     for path, order in new.orders.items():
         before = old.orders.get(path)
         if before and path not in around and before.items != order.items and before.names == order.names:
-            yield Change(path, _as_list(before), _as_list(order), order.mark)
+            yield FieldChange(path, _as_list(before), _as_list(order), order.mark)
 
 
 def _as_list(order: Order) -> MarkedTree:

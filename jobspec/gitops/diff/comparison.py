@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster
     from jobspec.documents.document import Document
-    from jobspec.gitops.diff.changes import Change
+    from jobspec.gitops.diff.changes import FieldChange
     from jobspec.gitops.diff.meaning import ObjectChange
     from jobspec.gitops.rendering import Identity, RenderedVariant
     from jobspec.gitops.tree import Files
@@ -215,7 +215,7 @@ class _Between:
         is_next = is_workload(new) and new.group_kind == old.group_kind
         return is_next and identity_of(old) not in self._owners_after and identity_of(new) not in self._owners_before
 
-    def _changes(self, old: Document, new: Document, name: str) -> list[Change]:
+    def _changes(self, old: Document, new: Document, name: str) -> list[FieldChange]:
         target = self._after.cluster.target
         found = [each for each in changes(fields_of(old, target), fields_of(new, target)) if each.path not in _DERIVED]
         if new.kind == "Secret":
@@ -225,7 +225,7 @@ class _Between:
             return list(map(ChangedLines(before, after, self._after.cluster), found))
         return found
 
-    def _renamed(self, old: Document, new: Document, name: str) -> list[Change]:
+    def _renamed(self, old: Document, new: Document, name: str) -> list[FieldChange]:
         """The changes of a job with a new name, without that of the hash in it."""
         before, after = self._before.variants[name], self._after.variants[name]
         only_hash = before.hashed and after.hashed and before.job_name.value == after.job_name.value

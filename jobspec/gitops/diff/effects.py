@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
-    from jobspec.gitops.diff.changes import Change
+    from jobspec.gitops.diff.changes import FieldChange
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _RUN_POLICY: Path = ("spec", "runPolicy")
@@ -38,7 +38,7 @@ class Effect:
         self.note = note
 
 
-def effect_of(change: Change, old: Document, new: Document) -> Effect:
+def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
     """The effect of a change that the server takes, in an update from *old* to *new*."""
     if change.path[0] != "spec":
         return Effect()
@@ -49,7 +49,7 @@ def effect_of(change: Change, old: Document, new: Document) -> Effect:
     return Effect(RUNS_STAY if new.group_kind in _RUNTIMES else "")
 
 
-def _of_pytorchjob(change: Change, old: Document, new: Document) -> Effect:
+def _of_pytorchjob(change: FieldChange, old: Document, new: Document) -> Effect:
     path = change.path
     if path == _SUSPEND[PYTORCHJOB]:
         return Effect(_suspension(old, new))
@@ -64,7 +64,7 @@ def _of_pytorchjob(change: Change, old: Document, new: Document) -> Effect:
     return _of_pods(change, old, new)
 
 
-def _is_scaled(change: Change, old: Document, new: Document) -> bool:
+def _is_scaled(change: FieldChange, old: Document, new: Document) -> bool:
     """Whether pods are made or deleted for a change: of the number of replicas, or since the role is new."""
     role: Path = change.path[:3]
     if change.path[:2] != _REPLICAS or value_at(new.data, role) is None:
@@ -72,7 +72,7 @@ def _is_scaled(change: Change, old: Document, new: Document) -> bool:
     return change.path[3:] == ("replicas",) or value_at(old.data, role) is None
 
 
-def _of_autoscaler(change: Change, new: Document) -> Effect:
+def _of_autoscaler(change: FieldChange, new: Document) -> Effect:
     if value_at(new.data, ("spec", "elasticPolicy", "metrics")) is not None:
         return Effect(NODES_STAY)
     if change.path[2] == "metrics":
@@ -80,7 +80,7 @@ def _of_autoscaler(change: Change, new: Document) -> Effect:
     return Effect(PODS_STAY, heeded=False)
 
 
-def _of_pods(change: Change, old: Document, new: Document) -> Effect:
+def _of_pods(change: FieldChange, old: Document, new: Document) -> Effect:
     """The effect of a change of pods: none on those that run; a suspended job has none, and makes them anew when it resumes."""
     suspend = _SUSPEND[PYTORCHJOB]
     if value_at(old.data, suspend) is True or value_at(new.data, suspend) is True:
@@ -90,7 +90,7 @@ def _of_pods(change: Change, old: Document, new: Document) -> Effect:
     return Effect(PODS_STAY, heeded=False)
 
 
-def _of_trainjob(change: Change, old: Document, new: Document) -> Effect:
+def _of_trainjob(change: FieldChange, old: Document, new: Document) -> Effect:
     if change.path == _SUSPEND[TRAINJOB]:
         return Effect(_suspension(old, new))
     if change.path[1] in _PATCHES:  # the webhook takes them from suspended jobs only

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster
     from jobspec.documents.document import Document
-    from jobspec.gitops.diff.changes import Change
+    from jobspec.gitops.diff.changes import FieldChange
 
     #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and made anew under its name; `refused`: the
     #: server does not take the update; `ignored`: it takes it, and nothing happens; `created`, `removed`: an object that comes or goes.
@@ -36,7 +36,7 @@ class ObjectChange:
         self,
         document: Document,
         meaning: Meaning,
-        fields: Sequence[tuple[Change, Meaning]] = (),
+        fields: Sequence[tuple[FieldChange, Meaning]] = (),
         notes: Sequence[str] = (),
         *,
         follows: str = "",
@@ -74,18 +74,18 @@ def removed(document: Document) -> ObjectChange:
     return ObjectChange(document, "removed", notes=notes)
 
 
-def new_run(old: Document, new: Document, changes: Sequence[Change], *, is_pruned: bool) -> ObjectChange:
+def new_run(old: Document, new: Document, changes: Sequence[FieldChange], *, is_pruned: bool) -> ObjectChange:
     """A job under another name than before; *is_pruned*: whether the old one goes."""
     return ObjectChange(new, "new-run", [(each, "new-run") for each in changes], follows=old.name, is_pruned=is_pruned)
 
 
-def returned(old: Document, new: Document, changes: Sequence[Change]) -> ObjectChange:
+def returned(old: Document, new: Document, changes: Sequence[FieldChange]) -> ObjectChange:
     """A job that is an earlier run again, which `history` kept."""
     note = "this is an earlier run again, which is still kept: it becomes the newest one, and nothing is started"
     return ObjectChange(new, "ignored", [(each, "ignored") for each in changes], [note], follows=old.name, is_pruned=False)
 
 
-def update(old: Document, new: Document, changes: Sequence[Change], beside: Sequence[Document], cluster: Cluster) -> ObjectChange:
+def update(old: Document, new: Document, changes: Sequence[FieldChange], beside: Sequence[Document], cluster: Cluster) -> ObjectChange:
     """The update of an object; an engine deletes and makes anew what the server refuses to change, where the object asks for it."""
     refused = refusals(old, new, changes, beside, cluster)
     if refused:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster
     from jobspec.documents.document import Document
-    from jobspec.gitops.diff.changes import Change
+    from jobspec.gitops.diff.changes import FieldChange
 
 #: (apiVersion, kind) -> the fields that the server never changes, of kinds of which jobspec judges only metadata.
 _FIXED: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
@@ -32,7 +32,7 @@ _SEALED = (("data",), ("binaryData",), ("stringData",), ("immutable",))
 _SEALABLE = (("v1", "ConfigMap"), ("v1", "Secret"))
 
 
-def refusals(old: Document, new: Document, changes: Sequence[Change], beside: Sequence[Document], cluster: Cluster) -> list[str]:
+def refusals(old: Document, new: Document, changes: Sequence[FieldChange], beside: Sequence[Document], cluster: Cluster) -> list[str]:
     """Why the update from *old* to *new* is refused, each as one sentence; none where the server takes it.
 
     The new object is a valid one: what is wrong with it now is wrong with the update.
@@ -48,7 +48,7 @@ def _by_rules(old: Document, new: Document, beside: Sequence[Document], cluster:
             yield f"{each.field}: {each.message}" if each.field else each.message
 
 
-def _fixed(old: Document, changes: Sequence[Change]) -> Iterator[str]:
+def _fixed(old: Document, changes: Sequence[FieldChange]) -> Iterator[str]:
     kind = (old.api_version, old.kind)
     is_sealed = kind in _SEALABLE and old.data.get("immutable") is True
     for path in (*_FIXED.get(kind, ()), *(_SEALED if is_sealed else ())):

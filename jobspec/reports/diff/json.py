@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark
     from jobspec.gitops.diff.capacity import Capacity
-    from jobspec.gitops.diff.changes import Change
+    from jobspec.gitops.diff.changes import FieldChange
     from jobspec.gitops.diff.comparison import Presence, VariantChange
     from jobspec.gitops.diff.meaning import Meaning, ObjectChange
     from jobspec.reports.diff.view import View
@@ -153,7 +153,7 @@ def _object(change: ObjectChange) -> Object:
     }
 
 
-def _field(change: Change, meaning: Meaning) -> Field:
+def _field(change: FieldChange, meaning: Meaning) -> Field:
     found: Field = {"field": change.field, "meaning": meaning, "changedIn": _place(change.place)}
     if change.before is not None:
         found["before"] = change.before.data()

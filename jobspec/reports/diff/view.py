@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark
     from jobspec.gitops.diff.capacity import Capacity
-    from jobspec.gitops.diff.changes import Change
+    from jobspec.gitops.diff.changes import FieldChange
     from jobspec.gitops.diff.comparison import Comparison, VariantChange
     from jobspec.gitops.diff.meaning import Meaning, ObjectChange
     from jobspec.gitops.diff.prices import Cost, Prices
@@ -171,7 +171,7 @@ def _rows_key(change: ObjectChange) -> object:
 
 def rows(change: ObjectChange, *, width: int = 200) -> list[Row]:
     """The changed fields of an object in words; the same change of several roles of a PyTorchJob is one."""
-    found: dict[object, tuple[list[str], Change, Meaning]] = {}
+    found: dict[object, tuple[list[str], FieldChange, Meaning]] = {}
     for each, meaning in change.fields:
         is_of_role = each.path[:2] == _ROLES and len(each.path) > 3
         rest = each.path[3:] if is_of_role else each.path
@@ -181,12 +181,12 @@ def rows(change: ObjectChange, *, width: int = 200) -> list[Row]:
     return sorted((_row(names, each, meaning, width) for names, each, meaning in found.values()), key=lambda row: row.field)
 
 
-def _row(names: list[str], change: Change, meaning: Meaning, width: int) -> Row:
+def _row(names: list[str], change: FieldChange, meaning: Meaning, width: int) -> Row:
     field = change.field.replace(f"[{names[0]}]", f"[{', '.join(names)}]", 1) if len(names) > 1 else change.field
     return Row(visible(field), _text(change.before, width), _text(change.after, width), _place(change), meaning)
 
 
-def _place(change: Change) -> str:
+def _place(change: FieldChange) -> str:
     """The line that changed a field; of a removed one, where it was and what removed it."""
     if change.after is not None:
         return spot(change.place)
