@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jobspec.cluster import Cluster
     from jobspec.gitops.project import Project
     from jobspec.gitops.variants import Variant
-    from jobspec.overlays.conflicts import Setting
+    from jobspec.overlays.conflicts import OverlayValue
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.overlays.overlay import Overlay
 
@@ -38,7 +38,7 @@ class Stage:
         self.documents = apply(before, overlays, cluster.target).documents if overlays else before
         """As far as the layers can be applied without the later ones, which may bring a role or a container that they are for."""
 
-    def settings(self) -> Sequence[Setting]:
+    def settings(self) -> Sequence[OverlayValue]:
         """What its last layer sets and removes in the job."""
         jobs = [each for each in self._before if is_workload(each)]
         return overlaid(jobs[0], self._before, self._overlays, self._cluster.target).settings

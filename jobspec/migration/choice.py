@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.migration.loss import COST, LOST
 from jobspec.migration.migrated import Migrated
 from jobspec.migration.pytorchjob import ways
-from jobspec.migration.source import Source
+from jobspec.migration.source import SourceJob
 from jobspec.migration.view import view
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ def migrate_pytorchjob(job: Document, beside: Sequence[Document], cluster: Clust
         why = next((each.message for each in before.refusals), "it has no pods")
         return cannot(job, f"training-operator makes no pods of it: {why}")
     found = []
-    for trees in ways(Source(job, before.objects, cluster.target, gang_scheduler=gang_scheduler)):
+    for trees in ways(SourceJob(job, before.objects, cluster.target, gang_scheduler=gang_scheduler)):
         candidate = Migrated(job, trees, before, cluster)
         found.append(candidate)
         if candidate.cost() < COST[LOST]:

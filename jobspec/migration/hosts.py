@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobspec.migration.source import Source
+    from jobspec.migration.source import SourceJob
 
 
 NAME = "TRAINJOB_NAME"
@@ -19,7 +19,7 @@ NAME = "TRAINJOB_NAME"
 NAME_FIELD = "metadata.labels['jobset.sigs.k8s.io/jobset-name']"
 
 
-def renaming(source: Source, new_name: Callable[[int], str]) -> Callable[[str], str]:
+def renaming(source: SourceJob, new_name: Callable[[int], str]) -> Callable[[str], str]:
     """What replaces each pod's name in a text. *new_name*: the name of the host with a rank."""
     names = {node.pod.host_name: new_name(rank) for rank, node in enumerate(source.nodes)}
     longest_first = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True))
@@ -27,11 +27,11 @@ def renaming(source: Source, new_name: Callable[[int], str]) -> Callable[[str], 
     return lambda text: pattern.sub(lambda found: names[found[1]], text)
 
 
-def of_one_job(source: Source) -> Callable[[str], str]:
+def of_one_job(source: SourceJob) -> Callable[[str], str]:
     """The renaming where all nodes are pods of the replicated job `node`."""
     return renaming(source, lambda rank: f"$({NAME})-node-0-{rank}.$({NAME})")
 
 
-def of_roles(source: Source) -> Callable[[str], str]:
+def of_roles(source: SourceJob) -> Callable[[str], str]:
     """The renaming where the Master has a Job `master`, and each Worker one of the Jobs `node`."""
     return renaming(source, lambda rank: f"$({NAME})-{f'node-{rank - 1}' if rank else 'master-0'}-0.$({NAME})")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.migration.source import Source
+    from jobspec.migration.source import SourceJob
     from jobspec.overlays.marked_tree import MarkedTree
 
 SHIPPED = "torch-distributed"
@@ -27,7 +27,7 @@ _SERVERS = frozenset(("uid", "resourceVersion", "generation", "creationTimestamp
 _OF_JOB = ("image", "command", "args", "env")
 
 
-def ways(source: Source) -> Iterator[list[MarkedTree]]:
+def ways(source: SourceJob) -> Iterator[list[MarkedTree]]:
     """The ways from the plainest to the most faithful: each the manifests that take the place of the job, itself the last."""
     if source.is_uniform():
         yield [_train_job(source, SHIPPED, shipped=True)]
@@ -38,7 +38,7 @@ def ways(source: Source) -> Iterator[list[MarkedTree]]:
         yield _with_runtime(source, torch=True)
 
 
-def _train_job(source: Source, runtime: str, *, shipped: bool, torch: bool = True, trains: bool = True) -> MarkedTree:
+def _train_job(source: SourceJob, runtime: str, *, shipped: bool, torch: bool = True, trains: bool = True) -> MarkedTree:
     """The TrainJob. *torch*: its runtime has the policy `torch`. *trains*: it says itself what its nodes run."""
     tree = source.tree
     ref = {"name": runtime} if shipped else {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": runtime}
@@ -69,12 +69,12 @@ def _metadata(given: MarkedTree) -> MarkedTree:
     return given.with_value(fields)
 
 
-def _deadline(source: Source) -> MarkedTree | None:
+def _deadline(source: SourceJob) -> MarkedTree | None:
     seconds = source.policy("activeDeadlineSeconds")
     return seconds if seconds and seconds.value >= 1 and has_deadline(source) else None
 
 
-def _trainer(source: Source, *, torch: bool) -> MarkedTree:
+def _trainer(source: SourceJob, *, torch: bool) -> MarkedTree:
     replica = source.lead
     container = training_container(replica.value["template"])
     renamed = of_one_job(source)
@@ -99,7 +99,7 @@ def _trainer(source: Source, *, torch: bool) -> MarkedTree:
     return replica.with_value(present(fields))
 
 
-def _resources(source: Source, container: MarkedTree) -> MarkedTree | None:
+def _resources(source: SourceJob, container: MarkedTree) -> MarkedTree | None:
     """The resources of a node; for a gang, with the requests that training-operator counts and the trainer does not: the limits."""
     given = container.get("resources")
     if given is None or not given.value:
@@ -115,7 +115,7 @@ def _words(container: MarkedTree, field: str, renamed: Callable[[str], str]) -> 
     return words(given, renamed) if given and given.value else None
 
 
-def _processes(source: Source) -> MarkedTree | None:
+def _processes(source: SourceJob) -> MarkedTree | None:
     """The processes of a node, where the release takes the word."""
     given = source.spec.get("nprocPerNode") or source.spec.get("elasticPolicy", "nProcPerNode")
     if given is None:
@@ -126,7 +126,7 @@ def _processes(source: Source) -> MarkedTree | None:
     return given if word in ("cpu", "gpu", "auto") and not reached(source.release, "2.2.0") else None
 
 
-def _with_runtime(source: Source, *, torch: bool) -> list[MarkedTree]:
+def _with_runtime(source: SourceJob, *, torch: bool) -> list[MarkedTree]:
     """A runtime with one replicated job, and the job."""
     replica = source.lead
     without = (*_OF_JOB, "resources")
@@ -145,11 +145,11 @@ def _with_runtime(source: Source, *, torch: bool) -> list[MarkedTree]:
     return [runtime, _train_job(source, _runtime_name(source), shipped=False, torch=torch)]
 
 
-def _claims(source: Source) -> bool:
+def _claims(source: SourceJob) -> bool:
     return training_container(source.lead.value["template"]).get("resources", "claims") is not None
 
 
-def _with_roles(source: Source) -> list[MarkedTree]:
+def _with_roles(source: SourceJob) -> list[MarkedTree]:
     """A runtime with a Job for the Master, and one for each Worker: the number of a Job in the JobSet is the rank."""
     jobs: list[dict[str, Any]] = []
     for name, replica in source.replicas.items():
@@ -165,11 +165,11 @@ def _with_roles(source: Source) -> list[MarkedTree]:
     return [runtime, _train_job(source, _runtime_name(source), shipped=False, trains=False)]
 
 
-def _runtime_name(source: Source) -> str:
+def _runtime_name(source: SourceJob) -> str:
     return source.name or text(source.tree, "metadata", "generateName").rstrip("-")
 
 
-def _runtime(source: Source, spec: dict[str, Any], jobs: list[dict[str, Any]], **jobset: Any) -> MarkedTree:
+def _runtime(source: SourceJob, spec: dict[str, Any], jobs: list[dict[str, Any]], **jobset: Any) -> MarkedTree:
     ttl = source.policy("ttlSecondsAfterFinished") if not reached(source.release, _RUNS_AGAIN) else None
     namespace = source.tree.get("metadata", "namespace")
     metadata = present({"name": _runtime_name(source), "namespace": namespace})
@@ -188,12 +188,12 @@ def _runtime(source: Source, spec: dict[str, Any], jobs: list[dict[str, Any]], *
     )
 
 
-def _queue(source: Source) -> dict[str, Any]:
+def _queue(source: SourceJob) -> dict[str, Any]:
     queue = source.policy("schedulingPolicy", "queue")
     return {"metadata": {"annotations": {"scheduling.volcano.sh/queue-name": queue}}} if queue and queue.value else {}
 
 
-def _gang(source: Source) -> dict[str, Any]:
+def _gang(source: SourceJob) -> dict[str, Any]:
     """The policy of the runtime by which its pods are scheduled all at once, where training-operator had them so."""
     if not source.gang_scheduler or (source.is_of_volcano and not reached(source.release, "2.1.0")):
         return {}
@@ -201,7 +201,7 @@ def _gang(source: Source) -> dict[str, Any]:
     return {"podGroupPolicy": {"volcano": {}} if source.is_of_volcano else {"coscheduling": present({"scheduleTimeoutSeconds": seconds})}}
 
 
-def _scheduled(source: Source, job: dict[str, Any]) -> dict[str, Any]:
+def _scheduled(source: SourceJob, job: dict[str, Any]) -> dict[str, Any]:
     """A replicated job whose pods are the gang scheduler's."""
     template = job["template"]["spec"]["template"]
     pod = template.value["spec"]

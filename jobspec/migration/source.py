@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-class Source:
+class SourceJob:
     """One PyTorchJob, and the release that it goes to."""
 
     __slots__ = ("document", "gang_scheduler", "nodes", "objects", "release", "replicas", "spec", "target", "tree")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.migration.nodes import Node
-    from jobspec.migration.source import Source
+    from jobspec.migration.source import SourceJob
     from jobspec.overlays.marked_tree import MarkedTree
 
 TRAINING = "node"
@@ -31,7 +31,7 @@ def training_container(template: MarkedTree) -> MarkedTree:
 
 
 def pod_template(
-    source: Source,
+    source: SourceJob,
     replica: MarkedTree,
     node: Node,
     *,
@@ -113,13 +113,13 @@ def words(given: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
     return given.with_value([each.with_value(renamed(text_of(each))) for each in items(given)])
 
 
-def job_template(source: Source, replica: MarkedTree, template: MarkedTree, *, labelled: bool, nodes: int) -> dict[str, Any]:
+def job_template(source: SourceJob, replica: MarkedTree, template: MarkedTree, *, labelled: bool, nodes: int) -> dict[str, Any]:
     """The template of a replicated job: its label, its pods, and how they live."""
     labels = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}} if labelled else {}
     return {**labels, "spec": {**_life(source, replica, nodes=nodes), "template": template}}
 
 
-def _life(source: Source, replica: MarkedTree, *, nodes: int) -> dict[str, Any]:
+def _life(source: SourceJob, replica: MarkedTree, *, nodes: int) -> dict[str, Any]:
     policy = source.restart(replica)
     cause = replica.get("restartPolicy")
     limit = source.policy("backoffLimit")
@@ -133,14 +133,14 @@ def _life(source: Source, replica: MarkedTree, *, nodes: int) -> dict[str, Any]:
     return present(fields)
 
 
-def has_deadline(source: Source) -> bool:
+def has_deadline(source: SourceJob) -> bool:
     """Whether a TrainJob of the release has a deadline of its own."""
     from jobspec.targets import reached
 
     return reached(source.release, "2.2.0")
 
 
-def _success(source: Source) -> MarkedTree | None:
+def _success(source: SourceJob) -> MarkedTree | None:
     """Who has to succeed, where the operator ends the others then."""
     clean = source.policy("cleanPodPolicy")
     if clean is None or clean.value == "None":

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
-    from jobspec.overlays.conflicts import Setting
+    from jobspec.overlays.conflicts import OverlayValue
     from jobspec.overlays.overlay import Overlay
     from jobspec.overlays.trainjob import TrainJobPods
     from jobspec.shapes import Shape
@@ -36,7 +36,7 @@ class Application:
         self.pods = pods
         self.problems = problems
         """The problems of the job's applications so far; this one adds its own."""
-        self.settings: list[Setting] = []
+        self.settings: list[OverlayValue] = []
         self.volumes: list[MarkedTree] = []
         self._entries: dict[tuple[int, str], MarkedTree | None] = {}
 
@@ -49,7 +49,7 @@ class Application:
     def changed_pods(self, job: MarkedTree, roles: list[TrainingRole]) -> MarkedTree:
         """The job with the overlay's entries for training pods merged into the pod templates of the *roles* that the job has."""
         roles = [role for role in roles if not role.path or job.get(*map(str, role.path))]  # the overlay can remove a role itself
-        by_entry: list[tuple[MarkedTree | None, list[Setting]]] = []
+        by_entry: list[tuple[MarkedTree | None, list[OverlayValue]]] = []
         for number, entry in enumerate(items(self.overlay.spec.get("pods"))):
             wanted = entry.get("roles")
             chosen = [role for role in roles if role.answers_to(wanted.data() if wanted else ())]
@@ -128,14 +128,14 @@ class Application:
         self.problems.extend(substitution.problems)
         return result
 
-    def _report_differing_roles(self, by_entry: list[tuple[MarkedTree | None, list[Setting]]]) -> None:
+    def _report_differing_roles(self, by_entry: list[tuple[MarkedTree | None, list[OverlayValue]]]) -> None:
         """Report settings for one role that conflict with those for another: a TrainJob has one kind of pod for both."""
         for number, (roles, later) in enumerate(by_entry):
             for others, earlier in by_entry[:number]:
                 if (roles and sorted(roles.data())) != (others and sorted(others.data())):
                     self.problems.extend(self._differing_roles(*pair) for pair in conflicting(earlier, later))
 
-    def _differing_roles(self, other: Setting, setting: Setting) -> Diagnostic:
+    def _differing_roles(self, other: OverlayValue, setting: OverlayValue) -> Diagnostic:
         message = f"`{self.overlay.name}` makes different changes to roles (see {other.mark}), and a TrainJob has one kind of pod"
         hint = "make the change to all pods, or leave the overlay out"
         return Diagnostic("not-expressible", message, setting.mark, field=spell(setting.address), hint=hint)

@@ -29,7 +29,7 @@ _OPEN = "an empty mapping"  # which does not conflict with what other overlays s
 _ONE_OF = Key("one of")  # the last step of the address of a choice among fields that exclude each other
 
 
-class Setting:
+class OverlayValue:
     """One value that an overlay sets: its address, the value, and its place in the overlay."""
 
     __slots__ = ("address", "mark", "value")
@@ -41,65 +41,65 @@ class Setting:
         self.mark = mark
 
 
-def settings_of(patch: MarkedTree, shape: Shape | None, address: Path = ()) -> Iterator[Setting]:
+def settings_of(patch: MarkedTree, shape: Shape | None, address: Path = ()) -> Iterator[OverlayValue]:
     """The settings of a patch."""
     value = patch.value
     if isinstance(value, dict) and APPEND in value:
         yield from _appended(value[APPEND].value, shape, address)
     elif isinstance(value, dict):
         if not value:
-            yield Setting(address, _OPEN, patch.place())
+            yield OverlayValue(address, _OPEN, patch.place())
         for name in chosen(patch, shape):
-            yield Setting((*address, _ONE_OF), name, value[name].place())
+            yield OverlayValue((*address, _ONE_OF), name, value[name].place())
         for name, child in value.items():
             step = Key(name) if shape and shape.fields is None else name
             yield from settings_of(child, shape.at((name,)) if shape else None, (*address, step))
     elif isinstance(value, list) and shape and shape.merge:
         yield from _keyed(value, shape, address)
     else:
-        yield Setting(address, _text(patch), patch.place())
+        yield OverlayValue(address, _text(patch), patch.place())
 
 
-def settings_of_flags(flags: MarkedTree, address: Path) -> Iterator[Setting]:
+def settings_of_flags(flags: MarkedTree, address: Path) -> Iterator[OverlayValue]:
     """The settings of flags: each in both lists that can hold the flag, since replacing either list undoes it."""
     for flag, value in flags.value.items():
         for name in ("command", "args"):
-            yield Setting((*address, name, Key(flag)), json.dumps(text_after(value)), value.place())
+            yield OverlayValue((*address, name, Key(flag)), json.dumps(text_after(value)), value.place())
 
 
-def _keyed(items: list[MarkedTree], shape: Shape, address: Path) -> Iterator[Setting]:
+def _keyed(items: list[MarkedTree], shape: Shape, address: Path) -> Iterator[OverlayValue]:
     for item in items:
         name = identity(item, shape)
         mount = item.get("mountPath") if shape.merge == ["name"] else None
         if mount:  # entries of a TrainJob have one mount for each volume, and overlays remove mounts by their path
-            yield Setting((*address, Key(str(mount.value))), _NULL if is_removal(item) else "a mount", item.place())
+            yield OverlayValue((*address, Key(str(mount.value))), _NULL if is_removal(item) else "a mount", item.place())
         if name and is_removal(item):
-            yield Setting((*address, Key(",".join(name))), _NULL, item.place())
+            yield OverlayValue((*address, Key(",".join(name))), _NULL, item.place())
         elif name:
             yield from settings_of(item, shape.items, (*address, Key(",".join(name))))
 
 
-def _appended(items: list[MarkedTree], shape: Shape | None, address: Path) -> Iterator[Setting]:
+def _appended(items: list[MarkedTree], shape: Shape | None, address: Path) -> Iterator[OverlayValue]:
     if shape and shape.merge:
         yield from _keyed(items, shape, address)
     else:
         for item in items:
-            yield Setting((*address, APPEND, _text(item)), _text(item), item.place())
+            yield OverlayValue((*address, APPEND, _text(item)), _text(item), item.place())
 
 
 def _text(tree: MarkedTree) -> str:
     return _AS_JSON.encode(tree.data())
 
 
-def conflicting(earlier: Sequence[Setting], later: Sequence[Setting]) -> Iterator[tuple[Setting, Setting]]:
+def conflicting(earlier: Sequence[OverlayValue], later: Sequence[OverlayValue]) -> Iterator[tuple[OverlayValue, OverlayValue]]:
     """Each of the later settings that conflicts with an earlier one, with that; of those inside of one earlier setting, the first."""
-    exact: dict[Path, list[Setting]] = {}
-    inside: dict[Path, list[Setting]] = {}
+    exact: dict[Path, list[OverlayValue]] = {}
+    inside: dict[Path, list[OverlayValue]] = {}
     for setting in earlier:
         exact.setdefault(setting.address, []).append(setting)
         for length in range(len(setting.address)):
             inside.setdefault(setting.address[:length], []).append(setting)
-    reported: set[Setting] = set()
+    reported: set[OverlayValue] = set()
     for setting in later:
         address = setting.address
         around = [other for length in range(len(address)) for other in exact.get(address[:length], ()) if other.value != _OPEN]
@@ -113,7 +113,7 @@ def conflicting(earlier: Sequence[Setting], later: Sequence[Setting]) -> Iterato
             break
 
 
-def conflict(earlier: Setting, later: Setting, names: tuple[str, str]) -> Diagnostic:
+def conflict(earlier: OverlayValue, later: OverlayValue, names: tuple[str, str]) -> Diagnostic:
     """The diagnostic of a conflict, with both places; *names* are those of the earlier and the later overlay."""
     first, second = names
     what = str(later.address[-1])
@@ -131,7 +131,7 @@ def conflict(earlier: Setting, later: Setting, names: tuple[str, str]) -> Diagno
     return Diagnostic("overlay-conflict", f"{message} (in {earlier.mark})", later.mark, field=field, hint=hint)
 
 
-def _way_to_override(earlier: Setting, later: Setting, names: tuple[str, str]) -> str:
+def _way_to_override(earlier: OverlayValue, later: OverlayValue, names: tuple[str, str]) -> str:
     """How one of two overlays can override the other; an overlay that comes with jobspec cannot be edited."""
     first, second = names
     if later.mark.file != data.overlay_label(second):
@@ -141,7 +141,7 @@ def _way_to_override(earlier: Setting, later: Setting, names: tuple[str, str]) -
     return ""
 
 
-def _sets(setting: Setting, name: str) -> str:
+def _sets(setting: OverlayValue, name: str) -> str:
     what = f" `{name}`" if name else ""
     if setting.value == _NULL:
         return f"removes{what}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jobspec.diagnostics import Diagnostic
-    from jobspec.overlays.conflicts import Setting
+    from jobspec.overlays.conflicts import OverlayValue
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.overlays.overlay import Overlay
     from jobspec.overlays.trainjob import TrainJobPods
@@ -33,7 +33,7 @@ class OverlaidJob:
         pods: TrainJobPods | None,
         problems: Sequence[Diagnostic],
         *,
-        settings: Sequence[Setting],
+        settings: Sequence[OverlayValue],
         volumes: Sequence[MarkedTree],
     ) -> None:
         self.document = document
