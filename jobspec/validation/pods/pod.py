@@ -76,9 +76,10 @@ def _new(pod: dict[str, Any]) -> Iterator[Problem]:
 
 def _changed(data: dict[str, Any], old: dict[str, Any], shape: Shape) -> Iterator[Problem]:
     """The problems of a pod that is there, in its new state."""
-    from jobspec.validation.pods.update import pod_update_problems, with_nulls_as_texts
+    from jobspec.validation.pods.update import pod_update_problems, with_account, with_nulls_as_texts
 
     pod, before = (_filled_in(typed_value(with_nulls_as_texts(each), shape)) for each in (data, old))
+    pod = with_account(pod, before)
     yield from _any(pod)
     yield from pod_update_problems(pod, before)
 

@@ -39,12 +39,10 @@ _ANEW = "put back what was there, or delete the pod and make another"
 
 
 def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
-    """The problems of changes from the decoded pod *old* to *new*, with what the server fills in for pods alone."""
+    """The problems of changes from the decoded pod *old* to *new*, which has its account, with what the server fills in for pods alone."""
     yield from _annotations(_annotated(new), _annotated(old))
     now, was = new.get("spec", {}), old.get("spec", {})
-    is_from_cluster = bool(old.get("metadata", {}).get("uid"))
-    now = {**_kept_account(was, now, is_from_cluster=is_from_cluster), **now}
-    if is_from_cluster:
+    if _is_from_cluster(old):
         now, was = {**_kept(was, _BY_CLUSTER), **now}, _without_token(was, now)
     was = {**of_class(was), **was, **({"serviceAccountName": account} if (account := _account(was)) else {})}
     now = {**_kept(was, _BY_ADMISSION), **{field: each for field, each in now.items() if field in was or field not in _BY_ADMISSION}}
@@ -58,6 +56,16 @@ def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
     yield from _tolerations(now.get("tolerations", []), was.get("tolerations", []))
     yield from gate_problems(now, was)
     yield from _fixed(now, was, is_gated=bool(was.get("schedulingGates")))
+
+
+def with_account(new: Data, old: Data) -> Data:
+    """A new state with the account names that stay: those that the stored one does not say; of one from the cluster, both or none."""
+    now, was = new.get("spec", {}), old.get("spec", {})
+    if _is_from_cluster(old):
+        kept = {} if _account(now) else _kept(was, _ACCOUNT)
+    else:
+        kept = {name: account for name in _ACCOUNT if (account := _account(was)) and name not in was}
+    return {**new, "spec": {**kept, **now}}
 
 
 def with_nulls_as_texts(pod: Data) -> Data:
@@ -101,12 +109,8 @@ def _kept(was: Data, fields: tuple[str, ...]) -> Data:
     return {field: was[field] for field in fields if field in was}
 
 
-def _kept_account(was: Data, now: Data, *, is_from_cluster: bool) -> Data:
-    """The names of the account that stay: those that the stored state does not say itself, and of one from the cluster both or none."""
-    if is_from_cluster:
-        return {} if any(now.get(name) for name in _ACCOUNT) else _kept(was, _ACCOUNT)
-    account = _account(was)
-    return {name: account for name in _ACCOUNT if account and name not in was}
+def _is_from_cluster(stored: Data) -> bool:
+    return bool(stored.get("metadata", {}).get("uid"))
 
 
 def _account(spec: Data) -> Any:
