@@ -201,6 +201,8 @@ def _disagreement(old: dict[str, Any], new: dict[str, Any], answer: Answer) -> s
     if _NOT_APPLICABLE in answer.message:
         return ""
     found = _errors(old, new)
+    if not found and any(each.applied and each.says in answer.message for each in known.pods()):
+        return ""
     if answer.accepted or not found or answer.code != 422:
         return "" if answer.accepted == (not found) else f"{[(each.field, each.message) for each in found]}"
     if "spec" in answer.fields:
