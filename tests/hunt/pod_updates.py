@@ -28,6 +28,8 @@ _NOT_APPLICABLE = "failed to create typed patch object"
 #: the server fills in, so that the same port is another one when it is applied again (it stands in known.yaml).
 _REWRITTEN = ("matchLabelKeys", "mismatchLabelKeys", '"protocol": ""')
 _DEADLINE = "spec.activeDeadlineSeconds"
+#: What the server says of a deadline that no update can have: it looks at no other change then.
+_STOPS = ("must be between 0 and 2147483647", "must be less than or equal to previous value")
 
 _IDENTITY = ("namespace", "resourceVersion", "uid", "managedFields")
 
@@ -207,7 +209,7 @@ def _disagreement(old: dict[str, Any], new: dict[str, Any], answer: Answer) -> s
         return "" if answer.accepted == (not found) else f"{[(each.field, each.message) for each in found]}"
     if "spec" in answer.fields:
         return "" if any(each.rule == "immutable-field" for each in found) else f"nothing changes that cannot: {found}"
-    if _DEADLINE in answer.fields:  # where it is wrong, the server looks at no other change
+    if any(each in answer.message for each in _STOPS):
         found = [each for each in found if each.field == _DEADLINE or each.rule != "immutable-field"]
     unnamed = {each.field for each in known.unnamed()} - set(answer.fields)
     return pod_fields.difference([each for each in found if each.field not in unnamed], answer.fields)
