@@ -36,8 +36,7 @@ def job_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[P
             yield _fixed(name)
     if (text(new_spec, "completionMode") or "NonIndexed") != (text(old_spec, "completionMode") or "NonIndexed"):
         yield _fixed("completionMode")
-    new_selector, old_selector = new_spec.get("selector"), old_spec.get("selector")
-    if new_selector is not None and old_selector is not None and not same(_written(new_selector), _written(old_selector)):
+    if new_spec.get("selector") is not None and not same(_written(new_spec["selector"]), _written(old_spec.get("selector") or {})):
         yield _fixed("selector")
     yield from _template(mapping(new_spec, "template"), mapping(old_spec, "template"), old)
 
