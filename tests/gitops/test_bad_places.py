@@ -16,7 +16,7 @@ PROJECT = f"{PROJECT_HEAD}  variants: [{{name: one, base: base/job.yaml}}, {{nam
 
 def _place(folder: Path) -> Path:
     """A repository with a project and its tree, and a folder outside of the repository."""
-    write(folder / "repository", {"base/job.yaml": f"{JOB}---\n{CONFIG}", "jobspec.yaml": PROJECT, ".git/PROJECT_HEAD": ""})
+    write(folder / "repository", {"base/job.yaml": f"{JOB}---\n{CONFIG}", "jobspec.yaml": PROJECT, ".git/HEAD": ""})
     write(folder / "outside", {"job.yaml": JOB, "notes.txt": "mine"})
     assert run_here("render", cwd=folder / "repository").returncode == 0
     return folder / "repository"

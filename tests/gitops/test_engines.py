@@ -119,7 +119,7 @@ def test_an_application_syncs_the_whole_tree(tmp_path: Path) -> None:
         },
         "spec": {
             "project": "training",
-            "source": {"repoURL": "https://git.example/ml/Jobs.git", "targetRevision": "PROJECT_HEAD", "path": "rendered"},
+            "source": {"repoURL": "https://git.example/ml/Jobs.git", "targetRevision": "HEAD", "path": "rendered"},
             "destination": {"server": "https://kubernetes.default.svc", "namespace": "lab"},
             "syncPolicy": {
                 "automated": {"prune": True, "selfHeal": False},
@@ -160,7 +160,7 @@ def test_an_application_set_makes_an_application_for_each_variant(tmp_path: Path
     engines = _render(tmp_path, engines=said)
     assert "argocd/application-jobs.yaml" not in engines
     spec = engines["argocd/applicationset-jobs.yaml"]["spec"]
-    folders = {"repoURL": "https://git.example/jobs", "revision": "PROJECT_HEAD", "directories": [{"path": "out/tree/*"}]}
+    folders = {"repoURL": "https://git.example/jobs", "revision": "HEAD", "directories": [{"path": "out/tree/*"}]}
     assert spec["generators"] == [{"git": folders}]
     assert (spec["goTemplate"], spec["goTemplateOptions"]) == (True, ["missingkey=error"])
     assert spec["template"]["metadata"]["name"] == "jobs-{{.path.basenameNormalized}}"
