@@ -17,7 +17,7 @@ from tests.support.reference import ROOT, folder
 from tests.support.server import OPERATORS, PLURALS, Server, kubeconfig
 
 _AT_ONCE = 6
-_SECONDS = 60
+_SECONDS = 180
 _NODE = "node"
 Data = dict[str, Any]
 

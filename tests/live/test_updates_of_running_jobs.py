@@ -92,7 +92,7 @@ def _settled(server: Server, *, seconds: float) -> Made:
     return before
 
 
-def _await_change(server: Server, names: list[str], before: Made, *, seconds: float = 60) -> None:
+def _await_change(server: Server, names: list[str], before: Made, *, seconds: float = 180) -> None:
     """Wait until there is something else of these jobs, which operators with much to do come to late; at most so long."""
     start = time.monotonic()
     while time.monotonic() - start < seconds and any(_made(server)[name] == before[name] for name in names):
