@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _CLAIM = {"volumeMode": "Filesystem"}
 #: The field that holds a list of objects -> the defaults of their fields.
 _DEFAULTS: dict[str, dict[str, Any]] = {"onPodConditions": {"status": "True"}}
+_TEXTS = ("labels", "annotations", "matchLabels", "nodeSelector")
+"""The fields with a text under each key, where an empty one is not as good as none."""
 _QUANTITIES = ("limits", "requests", "capacity", "allocatedResources")
 _MOST_DIGITS = 2  # of an exponent
 _ONLY_OF_PODS = "enableServiceLinks"  # which has its default in a pod, and none in a template
@@ -50,6 +52,8 @@ def _whole(value: Any, field: str = "") -> Any:
     if isinstance(value, dict):
         if field in _QUANTITIES:
             return {name: _amount(each) for name, each in value.items()}
+        if field in _TEXTS:
+            return {name: each or "" for name, each in value.items()}
         filled = {**_DEFAULTS.get(field, {}), **value}
         return {name: made for name, each in filled.items() if (made := _whole(each, name)) not in (None, "", [], {})}
     return [_whole(each, field) for each in value] if isinstance(value, list) else value
