@@ -75,18 +75,22 @@ class OnServer:
     def _with_generated(self, data: dict[str, Any]) -> dict[str, Any]:
         """A Job with what the server wrote into it at first, and neither state says, as an apply keeps it."""
         stored, spec = self._server.get(self._path)["spec"], data.get("spec")
-        if not isinstance(spec, dict) or spec.get("manualSelector"):
+        if not isinstance(spec, dict):
             return data
+        kept = {}
+        if "completions" in stored and "completions" not in self.document.data["spec"]:
+            kept["completions"] = stored["completions"]
+        if spec.get("manualSelector"):
+            return {**data, "spec": {**kept, **spec}}
         template = spec.get("template") if isinstance(spec.get("template"), dict) else {}
         metadata = template.get("metadata") if isinstance(template.get("metadata"), dict) else {}
         labels = {
             name: each for name, each in stored["template"]["metadata"]["labels"].items() if name.endswith(("controller-uid", "job-name"))
         }
-        kept = {"selector": stored["selector"]}
-        if "completions" in stored and "completions" not in self.document.data["spec"]:
-            kept["completions"] = stored["completions"]
         labelled = {**template, "metadata": {**metadata, "labels": {**labels, **(metadata.get("labels") or {})}}}
-        return {**data, "spec": {**kept, **spec, "template": labelled}}
+        own = spec.get("selector")
+        selector = {**stored["selector"], **(own or {})} if own is None or isinstance(own, dict) else own
+        return {**data, "spec": {**kept, **spec, "selector": selector, "template": labelled}}
 
     def _give_status(self, status: dict[str, Any]) -> None:
         answer = self._server.call("PUT", f"{self._path}/status", json.dumps({**self._server.get(self._path), "status": status}))
