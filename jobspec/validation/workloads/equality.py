@@ -19,6 +19,8 @@ _CLAIM = {"volumeMode": "Filesystem"}
 _DEFAULTS: dict[str, dict[str, Any]] = {"onPodConditions": {"status": "True"}}
 _TEXTS = ("labels", "annotations", "matchLabels", "nodeSelector")
 """The fields with a text under each key, where an empty one is not as good as none."""
+_POINTERS = ("dataSource", "dataSourceRef", "storageClassName", "volumeAttributesClassName")
+"""The fields of a claim that are pointers in Go, of which an empty value is not as good as none."""
 _QUANTITIES = ("limits", "requests", "capacity", "allocatedResources")
 _MOST_DIGITS = 2  # of an exponent
 _ONLY_OF_PODS = "enableServiceLinks"  # which has its default in a pod, and none in a template
@@ -55,8 +57,13 @@ def _whole(value: Any, field: str = "") -> Any:
         if field in _TEXTS:
             return {name: each or "" for name, each in value.items()}
         filled = {**_DEFAULTS.get(field, {}), **value}
-        return {name: made for name, each in filled.items() if (made := _whole(each, name)) not in (None, "", [], {})}
+        return {name: made for name, each in filled.items() if not _is_none(made := _whole(each, name), name)}
     return [_whole(each, field) for each in value] if isinstance(value, list) else value
+
+
+def _is_none(value: Any, field: str) -> bool:
+    """Whether a value of a field is as good as none."""
+    return value is None or (field not in _POINTERS and value in ("", [], {}))
 
 
 def _whole_claim(claim: dict[str, Any]) -> Any:
