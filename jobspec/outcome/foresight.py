@@ -49,7 +49,7 @@ def foresee(
         return Foresight((), runs=True)
     from jobspec.outcome.judgement import judged
 
-    found = judged(job, beside, target, policies=policies, closed=closed, contracts=contracts or {})
+    found = judged(job, beside, target, policies=policies, closed=closed, contracts=contracts)
     return Foresight((), runs=None) if found is None else Foresight(found, runs=_runs(found))
 
 

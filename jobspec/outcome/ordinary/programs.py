@@ -49,7 +49,7 @@ def sets_no_ranks(container: dict[str, Any]) -> bool:
 def is_told_of_all(words: Sequence[str]) -> bool:
     """Whether torchrun takes the options before its script, and none of them tells it of one pod alone.
 
-    *words*: those behind torchrun. Options that are shortened, or whose values have a type, are not looked at: nobody knows of these here.
+    *words*: those behind torchrun. An option that is shortened, or that takes neither a text nor a whole number, makes the answer no.
     """
     return all(_is_harmless(each) for each in given(words))
 

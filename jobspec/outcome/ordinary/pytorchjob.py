@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from jobspec.outcome.ordinary.pods import containers_of, has_room_for_port, is_ordinary_template
 from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all, sets_no_ranks, torchrun_words, words_of
-from jobspec.outcome.ordinary.values import having, is_anything, is_label_name, is_name, is_number, is_off, is_port, is_text, one_of
+from jobspec.outcome.ordinary.values import (
+    has_short_name,
+    having,
+    is_anything,
+    is_count_of_pods,
+    is_name,
+    is_number,
+    is_off,
+    is_port,
+    is_text,
+    one_of,
+)
 from jobspec.outcome.words import starts_python
 from jobspec.targets import reached
 
@@ -21,23 +32,16 @@ _ADDED = "init-pytorch"
 _WITH_WEBHOOK = "1.8.0"
 """The release from which on a webhook has refused what the operator cannot read."""
 _LONGEST_NAME = 40
-_MOST = 10_000
 
 
 def is_ordinary_pytorchjob(data: dict[str, Any], target: Target) -> bool:
     """Whether all pods of an accepted PyTorchJob will come, and find each other. *data*: the job's."""
-    if not reached(target["training-operator"], _WITH_WEBHOOK) or not _has_short_name(data) or not _SPEC(data.get("spec")):
+    if not reached(target["training-operator"], _WITH_WEBHOOK) or not has_short_name(data, _LONGEST_NAME) or not _SPEC(data.get("spec")):
         return False
     spec = data["spec"]
     roles: dict[str, Any] = spec["pytorchReplicaSpecs"]
     told = _told(spec)
     return all(_is_ordinary_role(each, told) for each in roles.values()) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
-
-
-def _has_short_name(data: dict[str, Any]) -> bool:
-    """Whether the name is so short that those of all pods and Services are."""
-    name = data["metadata"].get("name")
-    return is_label_name(name) and not name[0].isdigit() and len(name) <= _LONGEST_NAME
 
 
 class _Told:
@@ -90,12 +94,8 @@ def _has_ordinary_limits(spec: dict[str, Any]) -> bool:
     return list(roles) == ["Worker"] and bool(policy["minReplicas"] <= policy["maxReplicas"])
 
 
-def _is_count_of_pods(value: Any) -> bool:
-    return type(value) is int and 0 < value < _MOST
-
-
 _ROLE = {
-    "replicas": _is_count_of_pods,
+    "replicas": is_count_of_pods,
     "restartPolicy": one_of("Always", "OnFailure", "Never", "ExitCode"),
     "template": is_ordinary_template,
 }
@@ -111,8 +111,8 @@ _SPEC = having(
                 "rdzvPort": is_port,
                 "rdzvId": is_text,
                 "maxRestarts": is_number,
-                "minReplicas": _is_count_of_pods,
-                "maxReplicas": _is_count_of_pods,
+                "minReplicas": is_count_of_pods,
+                "maxReplicas": is_count_of_pods,
                 "metrics": is_anything,
             },
             *("minReplicas", "maxReplicas"),

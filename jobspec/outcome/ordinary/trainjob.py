@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.outcome.ordinary.pods import containers_of, is_ordinary_template
 from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all, sets_no_ranks, torchrun_words, words_of
-from jobspec.outcome.ordinary.values import are_labels, having, is_anything, is_flag, is_label_name, is_number, one_of
+from jobspec.outcome.ordinary.values import are_labels, has_short_name, having, is_anything, is_count_of_pods, is_flag, is_number, one_of
 from jobspec.outcome.words import starts_python
 from jobspec.runtimes.runtime import ANCESTOR, TRAINER
 
@@ -14,13 +14,12 @@ if TYPE_CHECKING:
 
 _NODE = "node"
 _LONGEST_NAME = 30
-_MOST = 10_000
 _POLICIES = ("Never", "OnFailure")
 
 
 def is_ordinary_trainjob(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
     """Whether all pods of an accepted TrainJob of a runtime will come, and find each other. Both are *data*."""
-    if not _has_short_name(data) or not _JOB(data.get("spec")) or not _RUNTIME(runtime.get("spec")):
+    if not has_short_name(data, _LONGEST_NAME) or not _JOB(data.get("spec")) or not _RUNTIME(runtime.get("spec")):
         return False
     (replicated,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
     template = replicated["template"]["spec"]["template"]
@@ -43,12 +42,6 @@ def _said(trainer: dict[str, Any]) -> dict[str, Any]:
     return {**said, "resources": trainer["resourcesPerNode"]} if "resourcesPerNode" in trainer else said
 
 
-def _has_short_name(data: dict[str, Any]) -> bool:
-    """Whether the name is so short that those of all objects are."""
-    name = data["metadata"].get("name")
-    return is_label_name(name) and not name[0].isdigit() and len(name) <= _LONGEST_NAME
-
-
 def _is_ordinary_container(training: dict[str, Any], template: dict[str, Any]) -> bool:
     """Whether pods in which that container is the one that trains are ordinary, and tell their programs no ranks themselves."""
     others = [each for each in template["spec"]["containers"] if each["name"] != _NODE]
@@ -68,10 +61,6 @@ def _trains(value: Any) -> bool:
     return type(value) is dict and value == {ANCESTOR: TRAINER}
 
 
-def _is_count_of_nodes(value: Any) -> bool:
-    return type(value) is int and 0 < value < _MOST
-
-
 _OF_CONTAINER = ("image", "command", "args", "env", "resourcesPerNode")
 _JOB = having(
     {
@@ -82,7 +71,7 @@ _JOB = having(
         "trainer": having(
             {
                 **dict.fromkeys(_OF_CONTAINER, is_anything),  # looked at in the runtime's container
-                "numNodes": _is_count_of_nodes,
+                "numNodes": is_count_of_pods,
                 "numProcPerNode": is_process_count,
             }
         ),
@@ -105,7 +94,7 @@ _REPLICATED = having(
 _RUNTIME = having(
     {
         "mlPolicy": having(
-            {"numNodes": _is_count_of_nodes, "torch": having({"numProcPerNode": is_process_count})},
+            {"numNodes": is_count_of_pods, "torch": having({"numProcPerNode": is_process_count})},
             "torch",
         ),
         "template": having(

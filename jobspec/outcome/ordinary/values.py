@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     Check = Callable[[Any], bool]
 
 _MOST = 1 << 31
+_MOST_PODS = 10_000
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
 
 
@@ -108,3 +109,14 @@ def is_word(value: Any) -> bool:
 def are_labels(value: Any) -> bool:
     """A mapping of keys to values of labels."""
     return type(value) is dict and all(map(is_key, value)) and all(map(is_label_value, value.values()))
+
+
+def is_count_of_pods(value: Any) -> bool:
+    """A number of pods that is at least 1, and short enough to stand in a name."""
+    return type(value) is int and 0 < value < _MOST_PODS
+
+
+def has_short_name(data: dict[str, Any], longest: int) -> bool:
+    """Whether the name of a job is so short that those of all objects that operators make of it are."""
+    name = data["metadata"].get("name")
+    return is_label_name(name) and not name[0].isdigit() and len(name) <= longest
