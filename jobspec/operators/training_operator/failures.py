@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.admission.rule import Fault
 from jobspec.diagnostics import Key
 from jobspec.targets import reached
-from jobspec.workloads import Workload, roles
+from jobspec.workloads import Workload, roles, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
     return [document.problem("refused-by-operator", each.message, each.path, hint=each.hint) for each in found]
 
 
-def failures_at_once(job: TrainingJob, document: Document, target: Target) -> Iterator[Diagnostic]:
+def failures_at_once(document: Document, target: Target) -> Iterator[Diagnostic]:
     """The reasons for which the operator makes nothing at all."""
-    for fault in _refused(document, target) if not job.since("1.8.0") else ():
+    for fault in _refused(document, target) if not reached(target["training-operator"], "1.8.0") else ():
         yield document.problem("refused-by-operator", fault.message, fault.path, hint=fault.hint)
-    if not job.replicas:
+    if not roles_in(document):
         message = "the operator makes nothing of a job without replica types, and never looks at it again"
         yield document.problem("refused-by-operator", message, _REPLICAS, hint="describe a `Master`, Workers or both")
-    for fault in _crashes_at_once(job):
+    for fault in _crashes_at_once(document):
         yield document.problem("operator-crash", fault.message, fault.path, hint=fault.hint)
 
 
@@ -67,14 +67,16 @@ def _refused(document: Document, target: Target) -> Iterator[Fault]:
             yield Fault((*role.path, "replicas"), f"the Master has `replicas: {role.data['replicas']}`; it has to be 1")
 
 
-def _crashes_at_once(job: TrainingJob) -> Iterator[Fault]:
+def _crashes_at_once(document: Document) -> Iterator[Fault]:
     """What the operator's defaults cannot work with."""
-    for name, replicas in job.replicas.items():
-        containers = replicas.template.get("spec", "containers")
-        if containers is None or not containers.value:
-            path = (*_REPLICAS, Key(name), "template", "spec", "containers")
-            yield Fault(path, f"`{name}` has no container, and the operator looks for one", "it needs one named `pytorch`")
-    if job.elastic and job.elastic.get("maxReplicas") is None:
+    given = roles_in(document)
+    for role in given:
+        if not role.in_pod("containers"):
+            message = f"`{role.name}` has no container, and the operator looks for one"
+            yield Fault(role.at("containers"), message, "it needs one named `pytorch`")
+    policy = value_at(document.data, _ELASTIC)
+    has_workers = any(role.name.lower() == "worker" for role in given)
+    if policy is not None and not has_workers and policy.get("minReplicas") is None and policy.get("maxReplicas") is None:
         yield Fault(_ELASTIC, "the operator looks for the number of Workers, and there are none", "add a `Worker`")
 
 

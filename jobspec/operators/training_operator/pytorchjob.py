@@ -14,6 +14,7 @@ from jobspec.operators.training_operator.failures import failures_at_once, failu
 from jobspec.operators.training_operator.job import TrainingJob
 from jobspec.operators.training_operator.pods import pods
 from jobspec.operators.training_operator.services import services
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,21 +36,10 @@ def expand_pytorchjob(
 
     Raises JobspecError for a job of more pods than anybody could read.
     """
-    unreadable = unreadable_values(document, target)
-    if unreadable:
-        return Expansion((), unreadable)
+    nothing = _reasons_for_nothing(document, target)
+    if nothing:
+        return Expansion((), nothing)
     job = TrainingJob(document, target, gang_scheduler=gang_scheduler, ends=ends)
-    manager = job.tree.get(*_POLICY, "managedBy")
-    if manager and manager.value != _OWN_NAME:
-        message = f"`{manager.value}` manages the job, so the operator makes nothing of it here"
-        return Expansion((), [document.problem("nothing-made", message, (*_POLICY, "managedBy"), severity="info")])
-    at_once = list(failures_at_once(job, document, target))
-    if at_once:
-        return Expansion((), at_once)
-    suspended = job.tree.get(*_POLICY, "suspend")
-    if suspended and suspended.value:
-        message = "the job is suspended: the operator makes nothing until `suspend` is false"
-        return Expansion((), [document.problem("nothing-made", message, (*_POLICY, "suspend"), severity="info")])
     objects, wrong = _autoscalers(job, document, target)
     wrong += failures_in_pods(job, document)
     if wrong:
@@ -64,6 +54,23 @@ def expand_pytorchjob(
         objects += pods(job, replicas)
         objects += services(job, replicas)
     return Expansion(objects, counts={name.lower(): each.made for name, each in job.replicas.items()})
+
+
+def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]:
+    """Why the operator makes nothing at all of the job; none where it looks at the replica types."""
+    unreadable = unreadable_values(document, target)
+    if unreadable:
+        return unreadable
+    policy = value_at(document.data, _POLICY) or {}
+    manager = policy.get("managedBy")
+    if manager and manager != _OWN_NAME:
+        message = f"`{manager}` manages the job, so the operator makes nothing of it here"
+        return [document.problem("nothing-made", message, (*_POLICY, "managedBy"), severity="info")]
+    at_once = list(failures_at_once(document, target))
+    if policy.get("suspend") and not at_once:
+        message = "the job is suspended: the operator makes nothing until `suspend` is false"
+        return [document.problem("nothing-made", message, (*_POLICY, "suspend"), severity="info")]
+    return at_once
 
 
 def _autoscalers(job: TrainingJob, document: Document, target: Target) -> tuple[list[MarkedTree], list[Diagnostic]]:
