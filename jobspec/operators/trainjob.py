@@ -8,7 +8,6 @@ from jobspec.operators.batch_job.pods import pods_of
 from jobspec.operators.edits import changed, text
 from jobspec.operators.jobset.made import made_by_jobset
 from jobspec.operators.jobset.pod_webhook import admitted
-from jobspec.operators.jobset.refused import refusals
 from jobspec.operators.jobset.stored import stored_jobset
 from jobspec.operators.objects import Expansion
 from jobspec.operators.pods import ROLE
@@ -20,7 +19,7 @@ from jobspec.runtimes.runtime import Reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
@@ -29,11 +28,17 @@ if TYPE_CHECKING:
 
 
 def expand_trainjob(
-    job: Document, runtime: Document | None, target: Target, *, beside: Sequence[Document] = (), ends: bool = False
+    job: Document,
+    runtime: Document | None,
+    target: Target,
+    *,
+    beside: Sequence[Document] = (),
+    ends: bool = False,
+    accepted: bool = False,
 ) -> Expansion:
     """What the trainer, JobSet and Kubernetes make of a TrainJob that a server accepts, in the order in which it comes.
 
-    *beside*: documents in which a priority class of the pods may be; *ends*: as for `expand`.
+    *beside*: documents in which a priority class of the pods may be; *ends*, *accepted*: as for `expand`.
     """
     if runtime is None:
         return Expansion((), [_no_runtime(job, target)])
@@ -45,8 +50,14 @@ def expand_trainjob(
     sent = [each for each in made.objects if text(each, "kind") == "JobSet"]
     jobsets = [stored_jobset(each, target) for each in sent]
     further = [each for jobset in jobsets for each in expand_jobset(jobset, target, beside=beside, ends=ends)]
-    refused = [each for jobset in jobsets for each in refusals(jobset, job, target)]
+    refused = [] if accepted else [each for jobset in jobsets for each in _refusals(jobset, job, target)]
     return Expansion([*made.objects, *further], [*made.diagnostics, *refused], counts=_counts(further))
+
+
+def _refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diagnostic]:
+    from jobspec.operators.jobset.refused import refusals
+
+    return refusals(jobset, job, target)
 
 
 def _counts(objects: Sequence[MarkedTree]) -> dict[str, int]:

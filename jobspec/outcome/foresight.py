@@ -45,11 +45,12 @@ def foresee(
     if runtime is None and job.group_kind == TRAINJOB:
         return None
     concerned = closed or contracts or (policies is not None and policies.concern(job.namespace))
-    if not concerned and is_ordinary(job, runtime, target):
+    accepted = has_ordinary_objects(job, runtime, target)
+    if accepted and not concerned and has_ordinary_programs(job, runtime):
         return Foresight((), runs=True)
     from jobspec.outcome.judgement import judged
 
-    found = judged(job, beside, target, policies=policies, closed=closed, contracts=contracts)
+    found = judged(job, beside, target, policies=policies, closed=closed, contracts=contracts, accepted=accepted)
     return Foresight((), runs=None) if found is None else Foresight(found, runs=_runs(found))
 
 
@@ -68,12 +69,23 @@ def _runtime(job: Document, beside: Sequence[Document], target: Target) -> Docum
     return runtime_of(job, beside, target)
 
 
-def is_ordinary(job: Document, runtime: Document | None, target: Target) -> bool:
-    """Whether a look at an accepted job and its runtime tells that it will run."""
+def has_ordinary_objects(job: Document, runtime: Document | None, target: Target) -> bool:
+    """Whether a look at an accepted job and its runtime tells that a server accepts all its objects."""
     if runtime is None:
-        from jobspec.outcome.ordinary.pytorchjob import is_ordinary_pytorchjob
+        from jobspec.outcome.ordinary import pytorchjob
 
-        return is_ordinary_pytorchjob(job.data, target)
-    from jobspec.outcome.ordinary.trainjob import is_ordinary_trainjob
+        return pytorchjob.has_ordinary_objects(job.data, target)
+    from jobspec.outcome.ordinary import trainjob
 
-    return is_ordinary_trainjob(job.data, runtime.data)
+    return trainjob.has_ordinary_objects(job.data, runtime.data)
+
+
+def has_ordinary_programs(job: Document, runtime: Document | None) -> bool:
+    """Whether a look at a job with ordinary objects tells that its programs find each other."""
+    if runtime is None:
+        from jobspec.outcome.ordinary import pytorchjob
+
+        return pytorchjob.has_ordinary_programs(job.data)
+    from jobspec.outcome.ordinary import trainjob
+
+    return trainjob.has_ordinary_programs(job.data, runtime.data)

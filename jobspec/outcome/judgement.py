@@ -7,7 +7,6 @@ from jobspec.kinds import TRAINJOB
 from jobspec.operators.expanded_job import ExpandedJob
 from jobspec.operators.expansion import expand
 from jobspec.outcome.program import started
-from jobspec.outcome.refusals import refused_objects
 from jobspec.outcome.rendezvous import rendezvous_outcomes
 
 TYPE_CHECKING = False
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from jobspec.contracts import Contract
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.operators.objects import Expansion
     from jobspec.outcome.program import Started
     from jobspec.outcome.rule import Outcome
     from jobspec.targets import Target
@@ -31,15 +31,19 @@ def judged(
     policies: PolicyObjects | None = None,
     closed: bool = False,
     contracts: Mapping[str, Contract] | None = None,
+    accepted: bool = False,
 ) -> list[Diagnostic] | None:
     """What is to be said of a job whose runtime is at hand; None where it has more pods than anybody could look at.
 
-    The arguments are those of `foresee`.
+    *accepted*: a server is known to accept all objects of the job, and is not asked again. The other arguments are those of `foresee`.
     """
 
     def outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
         programs = started(expanded)
-        yield from refused_objects(expanded)
+        if not accepted:
+            from jobspec.outcome.refusals import refused_objects
+
+            yield from refused_objects(expanded)
         yield from rendezvous_outcomes(expanded, programs)
         yield from _of_trainjob(expanded)
         if policies or closed or any(role.ranks_itself() for role in expanded.roles()):
@@ -49,15 +53,13 @@ def judged(
         yield from _of_arguments(expanded, programs, contracts or {})
 
     try:
-        return _found(job, beside, target, outcomes)
+        expansion = expand(job, beside, target, ends=True, accepted=accepted)
+        return _found(job, expansion, target, outcomes)
     except JobspecError:
         return None
 
 
-def _found(
-    job: Document, beside: Sequence[Document], target: Target, outcomes: Callable[[ExpandedJob], Iterator[Outcome]]
-) -> list[Diagnostic]:
-    expansion = expand(job, beside, target, ends=True)
+def _found(job: Document, expansion: Expansion, target: Target, outcomes: Callable[[ExpandedJob], Iterator[Outcome]]) -> list[Diagnostic]:
     found = list(expansion.diagnostics)
     if not has_error(found):
         expanded = ExpandedJob(job, expansion.objects, target, expansion.counts)

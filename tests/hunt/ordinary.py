@@ -1,18 +1,22 @@
-"""Jobs that look ordinary: of each of them, in whatever way it was changed, the judgement of the whole job has nothing to say."""
+"""Jobs that look ordinary, in whatever way they were changed: of them the judgement of the whole job has nothing to say.
+
+Of those whose objects alone look ordinary, it says the same where it does not ask what a server says of the objects.
+"""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from jobspec import pipeline, shapes
 from jobspec.cluster import Cluster
+from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
-from jobspec.outcome.foresight import is_ordinary
+from jobspec.outcome.foresight import has_ordinary_objects, has_ordinary_programs
 from jobspec.outcome.judgement import judged
 from jobspec.pipeline import Source
 from jobspec.runtimes.runtime import runtime_of
@@ -37,8 +41,20 @@ _EDGES: list[Any] = [
 ]
 
 
+class Seen(NamedTuple):
+    """A job that was looked at and judged as a whole."""
+
+    job: Document
+    has_ordinary_objects: bool
+    is_ordinary: bool
+    said: str
+    """What the judgement of the whole job says."""
+    wrong: str
+    """What it says although the look tells that it does not; empty where both agree."""
+
+
 def finds(random: Random, *, count: int = 300) -> Iterator[Find]:
-    """The ordinary jobs of which the judgement has something to say, among so many."""
+    """The jobs of which a look tells what the judgement does not, among so many."""
     for _ in range(count):
         text = mutant(random)
         for target in targets():
@@ -48,7 +64,7 @@ def finds(random: Random, *, count: int = 300) -> Iterator[Find]:
 
 
 def difference(text: str) -> str:
-    """What the judgement says of an ordinary job in some release; empty where there is nothing."""
+    """What the judgement says in some release of a job that looks ordinary; empty where there is nothing."""
     return next(filter(None, (_apart(text, target) for target in targets())), "")
 
 
@@ -61,11 +77,11 @@ def targets() -> list[Target]:
 
 
 def _apart(text: str, target: Target) -> str:
-    return next((f"{job.name}: {said}" for job, ordinary, said in seen(text, target) if ordinary and said), "")
+    return next((f"{each.job.name}: {each.wrong}" for each in seen(text, target) if each.wrong), "")
 
 
-def seen(text: str, target: Target) -> Iterator[tuple[Document, bool, str]]:
-    """The accepted jobs of a text whose runtimes are there: whether each is ordinary, and what the judgement of the whole job says."""
+def seen(text: str, target: Target) -> Iterator[Seen]:
+    """The accepted jobs of a text whose runtimes are there."""
     cluster = Cluster(target)
     checked = pipeline.checked(Source("jobs.yaml", text), [], cluster)
     accepted = {(row.index, row.name) for row in checked.result.documents if row.status == "valid"}
@@ -74,9 +90,15 @@ def seen(text: str, target: Target) -> Iterator[tuple[Document, bool, str]]:
         runtime = runtime_of(job, there, cluster.target) if job.kind == "TrainJob" else None
         if runtime is None and job.kind == "TrainJob":
             continue
-        found = judged(job, there, cluster.target)
-        said = "too many pods" if found is None else ", ".join(f"{each.rule}: {each.message}" for each in found)
-        yield job, is_ordinary(job, runtime, cluster.target), said
+        accepted = has_ordinary_objects(job, runtime, cluster.target)
+        ordinary = accepted and has_ordinary_programs(job, runtime)
+        said = _said(judged(job, there, cluster.target))
+        expected = "" if ordinary else _said(judged(job, there, cluster.target, accepted=True)) if accepted else said
+        yield Seen(job, accepted, ordinary, said, "" if said == expected else said or expected)
+
+
+def _said(found: list[Diagnostic] | None) -> str:
+    return "too many pods" if found is None else ", ".join(f"{each.rule}: {each.message}" for each in found)
 
 
 def mutant(random: Random) -> str:

@@ -332,7 +332,7 @@ ORDINARY_JOBS_LOAD["trainjob"] = ORDINARY_JOBS_LOAD["simple"] - {"jobspec.outcom
 #: How a guide's job becomes one that is judged as a whole.
 NOT_ORDINARY = {
     "simple": ("command: ", "workingDir: null\n              command: "),
-    "trainjob": ("- train.py", "- --monitor-interval=1\n      - train.py"),
+    "trainjob": ("  trainer:", "  managedBy: trainer.kubeflow.org/trainjob-controller\n  trainer:"),
 }
 #: What the judgement of the whole job loads besides, of every job.
 OUTCOMES_LOAD = {
@@ -488,6 +488,15 @@ def test_what_the_judgement_of_a_whole_job_loads(job: str, tmp_path: Path) -> No
     path.write_text((ROOT / "tests" / "cases" / "guides" / f"{job}.yaml").read_text().replace(before, after, 1))
     loaded = _loaded("validate", str(path)) - _loaded("validate", str(path), "--no-outcome") - ORDINARY_JOBS_LOAD[job]
     assert {module for module in loaded if module.startswith("jobspec")} == OUTCOMES_LOAD | OUTCOMES_LOAD_FOR[job]
+
+
+def test_of_objects_that_are_surely_accepted_nobody_asks_a_server(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    text = (ROOT / "tests" / "cases" / "guides" / "trainjob.yaml").read_text()
+    path.write_text(text.replace("- train.py", "- --monitor-interval=1\n      - train.py", 1))
+    loaded = _loaded("validate", str(path))
+    assert "jobspec.outcome.judgement" in loaded
+    assert not loaded & {"jobspec.outcome.refusals", "jobspec.operators.jobset.refused", "jobspec.validation.pods.spec"}
 
 
 @pytest.mark.parametrize("arguments", [("--overlay", "gpu-nccl"), ("--overlay", "cpu", "--overlay", "istio-off")])

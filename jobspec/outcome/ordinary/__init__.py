@@ -1,5 +1,6 @@
-"""Jobs of which a look at their values tells that they will run, so that nobody has to expand them and to judge what comes.
+"""Jobs of which a look at their values tells that a server accepts all their objects, and that their programs find each other.
 
-Nothing is refused here, and no rule is decided: a value that is not known to be harmless makes a job one that is expanded and judged as a
-whole. What is known to be harmless is less than what is, and tests hold that of an ordinary job the whole judgement has nothing to say.
+Nobody has to expand a job of which both are known, and nobody has to ask of one with accepted objects what a server says of them. Nothing
+is refused here, and no rule is decided: of a value that is not known to be harmless the whole judgement decides. What is known to be
+harmless is less than what is, and tests hold that the whole judgement has nothing to say of what is called ordinary here.
 """

@@ -224,7 +224,7 @@ _TEMPLATE = having(
                 "restartPolicy": one_of("Never", "OnFailure", "Always"),
                 "serviceAccountName": is_name,
                 "schedulerName": is_name,
-                "imagePullSecrets": each(_REFERENCE),
+                "imagePullSecrets": each(having({"name": is_text})),
                 "automountServiceAccountToken": is_flag,
                 "enableServiceLinks": is_flag,
                 "hostIPC": is_flag,

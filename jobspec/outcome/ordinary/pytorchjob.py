@@ -34,14 +34,20 @@ _WITH_WEBHOOK = "1.8.0"
 _LONGEST_NAME = 40
 
 
-def is_ordinary_pytorchjob(data: dict[str, Any], target: Target) -> bool:
-    """Whether all pods of an accepted PyTorchJob will come, and find each other. *data*: the job's."""
+def has_ordinary_objects(data: dict[str, Any], target: Target) -> bool:
+    """Whether a server accepts all objects of an accepted PyTorchJob. *data*: the job's."""
     if not reached(target["training-operator"], _WITH_WEBHOOK) or not has_short_name(data, _LONGEST_NAME) or not _SPEC(data.get("spec")):
         return False
     spec = data["spec"]
     roles: dict[str, Any] = spec["pytorchReplicaSpecs"]
+    return all(map(_is_ordinary_role, roles.values())) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
+
+
+def has_ordinary_programs(data: dict[str, Any]) -> bool:
+    """Whether the programs of a PyTorchJob with ordinary objects find each other."""
+    spec = data["spec"]
     told = _told(spec)
-    return all(_is_ordinary_role(each, told) for each in roles.values()) and ("elasticPolicy" not in spec or _has_ordinary_limits(spec))
+    return all(_meets(containers_of(each["template"])[_CONTAINER], told) for each in spec["pytorchReplicaSpecs"].values())
 
 
 class _Told:
@@ -63,16 +69,11 @@ def _told(spec: dict[str, Any]) -> _Told:
     return _Told(str(spec.get("nprocPerNode", "auto")), has_master=has_master, meet=has_master or "elasticPolicy" in spec or pods == 1)
 
 
-def _is_ordinary_role(role: dict[str, Any], told: _Told) -> bool:
+def _is_ordinary_role(role: dict[str, Any]) -> bool:
     template = role["template"]
     training = containers_of(template).get(_CONTAINER)
     names = [each["name"] for each in template["spec"].get("initContainers", ())]
-    return (
-        training is not None
-        and _ADDED not in (*names, *containers_of(template))
-        and has_room_for_port(training, *_PORT)
-        and _meets(training, told)
-    )
+    return training is not None and _ADDED not in (*names, *containers_of(template)) and has_room_for_port(training, *_PORT)
 
 
 def _meets(container: dict[str, Any], told: _Told) -> bool:

@@ -17,36 +17,39 @@ _LONGEST_NAME = 30
 _POLICIES = ("Never", "OnFailure")
 
 
-def is_ordinary_trainjob(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
-    """Whether all pods of an accepted TrainJob of a runtime will come, and find each other. Both are *data*."""
+def has_ordinary_objects(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
+    """Whether a server accepts all objects of an accepted TrainJob of a runtime. Both are *data*."""
     if not has_short_name(data, _LONGEST_NAME) or not _JOB(data.get("spec")) or not _RUNTIME(runtime.get("spec")):
         return False
-    (replicated,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
-    template = replicated["template"]["spec"]["template"]
+    template = _template(runtime)
     container = containers_of(template).get(_NODE)
     if container is None or template["spec"].get("restartPolicy", "Never") not in _POLICIES:
         return False
-    trainer, suspended = data["spec"].get("trainer", {}), data["spec"].get("suspend", False)
+    trainer = data["spec"].get("trainer", {})
     if container.get("resources") and "resourcesPerNode" in trainer:  # which the trainer merges
         return False
+    others = [each for each in template["spec"]["containers"] if each["name"] != _NODE]
+    return is_ordinary_template({"spec": {**template["spec"], "containers": [{**container, **_said(trainer)}, *others]}})
+
+
+def has_ordinary_programs(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
+    """Whether the programs of a TrainJob with ordinary objects find each other, and are told no ranks by its own variables."""
+    trainer, suspended = data["spec"].get("trainer", {}), data["spec"].get("suspend", False)
+    training = {**containers_of(_template(runtime))[_NODE], **_said(trainer)}
     nodes = trainer.get("numNodes") or runtime["spec"]["mlPolicy"].get("numNodes") or 1
-    training = {**container, **_said(trainer)}
-    if not _is_ordinary_container(training, template):
-        return False
-    return suspended or ("trainer" in data["spec"] and _meets(words_of(training), nodes))
+    return sets_no_ranks(training) and (suspended or ("trainer" in data["spec"] and _meets(words_of(training), nodes)))
+
+
+def _template(runtime: dict[str, Any]) -> dict[str, Any]:
+    """The pod template of an ordinary runtime."""
+    template: dict[str, Any] = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    return template
 
 
 def _said(trainer: dict[str, Any]) -> dict[str, Any]:
     """What the job says of the container that trains."""
     said: dict[str, Any] = {name: trainer[name] for name in ("image", "command", "args", "env") if name in trainer}
     return {**said, "resources": trainer["resourcesPerNode"]} if "resourcesPerNode" in trainer else said
-
-
-def _is_ordinary_container(training: dict[str, Any], template: dict[str, Any]) -> bool:
-    """Whether pods in which that container is the one that trains are ordinary, and tell their programs no ranks themselves."""
-    others = [each for each in template["spec"]["containers"] if each["name"] != _NODE]
-    spec = {**template["spec"], "containers": [training, *others]}
-    return is_ordinary_template({"spec": spec}) and sets_no_ranks(training)
 
 
 def _meets(words: list[str], nodes: int) -> bool:
