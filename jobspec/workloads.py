@@ -1,4 +1,4 @@
-"""Training jobs and runtimes of every kind seen the same way: their roles, pod templates and containers.
+"""Training jobs and runtimes of every kind seen the same way: their roles, pod templates and containers, and what holds a job back.
 
 Only this module knows where each kind has its pods.
 """
@@ -82,6 +82,9 @@ _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 #: The container that trains, which the operator requires, by the kind of the job.
 CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
 
+#: Where a job says that it waits: it is suspended, or others manage it.
+_HELD: dict[GroupKind, tuple[str, ...]] = {kinds.PYTORCHJOB: ("spec", "runPolicy"), kinds.TRAINJOB: ("spec",)}
+
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
     kinds.PYTORCHJOB: (_REPLICAS, ("template",)),
@@ -124,6 +127,39 @@ def is_workload(document: Document | DocumentResult) -> bool:
 def training_roles(document: Document) -> list[TrainingRole]:
     """The roles of a job that overlays can name."""
     return [role for role in KINDS[document.api_version, document.kind] if isinstance(value_at(document.data, role.path), dict)]
+
+
+def suspend_of(job: GroupKind) -> tuple[str, ...]:
+    """The path of the field by which a job of a kind is suspended."""
+    return *_HELD[job], "suspend"
+
+
+def is_suspended(job: Document) -> bool:
+    """Whether a job says that it is suspended."""
+    return value_at(job.data, suspend_of(job.group_kind)) is True
+
+
+def resumed(job: Document) -> Document:
+    """The job as it is when nobody suspends it any more."""
+    return _held_without(job, "suspend")
+
+
+def released(job: Document) -> Document:
+    """The job as it is when nobody holds it back: not suspended, and left to its own operator."""
+    return _held_without(job, "suspend", "managedBy")
+
+
+def _held_without(job: Document, *fields: str) -> Document:
+    place = _HELD[job.group_kind]
+    held = value_at(job.data, place) or {}
+    return job.changed(_without(job.data, place, fields)) if any(field in held for field in fields) else job
+
+
+def _without(data: dict[str, Any], place: tuple[str, ...], fields: Collection[str]) -> dict[str, Any]:
+    """A mapping without some fields of the one at *place*, which is there."""
+    if place:
+        return {**data, place[0]: _without(data[place[0]], place[1:], fields)}
+    return {name: value for name, value in data.items() if name not in fields}
 
 
 def value_at(data: Any, path: Path) -> Any:

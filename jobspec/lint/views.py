@@ -9,21 +9,20 @@ from jobspec.operators.expanded_job import ExpandedJob
 from jobspec.operators.expansion import expand
 from jobspec.overlays.marked_tree import with_marks
 from jobspec.runtimes.runtime import API_VERSION, GROUP, runtime_of
-from jobspec.workloads import is_workload, value_at
+from jobspec.workloads import is_workload, released, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Diagnostic, Path
+    from jobspec.diagnostics import Diagnostic
     from jobspec.lint.documents import Documents
     from jobspec.operators.expanded_job import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
 
 RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
 #: Fields by which a job says that nothing is to be made of it here and now; its pods are looked at all the same.
-_HELD: tuple[Path, ...] = (("spec", "runPolicy", "suspend"), ("spec", "runPolicy", "managedBy"), ("spec", "suspend"), ("spec", "managedBy"))
 
 
 class DocumentView:
@@ -84,7 +83,7 @@ def view_of(given: Document, documents: Documents, beside: Sequence[Document]) -
         job = _stand_in(given)
         beside = [given]
     elif is_workload(given):
-        job = _released(given)
+        job = released(given)
     else:
         return None
     runtime = runtime_of(job, beside, target) if job.group_kind == kinds.TRAINJOB else None
@@ -94,22 +93,6 @@ def view_of(given: Document, documents: Documents, beside: Sequence[Document]) -
         return None
     refused = [each for each in expansion.diagnostics if each.severity == "error"]
     return JobView(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
-
-
-def _released(job: Document) -> Document:
-    """A job that nobody holds back: Kueue releases what waits in a queue, and Git holds it suspended."""
-    data = job.data
-    for path in _HELD:
-        if value_at(data, path) is not None:
-            data = _without(data, path)
-    return job if data is job.data else job.changed(data)
-
-
-def _without(data: dict[str, Any], path: Path) -> dict[str, Any]:
-    step = str(path[0])
-    if len(path) == 1:
-        return {key: value for key, value in data.items() if key != step}
-    return {**data, step: _without(data[step], path[1:])}
 
 
 def _stand_in(runtime: Document) -> Document:

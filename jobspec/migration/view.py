@@ -13,7 +13,7 @@ from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.edits import text
 from jobspec.operators.expansion import expand
 from jobspec.overlays.marked_tree import items
-from jobspec.workloads import value_at
+from jobspec.workloads import released
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 JOBSET = "jobset"
 """The subject of facts about the JobSet."""
-#: Where a job says that nothing is to be made of it now.
-_WAITING = {kinds.PYTORCHJOB: ("spec", "runPolicy"), kinds.TRAINJOB: ("spec",)}
 
 
 class View:
@@ -48,7 +46,7 @@ class View:
 
 def view(job: Document, beside: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> View:
     """The facts of a job that a server accepts. *beside*: what it may refer to, such as runtimes and priority classes."""
-    expansion = expand(_at_work(job), beside, target, gang_scheduler=gang_scheduler)
+    expansion = expand(released(job), beside, target, gang_scheduler=gang_scheduler)
     objects = completed(expansion.objects, beside, target)
     nodes = nodes_of(objects, job.group_kind)
     training = sum(each.training is not None for each in nodes)
@@ -81,19 +79,3 @@ def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[Node], sid
         elif text(each, "kind") == "ConfigMap" and text(each, "metadata", "name") in mounted:
             for name, value in each.entries("data"):
                 yield ("job", "files", name), Fact(side.hosts.in_text(str(value.value)), value.place())
-
-
-def _at_work(job: Document) -> Document:
-    """The job as it will be at work: not suspended, and left to its own operator."""
-    place = _WAITING[job.group_kind]
-    if value_at(job.data, place) is None:
-        return job
-    return job.changed(_without(job.data, place))
-
-
-def _without(data: dict[str, object], place: Sequence[str | int]) -> dict[str, object]:
-    if place:
-        inner = data[str(place[0])]
-        assert isinstance(inner, dict)
-        return {**data, str(place[0]): _without(inner, place[1:])}
-    return {name: value for name, value in data.items() if name not in ("suspend", "managedBy")}

@@ -9,7 +9,7 @@ to 2.3.0: a JobSet is not touched while neither it nor its TrainJob is suspended
 from __future__ import annotations
 
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PYTORCHJOB, TRAINING_RUNTIME, TRAINJOB
-from jobspec.workloads import value_at
+from jobspec.workloads import is_suspended, suspend_of, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _RUN_POLICY: Path = ("spec", "runPolicy")
-_SUSPEND = {PYTORCHJOB: (*_RUN_POLICY, "suspend"), TRAINJOB: ("spec", "suspend")}
 _RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
 _PATCHES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
 
@@ -51,7 +50,7 @@ def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
 
 def _of_pytorchjob(change: FieldChange, old: Document, new: Document) -> Effect:
     path = change.path
-    if path == _SUSPEND[PYTORCHJOB]:
+    if path == suspend_of(PYTORCHJOB):
         return Effect(_suspension(old, new))
     if path == (*_RUN_POLICY, "managedBy"):
         return Effect("the training-operator leaves a job to another controller with the pods that it has")
@@ -82,8 +81,7 @@ def _of_autoscaler(change: FieldChange, new: Document) -> Effect:
 
 def _of_pods(change: FieldChange, old: Document, new: Document) -> Effect:
     """The effect of a change of pods: none on those that run; a suspended job has none, and makes them anew when it resumes."""
-    suspend = _SUSPEND[PYTORCHJOB]
-    if value_at(old.data, suspend) is True or value_at(new.data, suspend) is True:
+    if is_suspended(old) or is_suspended(new):
         return Effect()
     if value_at(new.data, change.path[:3]) is None and change.path[:2] == _REPLICAS:
         return Effect("the operator leaves the pods of a role that is gone", heeded=False)
@@ -91,7 +89,7 @@ def _of_pods(change: FieldChange, old: Document, new: Document) -> Effect:
 
 
 def _of_trainjob(change: FieldChange, old: Document, new: Document) -> Effect:
-    if change.path == _SUSPEND[TRAINJOB]:
+    if change.path == suspend_of(TRAINJOB):
         return Effect(_suspension(old, new))
     if change.path[1] in _PATCHES:  # the webhook takes them from suspended jobs only
         return Effect()
@@ -100,7 +98,7 @@ def _of_trainjob(change: FieldChange, old: Document, new: Document) -> Effect:
 
 def _suspension(old: Document, new: Document) -> str:
     """What a changed `suspend` does; nothing where `false` comes or goes."""
-    before, after = (value_at(each.data, _SUSPEND[new.group_kind]) is True for each in (old, new))
+    before, after = is_suspended(old), is_suspended(new)
     if before == after:
         return ""
     return "the job is suspended: its pods are deleted" if after else "the job is resumed: its pods are made anew"

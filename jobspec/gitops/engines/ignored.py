@@ -8,8 +8,9 @@ the live list back as a whole, and own it from then on (`normalizeTargetResource
 
 from __future__ import annotations
 
-from jobspec.gitops.engines.synced import QUEUE, suspend_of
+from jobspec.gitops.engines.synced import QUEUE
 from jobspec.kinds import PYTORCHJOB
+from jobspec.workloads import suspend_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from jobspec.gitops.engines.replacing import SPEC_HASH
-from jobspec.kinds import TRAINJOB, is_cluster_scoped
+from jobspec.kinds import is_cluster_scoped
 from jobspec.validation.reading import mapping
-from jobspec.workloads import is_workload, value_at
+from jobspec.workloads import is_workload, suspend_of, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,11 +13,9 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark
     from jobspec.documents.document import Document
-    from jobspec.kinds import GroupKind
 
 #: The label by which Kueue knows its jobs.
 QUEUE = "kueue.x-k8s.io/queue-name"
-_SUSPEND = {True: ("spec", "suspend"), False: ("spec", "runPolicy", "suspend")}
 
 
 class SyncedObject:
@@ -55,8 +53,3 @@ class Synced:
         self.has_fixed = any(each.is_fixed for each in self.objects)
         """Whether a job is under a fixed name."""
         self.job_kinds = sorted({each.group_kind for each in self.objects if each.is_job})
-
-
-def suspend_of(job: GroupKind) -> tuple[str, ...]:
-    """The path of the field by which a job of a kind is suspended."""
-    return _SUSPEND[job == TRAINJOB]
