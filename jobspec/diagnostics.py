@@ -234,7 +234,7 @@ _OUTCOME = {
     "operator-crash": "The server accepts the job, and its operator crashes on it; older releases then work for nobody any more.",
     "autoscaler-refused": "The server refuses the autoscaler that the operator makes first, so no pod follows. Mend the elastic policy.",
     "jobset-refused": "The server refuses the JobSet that the trainer makes of an accepted TrainJob, so nothing runs; only an event tells.",
-    "nothing-made": "The operator makes nothing of the job as it stands, because the job says so: it is suspended, or others manage it.",
+    "nothing-made": "The operator makes no pods of the job as it stands, because the job says so: it is suspended, or others manage it.",
     "never-fits": "The pods of the job together ask for more than a ResourceQuota of the namespace ever allows: some are never made.",
     "pods-refused": "The server refuses pods that the operator makes of an accepted job: none comes, and at most an event tells.",
     "service-refused": "The server refuses a Service by which the pods of an accepted job find each other, so that they never meet.",

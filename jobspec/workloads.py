@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from jobspec.diagnostics import Path
+    from jobspec.diagnostics import Diagnostic, Path
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
     from jobspec.results import DocumentResult
@@ -137,6 +137,14 @@ def suspend_of(job: GroupKind) -> tuple[str, ...]:
 def is_suspended(job: Document) -> bool:
     """Whether a job says that it is suspended."""
     return value_at(job.data, suspend_of(job.group_kind)) is True
+
+
+def suspension(job: Document) -> list[Diagnostic]:
+    """That a job has no pods as it stands; nothing of one that is not suspended."""
+    if not is_suspended(job):
+        return []
+    message = "the job is suspended: it has no pods until `suspend` is false"
+    return [job.problem("nothing-made", message, suspend_of(job.group_kind), severity="info")]
 
 
 def resumed(job: Document) -> Document:

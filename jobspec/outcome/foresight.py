@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import has_error
 from jobspec.kinds import TRAINJOB
+from jobspec.workloads import resumed, suspension
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def foresee(
     closed: bool = False,
     contracts: Mapping[str, Contract] | None = None,
 ) -> Foresight | None:
-    """What becomes of an accepted job; None where its runtime is not at hand.
+    """What becomes of an accepted job, of a suspended one when it is resumed; None where its runtime is not at hand.
 
     *beside*: the documents that it may refer to; *policies*: the objects that decide on pods; *closed*: the cluster has no others;
     *contracts*: of images, the flags that their programs take.
@@ -44,14 +45,19 @@ def foresee(
     runtime = _runtime(job, beside, target)
     if runtime is None and job.group_kind == TRAINJOB:
         return None
+    resumed_job = resumed(job)
     concerned = closed or contracts or (policies is not None and policies.concern(job.namespace))
-    accepted = has_ordinary_objects(job, runtime, target)
-    if accepted and not concerned and has_ordinary_programs(job, runtime):
-        return Foresight((), runs=True)
-    from jobspec.outcome.judgement import judged
+    accepted = has_ordinary_objects(resumed_job, runtime, target)
+    found: list[Diagnostic] | None = []
+    if not accepted or concerned or not has_ordinary_programs(resumed_job, runtime):
+        from jobspec.outcome.judgement import judged
 
-    found = judged(job, beside, target, policies=policies, closed=closed, contracts=contracts, accepted=accepted)
-    return Foresight((), runs=None) if found is None else Foresight(found, runs=_runs(found))
+        found = judged(resumed_job, beside, target, policies=policies, closed=closed, contracts=contracts, accepted=accepted)
+    if found is None:
+        return Foresight((), runs=None)
+    if not any(each.rule == "nothing-made" for each in found):
+        found += suspension(job)
+    return Foresight(found, runs=_runs(found))
 
 
 def _runs(found: Sequence[Diagnostic]) -> bool | None:

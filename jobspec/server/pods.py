@@ -9,7 +9,7 @@ from jobspec.operators.expanded_job import ExpandedJob
 from jobspec.operators.expansion import expand
 from jobspec.operators.stored import as_a_cluster_names
 from jobspec.server.question import Question
-from jobspec.workloads import is_workload
+from jobspec.workloads import is_workload, resumed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _of_job(job: Document, beside: Sequence[Document], target: Target) -> Iterat
     own = [each for each in beside if each.file == job.file]
     others = [each for each in beside if each.file != job.file]
     try:
-        expansion = expand(job, [*own, *others], target, ends=True)
+        expansion = expand(resumed(job), [*own, *others], target, ends=True)
     except JobspecError:  # more pods than anybody could look at
         return
     for role in ExpandedJob(job, expansion.objects, target, expansion.counts).roles():

@@ -21,7 +21,7 @@ from jobspec.outcome.judgement import judged
 from jobspec.pipeline import Source
 from jobspec.runtimes.runtime import runtime_of
 from jobspec.targets import RELEASES, choose
-from jobspec.workloads import is_workload
+from jobspec.workloads import is_workload, resumed
 from tests.hunt.finds import Find
 from tests.support import pod_mutants
 from tests.support.job_growth import grown_job
@@ -86,7 +86,7 @@ def seen(text: str, target: Target) -> Iterator[Seen]:
     checked = pipeline.checked(Source("jobs.yaml", text), [], cluster)
     accepted = {(row.index, row.name) for row in checked.result.documents if row.status == "valid"}
     there = [each for each in checked.documents if (each.index, each.name) in accepted]
-    for job in filter(is_workload, there):
+    for job in map(resumed, filter(is_workload, there)):
         runtime = runtime_of(job, there, cluster.target) if job.kind == "TrainJob" else None
         if runtime is None and job.kind == "TrainJob":
             continue

@@ -61,6 +61,12 @@ def test_pods_are_refused_at_the_lines_of_their_job(dry_run: Runner, tmp_path: P
     assert done.statuses == ["valid", "valid"]
 
 
+def test_pods_that_come_when_a_job_is_resumed(dry_run: Runner, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(NAMESPACE + JOB.replace("spec:\n  pytorch", "spec:\n  runPolicy: {suspend: true}\n  pytorch"))
+    done = dry_run(tmp_path / "job.yaml", "--envtest", "--pods")
+    assert [each[0] for each in done.reported if each[1] == "pods-refused"] == ["job.yaml:9:18", "job.yaml:20:35"]
+
+
 def test_pods_that_a_server_takes(dry_run: Runner, tmp_path: Path) -> None:
     good = JOB.replace("hostNetwork: true", "hostNetwork: false").replace("            volumeMounts: [{name: dat, mountPath: /data}]\n", "")
     (tmp_path / "job.yaml").write_text(good.replace("namespace: strict", "namespace: default"))

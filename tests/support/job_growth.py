@@ -1,5 +1,6 @@
 """Random PyTorchJobs that are likely to be accepted: replicas, ports, elastic policies, sidecars, variables, metadata."""
 
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -105,4 +106,5 @@ def _template(random: Random) -> dict[str, Any]:
 
 
 def _some(choices: dict[str, tuple[Any, ...]], random: Random, odds: float) -> dict[str, Any]:
-    return {name: random.choice(values) for name, values in choices.items() if random.random() < odds}
+    """Some of the fields, each with a value that its receiver may change."""
+    return {name: deepcopy(random.choice(values)) for name, values in choices.items() if random.random() < odds}

@@ -14,7 +14,7 @@ from jobspec.operators.training_operator.failures import failures_at_once, failu
 from jobspec.operators.training_operator.job import TrainingJob
 from jobspec.operators.training_operator.pods import pods
 from jobspec.operators.training_operator.services import services
-from jobspec.workloads import value_at
+from jobspec.workloads import suspension, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.targets import Target
 
-_POLICY = ("spec", "runPolicy")
+_MANAGER = ("spec", "runPolicy", "managedBy")
 _OWN_NAME = "kubeflow.org/training-operator"
 
 
@@ -61,16 +61,11 @@ def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]
     unreadable = unreadable_values(document, target)
     if unreadable:
         return unreadable
-    policy = value_at(document.data, _POLICY) or {}
-    manager = policy.get("managedBy")
+    manager = value_at(document.data, _MANAGER)
     if manager and manager != _OWN_NAME:
         message = f"`{manager}` manages the job, so the operator makes nothing of it here"
-        return [document.problem("nothing-made", message, (*_POLICY, "managedBy"), severity="info")]
-    at_once = list(failures_at_once(document, target))
-    if policy.get("suspend") and not at_once:
-        message = "the job is suspended: the operator makes nothing until `suspend` is false"
-        return [document.problem("nothing-made", message, (*_POLICY, "suspend"), severity="info")]
-    return at_once
+        return [document.problem("nothing-made", message, _MANAGER, severity="info")]
+    return list(failures_at_once(document, target)) or suspension(document)
 
 
 def _autoscalers(job: TrainingJob, document: Document, target: Target) -> tuple[list[MarkedTree], list[Diagnostic]]:

@@ -11,7 +11,6 @@ from jobspec.outcome.ordinary.values import (
     is_count_of_pods,
     is_name,
     is_number,
-    is_off,
     is_port,
     is_text,
     one_of,
@@ -124,7 +123,6 @@ _SPEC = having(
                 "ttlSecondsAfterFinished": is_number,
                 "activeDeadlineSeconds": is_number,
                 "backoffLimit": is_number,
-                "suspend": is_off,
             }
         ),
     },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.outcome.ordinary.pods import containers_of, is_ordinary_template
 from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all, sets_no_ranks, torchrun_words, words_of
-from jobspec.outcome.ordinary.values import are_labels, has_short_name, having, is_anything, is_count_of_pods, is_flag, is_number, one_of
+from jobspec.outcome.ordinary.values import are_labels, has_short_name, having, is_anything, is_count_of_pods, is_number, one_of
 from jobspec.outcome.words import starts_python
 from jobspec.runtimes.runtime import ANCESTOR, TRAINER
 
@@ -34,10 +34,10 @@ def has_ordinary_objects(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
 
 def has_ordinary_programs(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
     """Whether the programs of a TrainJob with ordinary objects find each other, and are told no ranks by its own variables."""
-    trainer, suspended = data["spec"].get("trainer", {}), data["spec"].get("suspend", False)
+    trainer = data["spec"].get("trainer", {})
     training = {**containers_of(_template(runtime))[_NODE], **_said(trainer)}
     nodes = trainer.get("numNodes") or runtime["spec"]["mlPolicy"].get("numNodes") or 1
-    return sets_no_ranks(training) and (suspended or ("trainer" in data["spec"] and _meets(words_of(training), nodes)))
+    return sets_no_ranks(training) and "trainer" in data["spec"] and _meets(words_of(training), nodes)
 
 
 def _template(runtime: dict[str, Any]) -> dict[str, Any]:
@@ -68,7 +68,6 @@ _OF_CONTAINER = ("image", "command", "args", "env", "resourcesPerNode")
 _JOB = having(
     {
         "runtimeRef": is_anything,
-        "suspend": is_flag,
         "activeDeadlineSeconds": is_number,
         "labels": are_labels,
         "trainer": having(

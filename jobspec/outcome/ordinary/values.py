@@ -66,11 +66,6 @@ def is_flag(value: Any) -> bool:
     return type(value) is bool
 
 
-def is_off(value: Any) -> bool:
-    """False."""
-    return value is False
-
-
 def is_number(value: Any) -> bool:
     """A whole number that is not negative, of 31 bits."""
     return type(value) is int and 0 <= value < _MOST
