@@ -50,7 +50,7 @@ class JobView(DocumentView):
         super().__init__(given, documents)
         self.expanded = expanded
         self.refused = refused
-        """Errors for which the operator, or the server behind it, makes nothing of the job."""
+        """Of a runtime that is looked at alone: errors for which the operator, or the server behind it, makes nothing of a job."""
         self.runtime = runtime
         """Of a TrainJob, and of a runtime that is looked at alone."""
         self.is_job = is_workload(given)
@@ -88,7 +88,7 @@ def view_of(given: Document, documents: Documents, beside: Sequence[Document]) -
         return None
     runtime = runtime_of(job, beside, target) if job.group_kind == kinds.TRAINJOB else None
     try:
-        expansion = expand(job, beside, target, ends=True)
+        expansion = expand(job, beside, target, ends=True, accepted=given is not runtime)  # of a job, outcomes tell what is refused
     except JobspecError:  # too many pods to look at
         return None
     refused = [each for each in expansion.diagnostics if each.severity == "error"]
