@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from jobspec.lint.containers import gpus
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
@@ -21,6 +19,7 @@ _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _NAME = rf"{_PART}(?:/{_PART})*(?::\w[\w.-]{{0,127}})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{{32,}})?"
 _LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:]+\])(?::[0-9]+)?"
+_LONGEST_TAG = 128
 
 
 def unpinned_image(job: JobView) -> Iterator[Finding]:
@@ -117,10 +116,24 @@ def _images(job: JobView) -> Iterator[tuple[MarkedTree, MarkedTree]]:
 
 
 def _is_name(image: str) -> bool:
-    """Whether the kubelet takes a text for the name of an image.
+    """Whether the kubelet takes a text for the name of an image."""
+    return is_plain(image) or is_reference(image)
+
+
+def is_plain(image: str) -> bool:
+    """Whether a name is as most are, which nobody has to parse: words in small letters with one sign between any two, and a tag or none."""
+    tag = image.partition(":")[2]
+    words = image.replace(":", "/", 1).replace(".", "/").replace("-", "/").split("/")
+    return image.isascii() and image.islower() and all(map(str.isalnum, words)) and "/" not in tag and len(tag) <= _LONGEST_TAG
+
+
+def is_reference(image: str) -> bool:
+    """Whether a text is a name of an image.
 
     Follows `ParseNormalizedNamed`, github.com/distribution/reference, 0.6.
     """
+    import re
+
     first, slash, rest = image.partition("/")
     is_host = bool(slash) and (any(sign in first for sign in ".:") or first == "localhost" or first.lower() != first)
     host, name = (first, rest) if is_host else ("", image)
