@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
     from jobspec.shapes import Shape
@@ -19,18 +22,28 @@ def arrange(data: Any, shape: Shape | None = None) -> Any:
     """
     if isinstance(data, list):
         items = shape.items if shape else None
-        return [arrange(item, items) for item in data]
+        return [arrange(item, items) if isinstance(item, (dict, list)) else item for item in data]
     if not isinstance(data, dict):
         return data
-    return {key: arrange(data[key], shape.at((key,)) if shape else None) for key in order_of(data, shape)}
+    arranged = {}
+    for key, below in _order(tuple(data), shape):
+        value = data[key]
+        arranged[key] = arrange(value, below) if isinstance(value, (dict, list)) else value
+    return arranged
 
 
-def order_of(data: dict[str, Any], shape: Shape | None) -> list[str]:
+@lru_cache(maxsize=1000)  # most objects of a kind have the same few sets of fields
+def _order(keys: tuple[str, ...], shape: Shape | None) -> list[tuple[str, Shape | None]]:
+    """The keys of an object in that order, each with the shape of its value."""
+    return [(key, shape.at((key,)) if shape else None) for key in order_of(keys, shape)]
+
+
+def order_of(keys: Collection[str], shape: Shape | None) -> list[str]:
     """The keys of an object in that order."""
     if shape and shape.fields is not None:
-        return [name for name in shape.fields if name in data] + sorted(data.keys() - shape.fields.keys())
+        return [name for name in shape.fields if name in keys] + sorted(set(keys) - shape.fields.keys())
     if shape and shape.values:
-        return sorted(data)
-    first = [name for name in _FIRST if name in data]
-    last = [name for name in _LAST if name in data]
-    return first + sorted(data.keys() - {*first, *last}) + last
+        return sorted(keys)
+    first = [name for name in _FIRST if name in keys]
+    last = [name for name in _LAST if name in keys]
+    return first + sorted(set(keys) - {*first, *last}) + last

@@ -1,4 +1,8 @@
-"""Documents to YAML text that every reader understands the same way."""
+"""Documents to YAML text that every reader understands the same way.
+
+The text is the one that libyaml emits. Most of a manifest are mappings, lists and plain scalars, which are written here, in a fraction of
+the time; libyaml spells the texts that need quotes or lines of their own.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    Add = Callable[[str], None]
+
 _WIDTH = 2**30  # never fold a line
+_LONGEST = 128  # bytes of a key that stands on one line with its value
 
 
 def write(documents: Iterable[Any]) -> str:
@@ -21,55 +28,101 @@ def write(documents: Iterable[Any]) -> str:
 
     Every scalar reads back as the same type and value under the YAML 1.1 rules of Kubernetes and under YAML 1.2.
     """
-    stream = io.StringIO()
-    emitter = CEmitter(stream, width=_WIDTH, allow_unicode=True)
-    emitter.emit(events.StreamStartEvent())
+    text: list[str] = []
+    document: list[str] = []
     for number, data in enumerate(documents):
-        emitter.emit(events.DocumentStartEvent(explicit=number > 0))
-        _emit(data, emitter.emit)
-        emitter.emit(events.DocumentEndEvent(explicit=False))
-    emitter.emit(events.StreamEndEvent())
-    return stream.getvalue()
+        document = []
+        is_block = isinstance(data, (dict, list)) and data
+        if number:
+            text.append("---\n" if is_block else "--- ")
+        _value(data, "", "\n" if is_block else "\n  ", document.append)
+        text += [*document, "\n"]
+    blocks = [piece for piece in document if piece[:1] == "|"]
+    if blocks and blocks[-1].startswith("|+"):
+        text.append("...\n")
+    return "".join(text)
 
 
-def _emit(value: Any, emit: Callable[[Any], None]) -> None:
-    if isinstance(value, dict):
-        emit(events.MappingStartEvent(None, None, True, flow_style=not value))
-        for key, child in value.items():
-            emit(_key(key))
-            _emit(child, emit)
-        emit(events.MappingEndEvent())
-    elif isinstance(value, list):
-        emit(events.SequenceStartEvent(None, None, True, flow_style=not value))
-        for child in value:
-            _emit(child, emit)
-        emit(events.SequenceEndEvent())
-    elif isinstance(value, str):
-        emit(_text(value))
+def _value(value: Any, lead: str, indent: str, add: Add) -> None:
+    """Write a value that begins on the line of the *lead*; *indent* begins its other lines."""
+    if isinstance(value, str):
+        text = _text(value)
+        if text[0] == "|":  # a block of lines becomes a piece of its own
+            add(lead)
+            add(text.replace("\n  ", indent))
+        else:
+            add(f"{lead}{text}")
+    elif value and isinstance(value, dict):
+        _mapping(value, lead, indent, add)
+    elif value and isinstance(value, list):
+        _list(value, lead, indent, add)
     else:
-        emit(events.ScalarEvent(None, None, (True, False), _plain(value)))
+        add(f"{lead}{_plain(value)}")
 
 
-def _plain(value: float | None) -> str:
+def _mapping(data: dict[str, Any], lead: str, indent: str, add: Add) -> None:
+    inner = f"{indent}  "
+    for key, child in data.items():
+        name = _key(key)
+        if name[0] == "?":
+            _value(child, f"{lead}{name}{indent}: ", inner, add)
+        elif child and isinstance(child, dict):
+            add(f"{lead}{name}")
+            _mapping(child, inner, inner, add)
+        elif child and isinstance(child, list):
+            add(f"{lead}{name}")
+            _list(child, indent, indent, add)
+        else:
+            _value(child, f"{lead}{name} ", inner, add)
+        lead = indent
+
+
+def _list(items: list[Any], lead: str, indent: str, add: Add) -> None:
+    inner = f"{indent}  "
+    for item in items:
+        _value(item, f"{lead}- ", inner, add)
+        lead = indent
+
+
+def _plain(value: Any) -> str:
     if value is None:
         return "null"
+    if isinstance(value, (dict, list)):
+        return "{}" if isinstance(value, dict) else "[]"
     if isinstance(value, bool):
         return "true" if value else "false"
     text = repr(value)
     return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")  # most YAML 1.1 readers read `1e+22` as text
 
 
-def _text(text: str) -> Any:
-    if is_plain(text):
-        return events.ScalarEvent(None, None, (True, False), text)
-    return events.ScalarEvent(None, None, (False, True), text, style="|" if _is_block(text) else '"')
+@lru_cache(maxsize=4096)  # the variants of a project have most of their texts in common
+def _text(text: str) -> str:
+    """A text as it stands in a document; the lines of a block are indented by two blanks."""
+    return text if is_plain(text) else _emitted(_scalar_event(text, "|" if _is_block(text) else '"'))
 
 
-@lru_cache(maxsize=1000)  # the same few fields are in all manifests
-def _key(text: str) -> Any:
-    if is_plain(text):
-        return events.ScalarEvent(None, None, (True, False), text)
-    return events.ScalarEvent(None, None, (False, True), text, style='"')
+@lru_cache(maxsize=4096)
+def _key(text: str) -> str:
+    """A key with its colon; of a key that is long or has several lines, behind a `?`, the colon stands on the next line."""
+    plain = is_plain(text)
+    if plain and len(text) <= _LONGEST:
+        return f"{text}:"
+    mapping = events.MappingStartEvent(None, None, True, flow_style=False)
+    line = _emitted(mapping, _scalar_event(text, None if plain else '"'), _scalar_event("x", None), events.MappingEndEvent())
+    return line.removesuffix(" x").removesuffix("\n:")
+
+
+def _emitted(*content: Any) -> str:
+    """What libyaml makes of a document, without its last line feed."""
+    stream = io.StringIO()
+    emitter = CEmitter(stream, width=_WIDTH, allow_unicode=True)
+    for event in (events.StreamStartEvent(), events.DocumentStartEvent(explicit=False), *content, events.DocumentEndEvent(explicit=False)):
+        emitter.emit(event)
+    return stream.getvalue().removesuffix("\n")
+
+
+def _scalar_event(text: str, style: str | None) -> Any:
+    return events.ScalarEvent(None, None, (True, True), text, style=style)
 
 
 def _is_block(text: str) -> bool:

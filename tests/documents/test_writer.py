@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import StringIO
 from typing import Any
 
@@ -126,6 +126,52 @@ def test_kubernetes_reads_back_any_data(documents: list[Any]) -> None:
 def test_what_was_read_back_is_written_alike(data: Any) -> None:
     text = write([data])
     assert text == write([_ours(text)]) == write([data])
+
+
+def _emitted(documents: list[Any]) -> str:
+    """The text that libyaml emits for documents whose scalars have the styles of ours."""
+    stream = StringIO()
+    emitter = yaml.CSafeDumper(stream, width=2**30, allow_unicode=True)
+    emitter.open()
+    for number, data in enumerate(documents):
+        emitter.emit(yaml.DocumentStartEvent(explicit=number > 0))
+        for event in _events(data):
+            emitter.emit(event)
+        emitter.emit(yaml.DocumentEndEvent(explicit=False))
+    emitter.close()
+    return stream.getvalue()
+
+
+def _events(data: Any, *, is_key: bool = False) -> Iterator[yaml.Event]:
+    if isinstance(data, dict):
+        yield yaml.MappingStartEvent(None, None, True, flow_style=not data)
+        for key, value in data.items():
+            yield from _events(key, is_key=True)
+            yield from _events(value)
+        yield yaml.MappingEndEvent()
+    elif isinstance(data, list):
+        yield yaml.SequenceStartEvent(None, None, True, flow_style=not data)
+        for item in data:
+            yield from _events(item)
+        yield yaml.SequenceEndEvent()
+    else:
+        spelt = write([data])
+        style = {'"': '"', "|": '"' if is_key else "|"}.get(spelt[0])
+        text = data if isinstance(data, str) else spelt.rstrip()
+        yield yaml.ScalarEvent(None, None, (True, True), text, style=style)
+
+
+@pytest.mark.parametrize("text", [*STRINGS, *CONTROLS], ids=ascii)
+def test_libyaml_emits_the_same_for_a_text(text: str) -> None:
+    documents = [{"a": text}, {text: "a"}, [text, text], {text: {text: [text, [text], {text: text}, {}]}}, text, [], {"a": text, "b": "c"}]
+    assert [_emitted([each]) for each in documents] == [write([each]) for each in documents]
+    assert _emitted(documents) == write(documents)
+
+
+@given(st.lists(DATA, max_size=4))
+@settings(max_examples=100, deadline=None)
+def test_libyaml_emits_the_same_for_any_data(documents: list[Any]) -> None:
+    assert _emitted(documents) == write(documents)
 
 
 @given(st.lists(st.dictionaries(TEXT, DATA, min_size=1, max_size=3), max_size=4))
