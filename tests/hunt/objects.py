@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import Any
@@ -35,6 +36,11 @@ class Served:
     text: str
     crd: Document
     objects: list[str]
+
+    @cached_property
+    def kinds(self) -> CustomKinds:
+        """The kind as we know it: compiled once for all objects, which takes longer than judging one."""
+        return CustomKinds([self.crd])
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -133,4 +139,4 @@ def _reported(served: Served, text: str) -> list[Diagnostic]:
     documents, problems = read(text, file="object.yaml")
     if not documents or problems:
         return problems
-    return verdict(documents[0], choose([]), custom_kinds=CustomKinds([served.crd])).diagnostics
+    return verdict(documents[0], choose([]), custom_kinds=served.kinds).diagnostics
