@@ -8,12 +8,11 @@ from jobspec.commands.files import find, reader
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.validate import check_files, with_projects
-from jobspec.lint.linting import DEFAULT, lint
-from jobspec.lint.rules import RULES
+from jobspec.lint.linting import lint, usual
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from jobspec.choice.settings import Settings
     from jobspec.commands.files import Found
@@ -47,7 +46,7 @@ def run(
             return 1
     results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=inputs.skip_unknown)
     results = require_workload(setting.overlays, results)
-    results, read = with_projects(results, inputs, found, setting.cluster, _adviser(_rules(settings)))
+    results, read = with_projects(results, inputs, found, setting.cluster, _adviser(_chosen(settings)))
     fails = not all(each.valid for each in results)
     if settings or marked or read or write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
@@ -62,14 +61,14 @@ def linted(
 ) -> tuple[list[FileResult], list[str]]:
     """The results of files, with what lint finds in them; and the files that have comments for jobspec."""
     checked, marked = check_files(found, setting, skip_unknown=skip_unknown, outcome=True, documents=True)
-    return lint(checked, setting.cluster.target, _rules(settings), run=how_to_run(found)), marked
+    return lint(checked, setting.cluster.target, _chosen(settings), run=how_to_run(found)), marked
 
 
-def _rules(settings: Settings | None) -> Sequence[Rule]:
+def _chosen(settings: Settings | None) -> Callable[[Rule], bool]:
     """The rules that are looked at: the usual ones, and those that are selected by name, less those that are ignored."""
     if not settings:
-        return DEFAULT
-    return [each for each in RULES if (each.by_default or each.name in settings.select) and settings.tells(each.name, "lint")]
+        return usual
+    return lambda rule: (rule.by_default or rule.name in settings.select) and settings.tells(rule.name, "lint")
 
 
 def _sayer(setting: Setting, settings: Settings | None) -> Say:
@@ -77,17 +76,17 @@ def _sayer(setting: Setting, settings: Settings | None) -> Say:
 
     def say(files: Sequence[Checked], about: Collection[str]) -> list[FileResult]:
         paths = [each for each in files if each.result.path in about]
-        return lint(files, setting.cluster.target, _rules(settings), run=how_to_run(paths), only=about)
+        return lint(files, setting.cluster.target, _chosen(settings), run=how_to_run(paths), only=about)
 
     return say
 
 
-def _adviser(rules: Sequence[Rule]) -> Advise:
+def _adviser(chosen: Callable[[Rule], bool]) -> Advise:
     """What is said of a planned project besides its mistakes."""
 
     def advise(planned: Plan, told: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
         from jobspec.commands.lint_project import advice_on
 
-        return advice_on(planned, told, rules)
+        return advice_on(planned, told, chosen)
 
     return advise

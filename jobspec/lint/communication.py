@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from jobspec.kinds import NETWORK_POLICY, SERVICE
 from jobspec.lint.containers import resources, torchrun_flags, variable, variables, written
-from jobspec.lint.network_policies import isolates, labels_of, lets_ask_for_names, lets_in, lets_out
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.pods import text
-from jobspec.outcome.program import Program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from jobspec.diagnostics import Severity
-    from jobspec.documents.document import Document
     from jobspec.lint.views import JobView
-    from jobspec.operators.expanded_job import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
 
 _ADDRESSES = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
@@ -161,14 +157,13 @@ def overriding_flags(job: JobView) -> Iterator[Finding]:
     pods = sum(role.count for role in job.training)
     for role in job.training if job.is_job else ():
         container = role.training_container()
-        is_foreseen = container is not None and Program(container).is_torchrun  # that its pods train alone is told as what becomes of it
         for name, value, place in torchrun_flags(container) if container else ():
             said = variable(container, f"PET_{name[2:].upper().replace('-', '_')}") if container else None
-            if name == "--standalone" and pods > 1 and not is_foreseen:
+            if name == "--standalone" and pods > 1 and not _is_foreseen(container):
                 yield Finding(place, f"each of {pods} pods trains alone by `--standalone`", "leave the flag out")
             elif name == "--nnodes":
                 wanted = text(said, "value") if said else ""
-                if value.isdigit() and wanted.isdigit() and value != wanted and not (value == "1" and is_foreseen):
+                if value.isdigit() and wanted.isdigit() and value != wanted and not (value == "1" and _is_foreseen(container)):
                     yield Finding(place, f"torchrun takes {value} for the number of nodes, and the job has {wanted}", "leave the flag out")
             elif name == "--node-rank" and value.isdigit() and role.count > 1:
                 yield Finding(place, f"all {role.count} pods are node {value}", "leave the flag out: the operator sets the rank")
@@ -230,29 +225,17 @@ def blocked_by_policy(job: JobView) -> Iterator[Finding]:
     """
     if not job.is_job or sum(role.count for role in job.training) < 2 or not job.documents.of_kind(NETWORK_POLICY):
         return
+    from jobspec.lint.network_policies import blocking, labels_of
+
     policies = job.documents.selectors(job.given, NETWORK_POLICY, ("spec", "podSelector", "matchLabels"))
     for role in job.training:
+        own = labels_of(role.pods[0].tree)
         peers = [labels_of(each.pods[0].tree) for each in job.training if each is not role or role.count > 1]
-        blocking = _blocking(policies.of(labels_of(role.pods[0].tree)), role, peers)
-        if blocking:
-            policy, what, hint = blocking
+        found = blocking(policies.of(own), role.name, own, peers)
+        if found:
+            policy, what, hint = found
             place = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
             yield Finding(place or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` lets {what}", hint)
-
-
-def _blocking(policies: Sequence[Document], role: ExpandedRole, peers: Sequence[dict[str, str]]) -> tuple[Document, str, str] | None:
-    """The policy that keeps the pods of a role from others, what it does to them, and the remedy; None where there is none."""
-    between = "allow traffic between the pods of the job"
-    own = labels_of(role.pods[0].tree)
-    entering = [each for each in policies if isolates(each, own)]
-    if entering and not all(any(lets_in(each, peer) for each in entering) for peer in peers):
-        return entering[0], f"no pod of the job reach those of {role.name}", between
-    leaving = [each for each in policies if isolates(each, own, "Egress")]
-    if leaving and not all(any(lets_out(each, peer) for each in leaving) for peer in peers):
-        return leaving[0], f"those of {role.name} reach no other pod of the job", between
-    if leaving and not any(lets_ask_for_names(each) for each in leaving):
-        return leaving[0], f"those of {role.name} ask for no name of another pod", "allow the cluster's name servers, on port 53"
-    return None
 
 
 def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:
@@ -274,6 +257,13 @@ def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:
             f"write `{near or 'c10d'}`",
             edits=[Edit(said, (), near)] if near else (),
         )
+
+
+def _is_foreseen(container: MarkedTree | None) -> bool:
+    """Whether it is told as what becomes of a job that the pods of a container train alone."""
+    from jobspec.outcome.program import Program
+
+    return container is not None and Program(container).is_torchrun
 
 
 def _addresses(container: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:

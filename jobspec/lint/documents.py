@@ -79,6 +79,10 @@ class Documents:
         """The kinds that there are."""
         return self._by_kind.keys() | self._further
 
+    def has(self, kinds: Iterable[GroupKind]) -> bool:
+        """Whether a document is of one of these kinds."""
+        return any(kind in self._by_kind for kind in kinds)
+
     def beside(self, document: Document, kind: GroupKind) -> Sequence[Document]:
         """The documents of a kind in the namespace of another one; where one of two says none, it means the other's."""
         return self._found_beside(document, kind)[0]

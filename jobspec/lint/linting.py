@@ -1,26 +1,25 @@
-"""Lint checked files: every rule on every view, and each finding at the line that wrote its cause, once."""
+"""Lint checked files: every rule on every view in which it can find something, and each finding once."""
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, spell
+from itertools import chain
+
 from jobspec.kinds import PRIORITY_CLASS, find, group_kind
 from jobspec.lint.documents import Documents
-from jobspec.lint.places import Places, spelt
-from jobspec.lint.rules import RULES
+from jobspec.lint.topics import TOPICS
 from jobspec.lint.views import RUNTIMES, DocumentView, view_of
-from jobspec.overlays.marked_tree import MarkedTree
-from jobspec.remedies import remove, set_to
 from jobspec.runtimes.runtime import GROUP, Reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
 
-    from jobspec.diagnostics import Mark, Path
+    from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.lint.rule import Edit, Finding, Place, Rule
+    from jobspec.lint.places import Found
+    from jobspec.lint.rule import Rule, Sees
+    from jobspec.lint.topics import Topic
     from jobspec.pipeline import Checked
-    from jobspec.remedies import Change
     from jobspec.results import FileResult
     from jobspec.targets import Target
 
@@ -32,22 +31,23 @@ def _one_by_one(files: Sequence[Checked], work: Callable[[Checked], list[Diagnos
     return [work(each) for each in files]
 
 
-#: The rules that are looked at where nobody chooses.
-DEFAULT = tuple(each for each in RULES if each.by_default)
+def usual(rule: Rule) -> bool:
+    """Whether a rule is looked at where nobody chooses."""
+    return rule.by_default
 
 
 def lint(
     files: Sequence[Checked],
     target: Target,
-    rules: Sequence[Rule] = DEFAULT,
+    chosen: Callable[[Rule], bool] = usual,
     *,
     run: Run = _one_by_one,
     only: Container[str] | None = None,
 ) -> list[FileResult]:
     """The files' results with what lint finds in their accepted documents; each finding is told once, in the file that wrote its cause.
 
-    *run*: how the files are gone through, in several processes for example. *only*: the paths of the files that are gone through, where
-    the others are there to be referred to.
+    *chosen*: the rules that are looked at. *run*: how the files are gone through, in several processes for example. *only*: the paths of
+    the files that are gone through, where the others are there to be referred to.
     """
     once = list({each.result.path: each for each in files}.values())
     further = (group_kind(each.api_version, each.kind) for file in once for each in file.result.documents)
@@ -55,7 +55,7 @@ def lint(
     once = once if only is None else [each for each in once if each.result.path in only]
 
     def of_file(file: Checked) -> list[Diagnostic]:
-        return list(findings(file, documents, rules))
+        return list(findings(file, documents, chosen))
 
     return told(files, {file.result.path: found for file, found in zip(once, run(once, of_file), strict=True)})
 
@@ -81,17 +81,34 @@ def told(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> list[F
     return [each.result.with_diagnostics(by_path[each.result.path]) for each in files]
 
 
-def findings(file: Checked, documents: Documents, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
-    """What rules find in the documents of one file."""
-    places = Places()
+def findings(file: Checked, documents: Documents, chosen: Callable[[Rule], bool]) -> Iterator[Diagnostic]:
+    """What the chosen rules find in the documents of one file."""
+    found = _found(file, documents, chosen)
+    first = next(found, None)
+    if first is not None:
+        from jobspec.lint.places import diagnostics_of
+
+        yield from diagnostics_of(chain((first,), found))
+
+
+def _found(file: Checked, documents: Documents, chosen: Callable[[Rule], bool]) -> Iterator[Found]:
+    for view, sees, topics in views_of(file, documents):
+        for rule in (rule for topic in topics for rule in topic.rules if rule.sees in sees and chosen(rule)):
+            found = list(rule.check(view))
+            if found:
+                yield view, rule, found
+
+
+def views_of(file: Checked, documents: Documents) -> Iterator[tuple[DocumentView, Sequence[Sees], Sequence[Topic]]]:
+    """The views of the documents of a file, each with what it is to rules, and the topics whose rules can find something in it."""
     for document in seen(file):
         is_known = find(document.api_version, document.kind) is not None
-        kinds = ("document", "runtime") if is_known and document.group_kind in RUNTIMES else ("document",)
-        yield from _of(DocumentView(document, documents), [each for each in rules if each.sees in kinds], places)
-        view = view_of(document, documents, _beside(document, documents)) if is_known else None
-        if view:
-            kinds = ("pods", "job") if view.is_job else ("pods",)
-            yield from _of(view, [each for each in rules if each.sees in kinds], places)
+        sees: Sequence[Sees] = ("document", "runtime") if is_known and document.group_kind in RUNTIMES else ("document",)
+        given = DocumentView(document, documents)
+        yield given, sees, [each for each in TOPICS if each.in_document(given)]
+        job = view_of(document, documents, _beside(document, documents)) if is_known else None
+        if job:
+            yield job, ("pods", "job") if job.is_job else ("pods",), [each for each in TOPICS if each.in_pods(job)]
 
 
 def _beside(document: Document, documents: Documents) -> list[Document]:
@@ -99,65 +116,3 @@ def _beside(document: Document, documents: Documents) -> list[Document]:
     ref = Reference(document.data)
     found = [*documents.of_name((GROUP, str(ref.kind)), str(ref.name)), *documents.of_kind(PRIORITY_CLASS)]
     return sorted(found, key=lambda each: each.file != document.file)
-
-
-def _of(view: DocumentView, rules: Sequence[Rule], places: Places) -> Iterator[Diagnostic]:
-    for rule in rules:
-        known: set[str] = set()
-        for finding in rule.check(view):
-            diagnostic = _diagnostic(rule, finding, view, places)
-            where = f"{diagnostic.mark} {diagnostic.field}"
-            if where not in known:  # roles can share what an alias, or a runtime, gives to both
-                known.add(where)
-                yield diagnostic
-
-
-def _diagnostic(rule: Rule, finding: Finding, view: DocumentView, places: Places) -> Diagnostic:
-    document, path, mark = _written(finding.at, view, places)
-    return Diagnostic(
-        rule.name,
-        finding.message,
-        mark,
-        field=spell(spelt(path)),
-        document=document.index,
-        severity=finding.severity or rule.severity,
-        hint=finding.hint,
-        stage="lint",
-        changes=_changes(finding.edits, document, view, places),
-    )
-
-
-def _written(at: Place, view: DocumentView, places: Places) -> tuple[Document, Path, Mark]:
-    """The document, path and mark of a place; what no file says is told at the document's name."""
-    if not isinstance(at, MarkedTree):
-        return view.given, at, view.given.marks.nearest(at).place()
-    found = places.find(at.mark, _documents_of(view, at.mark))
-    if found:
-        return (*found, at.place())
-    return view.given, (), at.place() if at.mark.line else view.given.marks.nearest(("metadata", "name")).place()
-
-
-def _documents_of(view: DocumentView, mark: Mark) -> Iterator[Document]:
-    """Where a mark may be: in the view's own documents, or in those of the mark's file."""
-    runtime: Document | None = getattr(view, "runtime", None)
-    yield view.given
-    if runtime:
-        yield runtime
-    yield from (each for each in view.documents.of_file(mark.file) if each is not view.given and each is not runtime)
-
-
-def _changes(edits: Sequence[Edit], document: Document, view: DocumentView, places: Places) -> list[Change]:
-    """The edits as changes of the finding's document; none where one of them is not in its text."""
-    made = []
-    for edit in edits:
-        of, path, mark = _written(edit.at, view, places)
-        if of is not document or mark.layer or mark.file != document.file or not _is_in(mark, of, path):
-            return []
-        place = (*of.inside, *path, *edit.steps)
-        made.append(remove(place) if edit.removes else set_to(place, edit.value))
-    return made
-
-
-def _is_in(mark: Mark, document: Document, path: Path) -> bool:
-    """Whether a place is in a document's own text."""
-    return bool(mark.line) and str(document.marks.nearest(path).place()) == str(mark)

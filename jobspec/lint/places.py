@@ -1,18 +1,92 @@
-"""From a value of an expanded job back to the document that it was written in."""
+"""From a finding back to the document that its cause was written in: at which line it is told, and what mends it there."""
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, Mark
+from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.overlays.marked_tree import MarkedTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from jobspec.diagnostics import Path
+    from jobspec.diagnostics import Mark, Path
     from jobspec.documents.document import Document, Marks
+    from jobspec.lint.rule import Edit, Finding, Place, Rule
+    from jobspec.lint.views import DocumentView
+    from jobspec.remedies import Change
 
+    #: What a rule finds in a view.
+    Found = tuple[DocumentView, Rule, Sequence[Finding]]
     #: A mark's file, layer, and span.
     Span = tuple[str, str, int, int, int, int]
+
+
+def diagnostics_of(found: Iterable[Found]) -> Iterator[Diagnostic]:
+    """What rules find in the views of one file, each at the line that wrote its cause."""
+    places = Places()
+    for view, rule, findings in found:
+        known: set[str] = set()
+        for finding in findings:
+            diagnostic = _diagnostic(rule, finding, view, places)
+            where = f"{diagnostic.mark} {diagnostic.field}"
+            if where not in known:  # roles can share what an alias, or a runtime, gives to both
+                known.add(where)
+                yield diagnostic
+
+
+def _diagnostic(rule: Rule, finding: Finding, view: DocumentView, places: Places) -> Diagnostic:
+    document, path, mark = _written(finding.at, view, places)
+    return Diagnostic(
+        rule.name,
+        finding.message,
+        mark,
+        field=spell(spelt(path)),
+        document=document.index,
+        severity=finding.severity or rule.severity,
+        hint=finding.hint,
+        stage="lint",
+        changes=_changes(finding.edits, document, view, places),
+    )
+
+
+def _written(at: Place, view: DocumentView, places: Places) -> tuple[Document, Path, Mark]:
+    """The document, path and mark of a place; what no file says is told at the document's name."""
+    if not isinstance(at, MarkedTree):
+        return view.given, at, view.given.marks.nearest(at).place()
+    found = places.find(at.mark, _documents_of(view, at.mark))
+    if found:
+        return (*found, at.place())
+    return view.given, (), at.place() if at.mark.line else view.given.marks.nearest(("metadata", "name")).place()
+
+
+def _documents_of(view: DocumentView, mark: Mark) -> Iterator[Document]:
+    """Where a mark may be: in the view's own documents, or in those of the mark's file."""
+    runtime: Document | None = getattr(view, "runtime", None)
+    yield view.given
+    if runtime:
+        yield runtime
+    yield from (each for each in view.documents.of_file(mark.file) if each is not view.given and each is not runtime)
+
+
+def _changes(edits: Sequence[Edit], document: Document, view: DocumentView, places: Places) -> list[Change]:
+    """The edits as changes of the finding's document; none where one of them is not in its text."""
+    if not edits:
+        return []
+    from jobspec.remedies import remove, set_to
+
+    made = []
+    for edit in edits:
+        of, path, mark = _written(edit.at, view, places)
+        if of is not document or mark.layer or mark.file != document.file or not _is_in(mark, of, path):
+            return []
+        place = (*of.inside, *path, *edit.steps)
+        made.append(remove(place) if edit.removes else set_to(place, edit.value))
+    return made
+
+
+def _is_in(mark: Mark, document: Document, path: Path) -> bool:
+    """Whether a place is in a document's own text."""
+    return bool(mark.line) and str(document.marks.nearest(path).place()) == str(mark)
 
 
 class Places:

@@ -13,7 +13,7 @@ from jobspec.workloads import is_workload, released, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from jobspec.diagnostics import Diagnostic
@@ -42,7 +42,7 @@ class DocumentView:
 class JobView(DocumentView):
     """A job and its pods, or a runtime and the pods of a job that says nothing but its name."""
 
-    __slots__ = ("_tree", "expanded", "is_job", "refused", "roles", "runtime")
+    __slots__ = ("_tree", "_words", "expanded", "is_job", "refused", "roles", "runtime")
 
     def __init__(
         self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic] = ()
@@ -57,6 +57,7 @@ class JobView(DocumentView):
         self.roles: Sequence[ExpandedRole] = expanded.roles()
         """The roles that have pods."""
         self._tree: MarkedTree | None = None
+        self._words: set[str] | None = None
 
     @property
     def tree(self) -> MarkedTree:
@@ -64,6 +65,14 @@ class JobView(DocumentView):
         if self._tree is None:
             self._tree = with_marks(self.given.data, self.given.marks)
         return self._tree
+
+    @property
+    def words(self) -> set[str]:
+        """The fields and keys of the job and its runtime; of `nvidia.com/gpu` also `nvidia.com`."""
+        if self._words is None:
+            keys = {*_keys(self.given.data), *(_keys(self.runtime.data) if self.runtime else ())}
+            self._words = keys | {key.partition("/")[0] for key in keys}
+        return self._words
 
     @property
     def is_pytorchjob(self) -> bool:
@@ -93,6 +102,14 @@ def view_of(given: Document, documents: Documents, beside: Sequence[Document]) -
         return None
     refused = [each for each in expansion.diagnostics if each.severity == "error"]
     return JobView(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
+
+
+def _keys(value: Any) -> Iterator[str]:
+    """The keys of all mappings in a value."""
+    if isinstance(value, dict):
+        yield from value
+    for inside in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _keys(inside)
 
 
 def _stand_in(runtime: Document) -> Document:

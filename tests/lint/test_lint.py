@@ -26,8 +26,8 @@ def linted(case: Path) -> dict[Path, list[Diagnostic]]:
     """What is told of each file of a case, by the rules that are looked at by themselves, and the one that a case is named after."""
     files = files_of(case)
     cluster = Cluster(target_of(files[0].read_text()))
-    rules = [rule for rule in RULES if rule.by_default or rule.name == case.stem]
-    found = lint(pipeline.resolve([checked(each, cluster) for each in files], cluster), cluster.target, rules)
+    read = pipeline.resolve([checked(each, cluster) for each in files], cluster)
+    found = lint(read, cluster.target, lambda rule: rule.by_default or rule.name == case.stem)
     return {Path(each.path): [said for said in each.diagnostics if said.stage == "lint"] for each in found}
 
 

@@ -446,6 +446,28 @@ OUTCOMES_LOAD_FOR = {
     },
 }
 
+#: What lint loads of its own room, by the guide whose job it is: the topics whose rules can find something in it.
+LINT_LOADS = {
+    "simple": {
+        "jobspec.lint",
+        "jobspec.lint.accelerators",
+        "jobspec.lint.communication",
+        "jobspec.lint.containers",
+        "jobspec.lint.data",
+        "jobspec.lint.documents",
+        "jobspec.lint.images",
+        "jobspec.lint.linting",
+        "jobspec.lint.places",
+        "jobspec.lint.restarts",
+        "jobspec.lint.rule",
+        "jobspec.lint.security",
+        "jobspec.lint.storage",
+        "jobspec.lint.topics",
+        "jobspec.lint.views",
+    },
+}
+LINT_LOADS["trainjob"] = LINT_LOADS["simple"] - {"jobspec.lint.places", "jobspec.lint.restarts"} | {"jobspec.lint.runtimes"}
+
 NEVER_AT_THE_DOOR = {
     "typing",
     "dataclasses",
@@ -512,9 +534,10 @@ def test_expand_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     assert not {"typing", "dataclasses", "decimal", "fractions", "pydantic", "jsonschema", "ruamel", "kubernetes"} & loaded
 
 
-def test_lint_loads_its_rules_and_what_validate_loads() -> None:
-    loaded = _loaded("lint", str(ROOT / "tests" / "cases" / "guides" / "trainjob.yaml"))
-    assert "jobspec.lint.rules" in loaded
+@pytest.mark.parametrize("job", LINT_LOADS)
+def test_lint_loads_the_rules_that_can_find_something_and_what_validate_loads(job: str) -> None:
+    loaded = _loaded("lint", str(ROOT / "tests" / "cases" / "guides" / f"{job}.yaml"))
+    assert {module for module in loaded if module.startswith("jobspec.lint")} == LINT_LOADS[job]
     rooms = (
         "jobspec.fixes",
         "jobspec.choice",
@@ -523,6 +546,8 @@ def test_lint_loads_its_rules_and_what_validate_loads() -> None:
         "jobspec.schemas",
         "jobspec.models",
         "jobspec.operators.jobset.refused",
+        "jobspec.outcome.program",
+        "jobspec.remedies",
     )
     assert [module for module in loaded if module.startswith(rooms)] == []
     assert not {"typing", "dataclasses", "pydantic", "jsonschema", "ruamel", "kubernetes", "textwrap", "re"} & loaded
