@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from jobspec.kinds import CLUSTER_TRAINING_RUNTIME
-from jobspec.operators.batch_job.job import completions_of
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
+from jobspec.operators.batch_job.job import completions_of, job_defaults
 from jobspec.operators.batch_job.pods import pods_of
 from jobspec.operators.edits import changed, text
 from jobspec.operators.jobset.made import made_by_jobset
 from jobspec.operators.jobset.pod_webhook import admitted
 from jobspec.operators.jobset.stored import stored_jobset
+from jobspec.operators.marks import set_by
 from jobspec.operators.objects import Expansion
 from jobspec.operators.pods import ROLE
 from jobspec.operators.stored import api_server, stored
@@ -21,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobspec.diagnostics import Diagnostic
+    from jobspec.diagnostics import Diagnostic, Mark
     from jobspec.documents.document import Document
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.targets import Target
@@ -76,14 +77,19 @@ def expand_jobset(jobset: MarkedTree, target: Target, *, beside: Sequence[Docume
 
 
 def _pods(job: MarkedTree, target: Target, beside: Sequence[Document], *, ends: bool) -> list[MarkedTree]:
-    from jobspec.operators.api_defaults.priority import with_priority
-    from jobspec.operators.batch_job.job import job_defaults
-
     server = api_server(target)
     stored_job = job_defaults(job, server)
-    template = stored_job.value["spec"].value["template"].value["spec"]
-    priority = with_priority(template, server, beside).get("priority")
+    priority = _priority(stored_job.value["spec"].value["template"].value["spec"], server, beside)
     return [admitted(pod, target, priority) for pod in pods_of(stored_job, target, ends=ends)]
+
+
+def _priority(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree | None:
+    """The priority of the pods of a Job; None where their class is not at hand."""
+    if spec.get("priorityClassName") is None and not any(each.group_kind == PRIORITY_CLASS for each in beside):
+        return spec.get("priority") or set_by(server, 0)
+    from jobspec.operators.api_defaults.priority import with_priority
+
+    return with_priority(spec, server, beside).get("priority")
 
 
 def _stored_runtime(runtime: Document, target: Target) -> MarkedTree:
