@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ENTRYPOINT = ["tune", "run"]
-"""The command of a job that fine-tunes with torchtune."""
 MANAGED = ("output_dir", "tokenizer.path", "checkpointer.checkpoint_dir", "tokenizer.merges_file")
 """Settings of folders, which the runtime has in the command of its container and hands over to the job's; the last one from 2.1 on."""
 

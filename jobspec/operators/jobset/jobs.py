@@ -8,7 +8,6 @@ from __future__ import annotations
 from jobspec import shapes
 from jobspec.operators.edits import changed, is_true, number, text, with_fields
 from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.jobset.claims import claim_name, claims
 from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR, Place, labelled
 from jobspec.operators.limits import few
 from jobspec.operators.marks import operator_mark, set_by
@@ -88,6 +87,10 @@ def _on_labelled_nodes(job: MarkedTree, place: Place) -> MarkedTree:
 
 def _with_claims(job: MarkedTree, place: Place) -> MarkedTree:
     """A Job with a volume for each claim of the JobSet that one of its containers mounts."""
+    if place.jobset.get("spec", "volumeClaimPolicies") is None:
+        return job
+    from jobspec.operators.jobset.claims import claim_name, claims
+
     pod = job.get(*_POD)
     containers = [each for name in ("containers", "initContainers") for each in items(pod.get(name) if pod else None)]
     mounted = {text(mount, "name") for each in containers for mount in items(each.get("volumeMounts"))}

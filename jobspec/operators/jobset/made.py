@@ -6,7 +6,6 @@ Follows `reconcile`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
 from __future__ import annotations
 
 from jobspec.operators.edits import text
-from jobspec.operators.jobset.claims import made_claims
 from jobspec.operators.jobset.jobs import jobs_of, owned_by
 from jobspec.operators.jobset.service import services
 from jobspec.operators.marks import operator_mark
@@ -29,5 +28,12 @@ def made_by_jobset(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
     if text(jobset, "spec", "managedBy") not in ("", CONTROLLER) or not all(each.get(*_CONTAINERS) for each in jobs):
         return []
     owners = owned_by(jobset, operator_mark("jobset", target["jobset"]))
-    claims = made_claims(jobset, target, owners) if reached(target["jobset"], "0.11.1") else []
-    return [*services(jobset, target, owners), *claims, *jobs_of(jobset, target)]
+    return [*services(jobset, target, owners), *_claims(jobset, target, owners), *jobs_of(jobset, target)]
+
+
+def _claims(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[MarkedTree]:
+    if not reached(target["jobset"], "0.11.1") or jobset.get("spec", "volumeClaimPolicies") is None:
+        return []
+    from jobspec.operators.jobset.claims import made_claims
+
+    return made_claims(jobset, target, owners)

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from jobspec.operators.edits import with_fields, with_items
 from jobspec.operators.marks import set_by
-from jobspec.operators.trainer.pod_groups import in_group
 from jobspec.operators.trainer.pod_sets import NODE, PodSet, is_configured, synced
-from jobspec.operators.trainer.torchtune import command_of
 from jobspec.operators.trainer.typed import as_applied
 from jobspec.operators.trainer.variables import with_variables
 from jobspec.overlays.marked_tree import MarkedTree, items
@@ -30,17 +28,34 @@ def jobset(job: TrainJob, sets: list[PodSet], spec: MarkedTree, *, command: Mark
     *command*: what a plugin runs in place of the job's command and arguments.
     """
     program: dict[str, MarkedTree | None] = (
-        {"command": command} if command else {"command": command_of(job, sets), "args": job.trainer("args")}
+        {"command": command} if command else {"command": _command(job, sets), "args": job.trainer("args")}
     )
-    jobs = [in_group(_with_job(_initializing(each, job), job, program).job, job) for each in (_synced(each, job) for each in sets)]
+    jobs = [_in_group(_with_job(_initializing(each, job), job, program).job, job) for each in (_synced(each, job) for each in sets)]
     listed = spec.get("replicatedJobs")
     whole = with_fields(spec, {"replicatedJobs": listed and listed.with_value(jobs), "suspend": job.tree.get("spec", "suspend")})
     metadata = {"name": job.name, **{name: labels for name in ("labels", "annotations") if (labels := _propagated(job, name))}}
     return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": as_applied(whole)}
 
 
+def _command(job: TrainJob, sets: list[PodSet]) -> MarkedTree | None:
+    """The command that a job sets, with what the trainer adds to it; None where the runtime's stays."""
+    if not job.is_torchtune:
+        return job.trainer("command")
+    from jobspec.operators.trainer.torchtune import command_of
+
+    return command_of(job, sets)
+
+
 def _synced(pod_set: PodSet, job: TrainJob) -> PodSet:
     return PodSet(synced(pod_set, job), pod_set.count)
+
+
+def _in_group(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
+    if job.group_policy() is None:
+        return replicated
+    from jobspec.operators.trainer.pod_groups import in_group
+
+    return in_group(replicated, job)
 
 
 def _propagated(job: TrainJob, name: str) -> MarkedTree | None:

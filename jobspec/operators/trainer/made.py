@@ -5,18 +5,18 @@ Follows `NewObjects`, github.com/kubeflow/trainer pkg/runtime/core, and `reconci
 
 from __future__ import annotations
 
+from jobspec import shapes
 from jobspec.operators.edits import with_fields
 from jobspec.operators.marks import set_by
 from jobspec.operators.objects import Expansion
 from jobspec.operators.stored import UID
 from jobspec.operators.trainer.failures import failures
 from jobspec.operators.trainer.jobset import jobset
-from jobspec.operators.trainer.overrides import overridden
-from jobspec.operators.trainer.pod_groups import pod_groups
 from jobspec.operators.trainer.pod_sets import PodSet, pod_sets
 from jobspec.operators.trainer.policies import enforced, is_active
 from jobspec.operators.trainer.resources import with_resources
 from jobspec.operators.trainer.snapshot import snapshot
+from jobspec.operators.trainer.typed import as_typed
 from jobspec.overlays.marked_tree import MarkedTree
 
 TYPE_CHECKING = False
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from jobspec.operators.trainer.train_job import TrainJob
     from jobspec.targets import Target
 
+#: The fields by which a job of some release changes the runtime's JobSet.
+_CHANGES = ("podSpecOverrides", "podTemplateOverrides", "runtimePatches")
+
 
 def made_by_trainer(job: TrainJob, document: Document, runtime: Document, target: Target) -> Expansion:
     """The objects that the trainer sends, the JobSet last; all belong to the job. *document*, *runtime*: for problems in them."""
     template = job.runtime.get("spec", "template", "spec")
-    spec = overridden(template or MarkedTree({}, job.mark), job, target)
+    spec = _overridden(template or MarkedTree({}, job.mark), job, target)
     before = pod_sets(spec, job)
     kept = [snapshot(job, target)] if job.reached("2.3.0") else []
     found = list(failures(job, before, document, runtime))
@@ -40,8 +43,20 @@ def made_by_trainer(job: TrainJob, document: Document, runtime: Document, target
     sets = enforced(with_resources(before, job) if job.reached("2.3.0") else before, job)
     final = jobset(job, _with_late_resources(sets, job), spec, command=_command_of_plugin(before, job))
     beside = _beside(job, sets, spec)
-    groups = pod_groups(job, with_resources(sets, job), final["metadata"].get("annotations"))
-    return Expansion([_sent(each, job) for each in (*kept, *beside, *groups, final)])
+    return Expansion([_sent(each, job) for each in (*kept, *beside, *_groups(job, sets, final), final)])
+
+
+def _overridden(spec: MarkedTree, job: TrainJob, target: Target) -> MarkedTree:
+    """The spec of the runtime's JobSet in Go's form, with the changes that the job says."""
+    whole = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
+    shape = whole and whole.at(("spec",))
+    assert shape
+    typed = as_typed(spec, shape)
+    if not any(job.tree.get("spec", name) for name in _CHANGES):
+        return typed
+    from jobspec.operators.trainer.overrides import overridden
+
+    return as_typed(overridden(typed, job, shape, target), shape)
 
 
 def _command_of_plugin(sets: list[PodSet], job: TrainJob) -> MarkedTree | None:
@@ -65,6 +80,15 @@ def _beside(job: TrainJob, sets: list[PodSet], spec: MarkedTree) -> list[dict[st
 
         found += settings_and_keys(job)
     return found
+
+
+def _groups(job: TrainJob, sets: list[PodSet], jobset: dict[str, Any]) -> list[dict[str, Any]]:
+    """The pod groups of a runtime that has a policy for them."""
+    if job.group_policy() is None:
+        return []
+    from jobspec.operators.trainer.pod_groups import pod_groups
+
+    return pod_groups(job, with_resources(sets, job), jobset["metadata"].get("annotations"))
 
 
 def _with_late_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:

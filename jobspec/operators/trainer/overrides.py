@@ -9,7 +9,6 @@ from jobspec import shapes
 from jobspec.operators.edits import changed, each_item, text
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.trainer.strategic_merge import merged
-from jobspec.operators.trainer.typed import as_typed
 from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.runtimes.runtime import API_VERSION, TEMPLATE
 
@@ -22,18 +21,15 @@ if TYPE_CHECKING:
 _TEMPLATE = tuple(map(str, TEMPLATE))
 
 
-def overridden(spec: MarkedTree, job: TrainJob, target: Target) -> MarkedTree:
-    """The spec of the runtime's JobSet with the job's changes."""
-    shape = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
-    inside = shape.at(("spec",)) if shape else None
+def overridden(spec: MarkedTree, job: TrainJob, shape: Shape, target: Target) -> MarkedTree:
+    """The spec of the runtime's JobSet, whose *shape* that is, with the job's changes."""
     own = shapes.load(API_VERSION, "TrainJob", target)
-    assert inside and own
-    before = as_typed(spec, inside)
+    assert own
     if job.reached("2.3.0"):
-        return as_typed(_patched_whole(before, job, inside, own), inside)
+        return _patched_whole(spec, job, shape, own)
     if job.reached("2.2.0"):
-        return as_typed(_patched_jobs(before, job, inside, own), inside)
-    return as_typed(_overridden_pods(before, job, inside, own), inside)
+        return _patched_jobs(spec, job, shape, own)
+    return _overridden_pods(spec, job, shape, own)
 
 
 def _entries(job: TrainJob, field: str, own: Shape) -> list[MarkedTree]:

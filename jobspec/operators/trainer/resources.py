@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from jobspec.operators.edits import text, with_fields
 from jobspec.operators.trainer.pod_sets import NODE, is_configured
-from jobspec.operators.trainer.strategic_merge import merged
 from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.quantities import canonical_quantity, quantity
 
@@ -69,7 +68,11 @@ def _replaced(container: MarkedTree, own: MarkedTree) -> MarkedTree:
 def _merged(container: MarkedTree, own: MarkedTree) -> MarkedTree:
     """The runtime's claims, which take no part in the merge, are lost as well."""
     base = container.get("resources")
-    return with_fields(container, {"resources": merged(_amounts(base) if base else None, _amounts(own), None)})
+    if base is None:
+        return _replaced(container, own)
+    from jobspec.operators.trainer.strategic_merge import merged
+
+    return with_fields(container, {"resources": merged(_amounts(base), _amounts(own), None)})
 
 
 def _amounts(resources: MarkedTree) -> MarkedTree:

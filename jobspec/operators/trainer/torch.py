@@ -9,7 +9,6 @@ from jobspec.operators.edits import text, with_items
 from jobspec.operators.marks import set_by
 from jobspec.operators.trainer.pod_sets import first, with_nodes_of, with_training_container
 from jobspec.operators.trainer.processes import processes_per_node
-from jobspec.operators.trainer.torchtune import is_torchtune
 from jobspec.operators.trainer.train_job import PORT
 from jobspec.operators.trainer.variables import with_variables
 from jobspec.overlays.marked_tree import MarkedTree, items
@@ -32,7 +31,7 @@ def with_torch(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
     ranks = _rank_variables(job, nodes, processes)
     if job.trainer() is None:
         return _with_injection(sets, job, ranks)
-    own = ranks if is_torchtune(job) else [*ranks, *_address_variables(job)]
+    own = ranks if job.is_torchtune else [*ranks, *_address_variables(job)]
 
     def container(tree: MarkedTree) -> MarkedTree:
         tree = with_items(with_variables(tree, job.trainer("env")), "env", own)

@@ -13,7 +13,7 @@ from jobspec.operators.trainer.processes import processes_per_node
 from jobspec.operators.trainer.resources import gpus, resources_per_node, whole
 from jobspec.operators.trainer.train_job import PORT
 from jobspec.overlays.marked_tree import MarkedTree, items
-from jobspec.runtimes.torchtune import ENTRYPOINT, MANAGED, is_lora, is_qlora, model_of
+from jobspec.runtimes.torchtune import MANAGED, is_lora, is_qlora, model_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,16 +21,11 @@ if TYPE_CHECKING:
     from jobspec.operators.trainer.train_job import TrainJob
 
 
-def is_torchtune(job: TrainJob) -> bool:
-    """Whether the job's command is that of torchtune, and nothing more."""
-    return [each.value for each in items(job.trainer("command"))] == ENTRYPOINT
-
-
 def command_of(job: TrainJob, sets: list[PodSet]) -> MarkedTree | None:
-    """The command that a job sets, with what the trainer adds for torchtune; None where the runtime's stays."""
+    """The command of a job that fine-tunes with torchtune, with what the trainer adds where the runtime is for PyTorch."""
     command = job.trainer("command")
     training = first(sets, lambda each: each.trains)
-    if command is None or training is None or job.policy("torch") is None or not is_torchtune(job):
+    if command is None or training is None or job.policy("torch") is None:
         return command
     if not any(text(each, "name") == NODE for each in training.containers()):
         return command

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec.operators.edits import text
 from jobspec.operators.marks import operator_mark
+from jobspec.overlays.marked_tree import items
 from jobspec.targets import reached
 
 TYPE_CHECKING = False
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 PORT = 29500
 """Where the first node of a training listens."""
+_TORCHTUNE = ["tune", "run"]
 
 
 class TrainJob:
@@ -53,6 +55,11 @@ class TrainJob:
     def reached(self, release: str) -> bool:
         """Whether the trainer is of a release, or a later one."""
         return reached(self.release, release)
+
+    @property
+    def is_torchtune(self) -> bool:
+        """Whether the job's command is that of torchtune, and nothing more."""
+        return [each.value for each in items(self.trainer("command"))] == _TORCHTUNE
 
     @property
     def first_node(self) -> str:
