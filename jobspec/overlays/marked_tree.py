@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.documents.document import Document
+    from jobspec.documents.document import Children, Document
 
     #: The order of the items that overlays add to a list: name of the overlay, number of its entry, number in the entry's list.
     Rank = tuple[str, int, int]
@@ -76,11 +76,13 @@ class MarkedTree:
 
     def marks(self) -> Marks:
         """The marks, as a tree of the same shape as the plain data."""
+        return Marks(self.mark, self.key, self._marks_inside if isinstance(self.value, (dict, list)) else None)
+
+    def _marks_inside(self) -> Children:
+        """The marks of the values inside; few are asked for."""
         if isinstance(self.value, dict):
-            return Marks(self.mark, self.key, {key: child.marks() for key, child in self.value.items()})
-        if isinstance(self.value, list):
-            return Marks(self.mark, self.key, [child.marks() for child in self.value])
-        return Marks(self.mark, self.key)
+            return {key: child.marks() for key, child in self.value.items()}
+        return [child.marks() for child in self.value]
 
 
 class _UnreadTree(MarkedTree):
@@ -132,6 +134,40 @@ class PlainTree(_UnreadTree):
         return self.plain
 
 
+class WrittenTree(_UnreadTree):
+    """Data and the marks of its text: what is inside becomes trees when somebody looks at it, which a patch does on its own path only."""
+
+    __slots__ = ("_written", "plain")
+
+    def __init__(self, plain: dict[str, Any] | list[Any], marks: Marks) -> None:  # its value is made later
+        self.plain = plain
+        self._written = marks
+        self.mark = marks.mark
+        self.key = marks.key
+        self.rank = None
+        self.bound = None
+
+    def _made(self) -> Any:
+        children = self._written.children
+        if isinstance(self.plain, dict):
+            assert isinstance(children, dict)
+            return {key: with_marks(value, children[key]) for key, value in self.plain.items()}
+        assert isinstance(children, list)
+        return [with_marks(value, child) for value, child in zip(self.plain, children, strict=True)]
+
+    def data(self) -> Any:
+        """The plain data, which is shared with all that has it."""
+        return self.plain
+
+    def marks(self) -> Marks:
+        """The marks of the text."""
+        return self._written
+
+    def __reduce__(self) -> tuple[type[MarkedTree], tuple[Any, Mark, Mark | None]]:
+        """Pickled as a tree whose marks are all made: those of a text can refer to its parser."""
+        return MarkedTree, (self.value, self.mark, self.key)
+
+
 class LateTree(_UnreadTree):
     """A text that takes long to make, and few look at: it is made for the first who does."""
 
@@ -178,11 +214,4 @@ def marked(document: Document) -> MarkedTree:
 
 def with_marks(data: Any, marks: Marks) -> MarkedTree:
     """The tree of plain data and its marks."""
-    children = marks.children
-    if isinstance(data, dict):
-        assert isinstance(children, dict)
-        return MarkedTree({key: with_marks(value, children[key]) for key, value in data.items()}, marks.mark, marks.key)
-    if isinstance(data, list):
-        assert isinstance(children, list)
-        return MarkedTree([with_marks(value, child) for value, child in zip(data, children, strict=True)], marks.mark, marks.key)
-    return MarkedTree(data, marks.mark, marks.key)
+    return WrittenTree(data, marks) if isinstance(data, (dict, list)) else MarkedTree(data, marks.mark, marks.key)

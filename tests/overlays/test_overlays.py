@@ -1,6 +1,7 @@
 """Overlays on jobs: the cases in `tests/cases/overlays`, and the shipped ones through the command line."""
 
 import json
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import yaml
 
 from jobspec.cluster import Cluster
 from jobspec.commands.overlays import load_overlays
+from jobspec.documents.reader import read
+from jobspec.overlays.apply import apply
 from jobspec.overlays.load import shipped
 from jobspec.targets import choose
 from tests.support.cases import assert_reported, expectations
@@ -210,6 +213,18 @@ def test_pvc_output_adds_the_claim_on_demand(sets: tuple[str, ...], spec: Any) -
 
 def test_all_that_go_together_go_together_in_any_order() -> None:
     assert rendered("gpu-nccl", "istio-off", "pvc-output") == rendered("pvc-output", "istio-off", "gpu-nccl")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "cases" / "guides").glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_job_with_overlays_is_the_same_in_another_process(path: Path) -> None:
+    overlays, _ = load_overlays(["istio-off", "cpu"], [], TARGET)
+    documents, _ = read(path.read_text(), file=path.name)
+    (job, *_) = apply(documents, overlays, TARGET).documents
+    copy = pickle.loads(pickle.dumps(job))
+    changed = ("spec", "pytorchReplicaSpecs", "Master", "template", "metadata", "annotations", "sidecar.istio.io/inject")
+    places = [(), ("metadata", "name"), changed]
+    assert copy.data == job.data
+    assert [str(copy.marks.nearest(each).place()) for each in places] == [str(job.marks.nearest(each).place()) for each in places]
 
 
 def test_cpu_and_gpu_exclude_each_other_in_both_orders() -> None:
