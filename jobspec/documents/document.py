@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path, Severity
     from jobspec.kinds import GroupKind
     from jobspec.remedies import Change
+    from jobspec.shapes import Shape
 
     Children = dict[str, "Marks"] | list["Marks"] | None
 
@@ -98,10 +99,20 @@ class Marks:
         return self.mark if self._children is None or self.key is None else self.key
 
 
+class Sound:
+    """Data that fit a shape: other data fit it, too, in all that they share with these."""
+
+    __slots__ = ("data", "shape")
+
+    def __init__(self, shape: Shape, data: Any) -> None:
+        self.shape = shape
+        self.data = data
+
+
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = ("_made", "_marks", "api_version", "data", "file", "has_merges", "index", "is_item", "kind")
+    __slots__ = ("_made", "_marks", "api_version", "data", "file", "has_merges", "index", "is_item", "kind", "sound")
 
     def __init__(
         self,
@@ -112,6 +123,7 @@ class Document:
         index: int = 0,
         is_item: bool = False,
         has_merges: bool = False,
+        sound: Sound | None = None,
     ) -> None:
         self.data = data
         """Mappings, lists and scalars as JSON has them; never changed once made."""
@@ -124,6 +136,8 @@ class Document:
         """Whether it is an item of a `v1` List, which has no text of its own."""
         self.has_merges = has_merges
         """Whether its text has merge keys (`<<`): clients resolve them before they send it, servers not in all cases."""
+        self.sound = sound
+        """Of a document that is made of another one: what is known of that."""
         self.api_version = _text(data, "apiVersion")
         """`apiVersion`, empty where there is none."""
         self.kind = _text(data, "kind")
@@ -163,6 +177,13 @@ class Document:
     def changed(self, data: Any) -> Document:
         """The same document with other data and the same marks."""
         return Document(data, self._marks, file=self.file, index=self.index, is_item=self.is_item, has_merges=self.has_merges)
+
+    def as_sound(self, shape: Shape) -> Document:
+        """The same document, which fits a shape."""
+        sound = Sound(shape, self.data)
+        return Document(
+            self.data, self._marks, file=self.file, index=self.index, is_item=self.is_item, has_merges=self.has_merges, sound=sound
+        )
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.data, self._marks, self.file, self.index, self.is_item, self.has_merges

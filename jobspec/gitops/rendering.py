@@ -158,7 +158,8 @@ def _with_metadata(document: Document, changes: Mapping[str, MarkedTree]) -> Doc
 def _with_fields(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree], *, gone: str = "") -> Document:
     """A document with other fields in the mapping at *path*, which is made where it is missing, and without the one that is *gone*."""
     data = _with_values(document.data, path, {name: tree.value for name, tree in changes.items()}, gone)
-    return Document(data, _MarksWith(document, path, changes), file=document.file, index=document.index, is_item=document.is_item)
+    marks = _MarksWith(document, path, changes)
+    return Document(data, marks, file=document.file, index=document.index, is_item=document.is_item, sound=document.sound)
 
 
 def _with_values(data: Any, path: tuple[str, ...], values: Mapping[str, Any], gone: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec import pipeline
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.overlays.load import OverlayFile, load, shipped, shipped_file
+from jobspec.validation.verdict import as_sound
 from jobspec.validation.wording import closest
 from jobspec.workloads import is_workload
 
@@ -67,7 +68,10 @@ class Sources:
         jobs = [each for each in checked.documents if is_workload(each)]
         if checked.result.valid and len(jobs) != 1:
             return f"a base holds one training job, and this file {len(jobs) or 'none'}"
-        return Base(source.name, checked.documents, checked.result.diagnostics)
+        documents = checked.documents
+        if checked.result.valid and not self._cluster.custom_kinds:
+            documents = [as_sound(each, self._cluster.target) for each in documents]
+        return Base(source.name, documents, checked.result.diagnostics)
 
     def overlay(self, name: str, place: Mark) -> Overlay | list[Diagnostic]:
         """The overlay of a shipped name or at a path, without the values that the project gives to its parameters."""

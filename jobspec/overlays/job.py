@@ -76,7 +76,7 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
 
 
 def _as_document(tree: MarkedTree, base: Document) -> Document:
-    return Document(tree.data(), tree.marks, file=base.file, index=base.index)
+    return Document(tree.data(), tree.marks, file=base.file, index=base.index, sound=base.sound)
 
 
 def _pods(job: Document, shape: Shape, others: Iterable[Document], target: Target) -> TrainJobPods | None:

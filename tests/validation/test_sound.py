@@ -1,0 +1,57 @@
+"""What is made of an accepted object is checked where it differs, and the answer is the same as if all of it were."""
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from jobspec.documents.document import Document
+from jobspec.documents.reader import read
+from jobspec.shapes import load
+from jobspec.targets import choose
+from jobspec.validation.verdict import as_sound, verdict
+from tests.support.pod_mutants import changed
+from tests.support.reference import ROOT
+from tests.support.seeds import seed
+
+TARGET = choose([])
+GUIDES = sorted((ROOT / "tests" / "cases" / "guides").glob("*.yaml"))
+
+
+def _sharing(value: Any, base: Any) -> Any:
+    """A value whose parts are those of the base where they are equal."""
+    if json.dumps(value) == json.dumps(base):
+        return base
+    if isinstance(value, dict) and isinstance(base, dict):
+        return {name: _sharing(child, base.get(name)) for name, child in value.items()}
+    if isinstance(value, list) and isinstance(base, list):
+        return [_sharing(item, base[index] if index < len(base) else None) for index, item in enumerate(value)]
+    return value
+
+
+def _told(data: Any, base: Document, *, of_sound: bool) -> list[tuple[str, str, str, str]]:
+    document = Document(data, base.marks, file=base.file, sound=as_sound(base, TARGET).sound if of_sound else None)
+    return [(each.rule, each.message, each.field, each.hint) for each in verdict(document, TARGET).diagnostics]
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_the_verdict_on_a_changed_object_is_the_same(path: Path) -> None:
+    (base, *_), _ = read(path.read_text(), file=path.name)
+    shape = load(base.api_version, base.kind, TARGET)
+    assert shape
+    assert verdict(base, TARGET).status == "valid"
+    random, wrong = Random(seed()), 0
+    for _ in range(400):
+        data = _sharing(changed(base.data, shape, random, times=random.randint(1, 3)), base.data)
+        found = _told(data, base, of_sound=True)
+        assert found == _told(data, base, of_sound=False), data
+        wrong += bool(found)
+    assert wrong > 50
+
+
+def test_what_an_accepted_object_has_is_not_looked_at_again() -> None:
+    (base, *_), _ = read(GUIDES[0].read_text(), file="job.yaml")
+    wrong = {**base.data, "spec": {"replicaz": 1}}
+    assert not _told(wrong, Document(wrong, base.marks, file=base.file), of_sound=True)
