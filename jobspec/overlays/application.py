@@ -13,6 +13,8 @@ from jobspec.overlays.removals import wrong_removals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
     from jobspec.overlays.conflicts import OverlayValue
@@ -21,11 +23,14 @@ if TYPE_CHECKING:
     from jobspec.shapes import Shape
     from jobspec.workloads import TrainingRole
 
+    #: Tells the settings of a patch.
+    Settings = Callable[[], Iterator[OverlayValue]]
+
 
 class Application:
     """The application of one overlay to one job: it changes the job's tree, and collects settings, volumes and problems."""
 
-    __slots__ = ("_entries", "document", "overlay", "pods", "problems", "settings", "shape", "volumes")
+    __slots__ = ("_entries", "_set", "document", "overlay", "pods", "problems", "shape", "volumes")
 
     def __init__(
         self, document: Document, shape: Shape, overlay: Overlay, problems: list[Diagnostic], pods: TrainJobPods | None = None
@@ -36,9 +41,14 @@ class Application:
         self.pods = pods
         self.problems = problems
         """The problems of the job's applications so far; this one adds its own."""
-        self.settings: list[OverlayValue] = []
+        self._set: list[Settings] = []
         self.volumes: list[MarkedTree] = []
         self._entries: dict[tuple[int, str], MarkedTree | None] = {}
+
+    @property
+    def settings(self) -> list[OverlayValue]:
+        """What the overlay sets and removes, which few ask for."""
+        return _all(self._set)
 
     def changed_job(self, job: MarkedTree) -> MarkedTree:
         """The job with the overlay's partial manifest for its kind merged into it."""
@@ -49,16 +59,16 @@ class Application:
     def changed_pods(self, job: MarkedTree, roles: list[TrainingRole]) -> MarkedTree:
         """The job with the overlay's entries for training pods merged into the pod templates of the *roles* that the job has."""
         roles = [role for role in roles if not role.path or job.get(*map(str, role.path))]  # the overlay can remove a role itself
-        by_entry: list[tuple[MarkedTree | None, list[OverlayValue]]] = []
+        by_entry: list[tuple[MarkedTree | None, list[Settings]]] = []
         for number, entry in enumerate(items(self.overlay.spec.get("pods"))):
             wanted = entry.get("roles")
             chosen = [role for role in roles if role.answers_to(wanted.data() if wanted else ())]
             if not chosen:
                 self._report_missing_role(entry, wanted, roles)
-            already = len(self.settings)
+            already = len(self._set)
             for role in chosen:
                 job = self._changed_pod(job, role, entry, number)
-            by_entry.append((wanted, self.settings[already:]))
+            by_entry.append((wanted, self._set[already:]))
         if self.pods:
             self._report_differing_roles(by_entry)
         return job
@@ -90,7 +100,7 @@ class Application:
             job = self._merged(job, patch, (), entry=number, everything=everything)
         if flags:
             job = set_trainer_flags(job, flags, pods, overlay=self.overlay.name, entry=number)
-            self.settings.extend(settings_of_flags(flags, ("spec", "trainer")))
+            self._set.append(lambda: settings_of_flags(flags, ("spec", "trainer")))
         return job
 
     def _merged(self, job: MarkedTree, patch: MarkedTree, path: Path, *, entry: int, everything: MarkedTree | None = None) -> MarkedTree:
@@ -103,7 +113,7 @@ class Application:
         merge = Merge(self.overlay.name, entry)
         changed = job.replace_at(path, lambda base: merge(base, patch, shape, path))
         self.problems.extend(merge.problems)
-        self.settings.extend(settings_of(everything or patch, shape, path))
+        self._set.append(lambda: settings_of(everything or patch, shape, path))
         return changed
 
     def _with_flags(self, job: MarkedTree, flags: MarkedTree, role: TrainingRole, number: int) -> MarkedTree:
@@ -114,7 +124,7 @@ class Application:
             if name and name.value == role.container:
                 containers[index], found = set_flags(container, flags, (*path, index), overlay=self.overlay.name, entry=number)
                 self.problems.extend(found)
-                self.settings.extend(settings_of_flags(flags, (*path, Key(role.container))))
+                self._set.append(lambda: settings_of_flags(flags, (*path, Key(role.container))))
                 return job.replace_at(path, lambda tree: tree.with_value(containers))
         if all(problem.rule != "missing-container" for problem in self.problems):  # else the same mistake is reported already
             message = f"the {role.name} has no container `{role.container}`, which is the one that trains"
@@ -128,12 +138,12 @@ class Application:
         self.problems.extend(substitution.problems)
         return result
 
-    def _report_differing_roles(self, by_entry: list[tuple[MarkedTree | None, list[OverlayValue]]]) -> None:
+    def _report_differing_roles(self, by_entry: list[tuple[MarkedTree | None, list[Settings]]]) -> None:
         """Report settings for one role that conflict with those for another: a TrainJob has one kind of pod for both."""
         for number, (roles, later) in enumerate(by_entry):
             for others, earlier in by_entry[:number]:
                 if (roles and sorted(roles.data())) != (others and sorted(others.data())):
-                    self.problems.extend(self._differing_roles(*pair) for pair in conflicting(earlier, later))
+                    self.problems.extend(self._differing_roles(*pair) for pair in conflicting(_all(earlier), _all(later)))
 
     def _differing_roles(self, other: OverlayValue, setting: OverlayValue) -> Diagnostic:
         message = f"`{self.overlay.name}` makes different changes to roles (see {other.mark}), and a TrainJob has one kind of pod"
@@ -147,3 +157,7 @@ class Application:
         place = wanted.place() if wanted else entry.place()
         hint = "add the role to the job, or leave the overlay out"
         self.problems.append(Diagnostic("missing-role", message, place, hint=hint))
+
+
+def _all(settings: list[Settings]) -> list[OverlayValue]:
+    return [each for told in settings for each in told()]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class OverlaidJob:
     """A job with overlays applied."""
 
-    __slots__ = ("document", "pods", "problems", "result", "settings", "tree", "volumes")
+    __slots__ = ("_last", "document", "pods", "problems", "result", "tree", "volumes")
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class OverlaidJob:
         pods: TrainJobPods | None,
         problems: Sequence[Diagnostic],
         *,
-        settings: Sequence[OverlayValue],
+        last: Application | None,
         volumes: Sequence[MarkedTree],
     ) -> None:
         self.document = document
@@ -41,13 +41,18 @@ class OverlaidJob:
         self.tree = tree
         self.result = _as_document(tree, document)
         """The job with the overlays."""
+        self._last = last
+        """The application of the last overlay."""
         self.pods = pods
         """Of a TrainJob: its pods; None for other kinds."""
-        self.settings = settings
-        """What the last of the overlays sets and removes."""
         self.volumes = volumes
         """Of a TrainJob: the volumes that overlays add for some roles only, and that every node has."""
         self.problems = problems
+
+    @property
+    def settings(self) -> Sequence[OverlayValue]:
+        """What the last of the overlays sets and removes."""
+        return self._last.settings if self._last else ()
 
 
 def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[Overlay], target: Target) -> OverlaidJob:
@@ -71,8 +76,8 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
         problems += [] if overlay.override else _conflicts(applications, application)
         applications.append(application)
     volumes = [volume for each in applications for volume in each.volumes]
-    settings = applications[-1].settings if applications else ()
-    return OverlaidJob(document, tree, pods, [*problems, *(pods.problems if pods else ())], settings=settings, volumes=volumes)
+    last = applications[-1] if applications else None
+    return OverlaidJob(document, tree, pods, [*problems, *(pods.problems if pods else ())], last=last, volumes=volumes)
 
 
 def _as_document(tree: MarkedTree, base: Document) -> Document:

@@ -49,7 +49,7 @@ class Merge:
         old = base if base and isinstance(base.value, dict) else patch.with_value({})
         excluded = excludes(patch, shape)
         merged = {name: child for name, child in old.value.items() if name not in excluded}
-        for name, child in old.value.items():
+        for name, child in old.value.items() if excluded else ():
             if name in excluded and not child.mark.layer and shape and shape.name == "Volume":
                 self._warn_other_volume(name, patch, path)
         for name, child in patch.value.items():

@@ -99,7 +99,7 @@ class _Check:
             self._walk(child, directives, pod=pod)
 
     def _names(self, text: str, tree: MarkedTree, *, pod: bool) -> None:
-        for name in [part for part, is_name in pieces(text) if is_name]:
+        for name in [part for part, is_name in pieces(text) if is_name] if "${" in text else ():
             self.used.add(name)
             if name == TRAINING and not pod:
                 self._problem("`${training}` is the container of a pod, and known in `pods` only", tree)
