@@ -217,6 +217,9 @@ class Kind:
 _ROWS = {("" if group == "core" else group, name): rest for group, name, *rest in map(str.split, _TABLE.strip().splitlines())}
 
 
+_found: dict[GroupKind, Kind] = {}
+
+
 def group_kind(api_version: str, kind: str) -> GroupKind:
     """The group and kind that a manifest's `apiVersion` and `kind` name."""
     return api_version.rpartition("/")[0], kind
@@ -225,8 +228,10 @@ def group_kind(api_version: str, kind: str) -> GroupKind:
 def find(api_version: str, kind: str) -> Kind | None:
     """The kind that a manifest's `apiVersion` and `kind` name; None where jobspec does not know the kind or this version of it."""
     name = group_kind(api_version, kind)
-    found = Kind(*name, *_ROWS[name]) if name in _ROWS else None
-    return found if found and api_version in found.api_versions else None
+    if name not in _ROWS:
+        return None
+    found = _found.get(name) or _found.setdefault(name, Kind(*name, *_ROWS[name]))
+    return found if api_version in found.api_versions else None
 
 
 def is_cluster_scoped(api_version: str, kind: str) -> bool:

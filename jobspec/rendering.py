@@ -35,7 +35,7 @@ def rendered(files: Sequence[Checked], *, companions_once: bool = False) -> Rend
     *companions_once*: overlays were applied, so that jobs of several files may share a companion, such as a volume claim.
     """
     documents = [document for each in files for document in each.documents]
-    documents = _companions_once(documents) if companions_once else documents
+    documents = _companions_once(documents) if companions_once and len(documents) > 1 else documents
     repeated = list(_repeated(documents))
     results = [each.result.with_diagnostics(problem for file, problem in repeated if file == each.result.path) for each in files]
     return Rendered([each for each in documents if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"], results)

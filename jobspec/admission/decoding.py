@@ -72,9 +72,15 @@ def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Fault]:
     """The quantities, times and numbers in *value* that Go cannot read; *value* fits the schema."""
     if why := _unreadable(value, shape):
         yield Fault(path, f"the operator cannot read {why}")
-    for inner, child, inner_path in _inside(value, shape, path):
-        if child and child.parsed:
-            yield from _unreadable_values(inner, child, inner_path)
+    if isinstance(value, dict):
+        fields, values = shape.fields, shape.values
+        for name, inner in value.items() if fields is not None or (values and values.parsed) else ():
+            child = values if fields is None else fields.get(name)
+            if child and child.parsed and (isinstance(inner, (dict, list)) or _unreadable(inner, child)):
+                yield from _unreadable_values(inner, child, (*path, Key(name) if fields is None else name))
+    elif isinstance(value, list) and shape.items and shape.items.parsed:
+        for index, item in enumerate(value):
+            yield from _unreadable_values(item, shape.items, (*path, index))
 
 
 def _unreadable(value: Any, shape: Shape) -> str:

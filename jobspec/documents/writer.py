@@ -98,6 +98,8 @@ def _plain(value: Any) -> str:
 @lru_cache(maxsize=4096)  # the variants of a project have most of their texts in common
 def _text(text: str) -> str:
     """A text as it stands in a document; the lines of a block are indented by two blanks."""
+    if text.isalnum() and text.isascii():  # such as `1` and `yes`
+        return text if is_plain(text) else f'"{text}"'
     return text if is_plain(text) else _emitted(_scalar_event(text, "|" if _is_block(text) else '"'))
 
 
