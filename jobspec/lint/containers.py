@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from jobspec.operators.pods import text
 from jobspec.overlays.marked_tree import items
 from jobspec.quantities import quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeVar
 
     from jobspec.operators.pods import Pod
     from jobspec.overlays.marked_tree import MarkedTree
 
     #: A flag's name, its value, and the place of the value, which is the flag's own where it is joined to it or there is none.
     Flag = tuple[str, str, MarkedTree]
+    R = TypeVar("R")
 
 #: Parts of resource names that are accelerators, but no GPUs to the trainer.
 _OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
@@ -27,6 +27,21 @@ _SHELLS = ("sh", "bash", "ash", "dash", "zsh")
 _ONE = 1_000_000_000
 _FEW = 16
 """As many containers have the pods of a job, which most rules ask about the same."""
+
+
+def _remembering(find: Callable[[MarkedTree], R]) -> Callable[[MarkedTree], R]:
+    """A function that remembers what it has found for the last containers; to load `functools` takes longer than to lint a job."""
+    found: dict[MarkedTree, R] = {}
+
+    def remembered(container: MarkedTree) -> R:
+        known = found.get(container)
+        if known is None:
+            if len(found) == _FEW:
+                found.clear()
+            known = found[container] = find(container)
+        return known
+
+    return remembered
 
 
 def written(*trees: MarkedTree | None) -> MarkedTree:
@@ -65,6 +80,7 @@ def resources(container: MarkedTree) -> dict[str, MarkedTree]:
     return found
 
 
+@_remembering
 def gpus(container: MarkedTree) -> int:
     """The number of whole GPUs."""
     return sum(amount(container, name) // _ONE for name in resources(container) if is_gpu(name))
@@ -104,7 +120,7 @@ def words(container: MarkedTree) -> list[MarkedTree]:
     return [each for field in ("command", "args") for each in items(container.get(field)) if isinstance(each.value, (str, int, float))]
 
 
-@lru_cache(_FEW)
+@_remembering
 def tokens(container: MarkedTree) -> Sequence[tuple[str, MarkedTree]]:
     """The words of what is run, those of a shell's command string each on its own, with the place of each."""
     found: list[tuple[str, MarkedTree]] = []
@@ -127,7 +143,7 @@ def _in_shell(said: str) -> Iterator[str]:
                 yield word
 
 
-@lru_cache(_FEW)
+@_remembering
 def launcher(container: MarkedTree) -> str:
     """What starts the processes, as far as the words say it: `torchrun`, `other`, or empty where the image decides or a script may."""
     said = [token for token, _ in tokens(container)]

@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 
 #: Addresses of data sets that answer no more.
 _DEAD = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
-_DOWNLOADS = (
-    ("wget",),
-    ("curl",),
-    ("s5cmd",),
-    ("aws", "s3"),
-    ("gsutil",),
-    ("gcloud", "storage"),
-    ("azcopy",),
-    ("rclone",),
-    ("hf", "download"),
-    ("huggingface-cli", "download"),
-    ("kaggle", "datasets"),
-)
+#: Programs that download, each with the word behind it that makes it do so; empty where it does nothing else.
+_DOWNLOADS = {
+    "wget": "",
+    "curl": "",
+    "s5cmd": "",
+    "aws": "s3",
+    "gsutil": "",
+    "gcloud": "storage",
+    "azcopy": "",
+    "rclone": "",
+    "hf": "download",
+    "huggingface-cli": "download",
+    "kaggle": "datasets",
+}
 _FILLED_IN = "*?[{$"
 """What stands in a name that a shell fills in."""
 _OUTPUTS = ("output", "save", "checkpoint", "ckpt", "export")
@@ -150,8 +151,8 @@ def _files(job: JobView, volume: MarkedTree | None) -> list[str]:
 
 def _downloads(words: Sequence[str]) -> bool:
     """Whether a command that begins with these words downloads something."""
-    begun = (words[0].rpartition("/")[2], *words[1:])
-    return any(begun[: len(each)] == each for each in _DOWNLOADS)
+    program = words[0].rpartition("/")[2]
+    return program in _DOWNLOADS and _DOWNLOADS[program] in ("", *words[1:])
 
 
 def _is_shared(role: ExpandedRole, container: MarkedTree, folder: str) -> bool:
