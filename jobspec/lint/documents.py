@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.kinds import TRAINJOB
-from jobspec.runtimes.runtime import Reference
+from jobspec.kinds import PRIORITY_CLASS, TRAINJOB
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
@@ -109,9 +108,21 @@ class Documents:
     def used_runtimes(self) -> Set[tuple[str, str]]:
         """The kinds and names of runtimes that TrainJobs refer to."""
         if self._used_runtimes is None:
+            from jobspec.runtimes.runtime import Reference
+
             references = (Reference(each.data) for each in self.of_kind(TRAINJOB))
             self._used_runtimes = {(str(each.kind), str(each.name)) for each in references}
         return self._used_runtimes
+
+    def referred(self, job: Document) -> list[Document]:
+        """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""
+        found = [*self.of_kind(PRIORITY_CLASS)]
+        if job.group_kind == TRAINJOB:
+            from jobspec.runtimes.runtime import GROUP, Reference
+
+            ref = Reference(job.data)
+            found = [*self.of_name((GROUP, str(ref.kind)), str(ref.name)), *found]
+        return sorted(found, key=lambda each: each.file != job.file)
 
     def named(self, document: Document, kind: GroupKind, name: str) -> Document | None:
         """The document of a kind and name in the namespace of another document, None where there is none."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from itertools import chain
 
-from jobspec.kinds import PRIORITY_CLASS, find, group_kind
+from jobspec.kinds import find, group_kind
 from jobspec.lint.documents import Documents
 from jobspec.lint.topics import TOPICS
 from jobspec.lint.views import RUNTIMES, DocumentView, view_of
-from jobspec.runtimes.runtime import GROUP, Reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,14 +104,7 @@ def views_of(file: Checked, documents: Documents) -> Iterator[tuple[DocumentView
         is_known = find(document.api_version, document.kind) is not None
         sees: Sequence[Sees] = ("document", "runtime") if is_known and document.group_kind in RUNTIMES else ("document",)
         given = DocumentView(document, documents)
-        yield given, sees, [each for each in TOPICS if each.in_document(given)]
-        job = view_of(document, documents, _beside(document, documents)) if is_known else None
+        yield given, sees, [each for each in TOPICS.values() if each.in_document(given)]
+        job = view_of(document, documents) if is_known else None
         if job:
-            yield job, ("pods", "job") if job.is_job else ("pods",), [each for each in TOPICS if each.in_pods(job)]
-
-
-def _beside(document: Document, documents: Documents) -> list[Document]:
-    """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""
-    ref = Reference(document.data)
-    found = [*documents.of_name((GROUP, str(ref.kind)), str(ref.name)), *documents.of_kind(PRIORITY_CLASS)]
-    return sorted(found, key=lambda each: each.file != document.file)
+            yield job, ("pods", "job") if job.is_job else ("pods",), [each for each in TOPICS.values() if each.in_pods(job)]

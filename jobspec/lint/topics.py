@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from jobspec.lint.rule import Rule
     from jobspec.lint.views import DocumentView, JobView
 
+    Rules = tuple[Rule, ...]
+    InPods = Callable[[JobView], bool]
+    InDocument = Callable[[DocumentView], bool]
+
 _KUEUE = "kueue.x-k8s.io"
 
 
@@ -28,26 +32,20 @@ def _never(_: DocumentView) -> bool:
 class Topic:
     """A topic, and whether its rules can find something in the pods of a job or runtime, or in a document by itself."""
 
-    __slots__ = ("in_document", "in_pods", "name")
+    __slots__ = ("_load", "in_document", "in_pods")
 
-    def __init__(
-        self, name: str, in_pods: Callable[[JobView], bool] = _always, *, in_document: Callable[[DocumentView], bool] = _never
-    ) -> None:
-        self.name = name
-        """That of its module."""
+    def __init__(self, load: Callable[[], Rules], in_pods: InPods = _always, *, in_document: InDocument = _never) -> None:
+        self._load = load
         self.in_pods = in_pods
         self.in_document = in_document
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> Rules:
         """Its rules."""
-        from importlib import import_module
-
-        rules: tuple[Rule, ...] = import_module(f"jobspec.lint.{self.name}").RULES
-        return rules
+        return self._load()
 
 
-def _where(*words: str, kinds: Sequence[GroupKind] = ()) -> Callable[[JobView], bool]:
+def _where(*words: str, kinds: Sequence[GroupKind] = ()) -> InPods:
     """Where a job says one of these words (see `JobView.words`), or one of these kinds is among the documents."""
     return lambda job: not job.words.isdisjoint(words) or job.documents.has(kinds)
 
@@ -79,26 +77,108 @@ def _lives_on(job: JobView) -> bool:
     return job.is_pytorchjob or "activeDeadlineSeconds" in job.words or _asks_for_gpus(job)
 
 
-def _meets_runtime(job: JobView) -> bool:
-    """Whether what a job and its runtime say together can miss its aim."""
+def _meets_others(job: JobView) -> bool:
+    """Whether a runtime can miss its aim, alone or by what a job says beside it; or a group of pods, or containers of one."""
+    if job.is_pytorchjob:
+        return "minAvailable" in job.words or _has_several_containers(job)
     lacks_policy = "mlPolicy" not in job.words and "resourcesPerNode" in job.words
-    said = _where("args", "minAvailable", "mpi", "tolerations", kinds=(TRAINING_RUNTIME,))
+    said = _where("args", "mpi", "tolerations", kinds=(TRAINING_RUNTIME,))
     return not job.is_job or lacks_policy or said(job) or _has_several_containers(job)
 
 
-#: In the order of `docs/rules.md`.
-TOPICS = (
-    Topic("accelerators", _where("args", "command", "limits", "requests")),
-    Topic("communication", _where("command", "elasticPolicy", "env", "hostNetwork", "rdma", kinds=(NETWORK_POLICY,))),
-    Topic("data", _where("args", "command", "env", "flux", "mpi", "volumes", "volumeClaimPolicies")),
-    Topic("environment", _where("env")),
-    Topic("images"),
-    Topic("istio", _where("sidecar.istio.io", kinds=(NAMESPACE, ("kubeflow.org", "Profile")))),
-    Topic("kueue", _where(_KUEUE, kinds=((_KUEUE, "LocalQueue"),)), in_document=lambda view: view.given.group_kind[0] == _KUEUE),
-    Topic("names", _has_metadata_for_pods, in_document=_has_odd_name),
-    Topic("restarts", _lives_on),
-    Topic("runtimes", _meets_runtime, in_document=_is_runtime),
-    Topic("security", _where("args", "command", "env", "hostIPC", "hostPID", "privileged", "serviceAccount", "serviceAccountName")),
-    Topic("storage"),
-    Topic("topology", _where(_KUEUE)),
-)
+def _accelerators() -> Rules:
+    from jobspec.lint.accelerators import RULES
+
+    return RULES
+
+
+def _communication() -> Rules:
+    from jobspec.lint.communication import RULES
+
+    return RULES
+
+
+def _data() -> Rules:
+    from jobspec.lint.data import RULES
+
+    return RULES
+
+
+def _environment() -> Rules:
+    from jobspec.lint.environment import RULES
+
+    return RULES
+
+
+def _images() -> Rules:
+    from jobspec.lint.images import RULES
+
+    return RULES
+
+
+def _istio() -> Rules:
+    from jobspec.lint.istio import RULES
+
+    return RULES
+
+
+def _kueue() -> Rules:
+    from jobspec.lint.kueue import RULES
+
+    return RULES
+
+
+def _names() -> Rules:
+    from jobspec.lint.names import RULES
+
+    return RULES
+
+
+def _restarts() -> Rules:
+    from jobspec.lint.restarts import RULES
+
+    return RULES
+
+
+def _runtimes() -> Rules:
+    from jobspec.lint.runtimes import RULES
+
+    return RULES
+
+
+def _security() -> Rules:
+    from jobspec.lint.security import RULES
+
+    return RULES
+
+
+def _storage() -> Rules:
+    from jobspec.lint.storage import RULES
+
+    return RULES
+
+
+def _topology() -> Rules:
+    from jobspec.lint.topology import RULES
+
+    return RULES
+
+
+#: By name, in the order of `docs/rules.md`.
+TOPICS = {
+    "accelerators": Topic(_accelerators, _where("args", "command", "limits", "requests")),
+    "communication": Topic(_communication, _where("command", "elasticPolicy", "env", "hostNetwork", "rdma", kinds=(NETWORK_POLICY,))),
+    "data": Topic(_data, _where("args", "command", "env", "flux", "mpi", "volumes", "volumeClaimPolicies")),
+    "environment": Topic(_environment, _where("env")),
+    "images": Topic(_images),
+    "istio": Topic(_istio, _where("sidecar.istio.io", kinds=(NAMESPACE, ("kubeflow.org", "Profile")))),
+    "kueue": Topic(_kueue, _where(_KUEUE, kinds=((_KUEUE, "LocalQueue"),)), in_document=lambda view: view.given.group_kind[0] == _KUEUE),
+    "names": Topic(_names, _has_metadata_for_pods, in_document=_has_odd_name),
+    "restarts": Topic(_restarts, _lives_on),
+    "runtimes": Topic(_runtimes, _meets_others, in_document=_is_runtime),
+    "security": Topic(
+        _security, _where("args", "command", "env", "hostIPC", "hostPID", "privileged", "serviceAccount", "serviceAccountName")
+    ),
+    "storage": Topic(_storage),
+    "topology": Topic(_topology, _where(_KUEUE)),
+}

@@ -8,7 +8,6 @@ from jobspec.documents.document import Document, marks_at
 from jobspec.operators.expanded_job import ExpandedJob
 from jobspec.operators.expansion import expand
 from jobspec.overlays.marked_tree import with_marks
-from jobspec.runtimes.runtime import API_VERSION, GROUP, runtime_of
 from jobspec.workloads import is_workload, released, value_at
 
 TYPE_CHECKING = False
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from jobspec.lint.documents import Documents
     from jobspec.operators.expanded_job import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.targets import Target
 
 RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
 #: Fields by which a job says that nothing is to be made of it here and now; its pods are looked at all the same.
@@ -85,7 +85,7 @@ class JobView(DocumentView):
         return [each for each in self.roles if each.training]
 
 
-def view_of(given: Document, documents: Documents, beside: Sequence[Document]) -> JobView | None:
+def view_of(given: Document, documents: Documents) -> JobView | None:
     """The view of an accepted job or runtime; None for other documents, and where nobody can say what comes of it."""
     target = documents.target
     if given.group_kind in RUNTIMES:
@@ -93,9 +93,10 @@ def view_of(given: Document, documents: Documents, beside: Sequence[Document]) -
         beside = [given]
     elif is_workload(given):
         job = released(given)
+        beside = documents.referred(given)
     else:
         return None
-    runtime = runtime_of(job, beside, target) if job.group_kind == kinds.TRAINJOB else None
+    runtime = _runtime_of(job, beside, target)
     try:
         expansion = expand(job, beside, target, ends=True, accepted=given is not runtime)  # of a job, outcomes tell what is refused
     except JobspecError:  # too many pods to look at
@@ -112,10 +113,18 @@ def _keys(value: Any) -> Iterator[str]:
         yield from _keys(inside)
 
 
+def _runtime_of(job: Document, beside: Sequence[Document], target: Target) -> Document | None:
+    if job.group_kind != kinds.TRAINJOB:
+        return None
+    from jobspec.runtimes.runtime import runtime_of
+
+    return runtime_of(job, beside, target)
+
+
 def _stand_in(runtime: Document) -> Document:
     """The smallest TrainJob that uses a runtime; all of it stands at the runtime's name."""
     metadata = {"name": "job", **({"namespace": runtime.namespace} if runtime.namespace else {})}
-    reference = {"apiGroup": GROUP, "kind": runtime.kind, "name": runtime.name}
-    data = {"apiVersion": API_VERSION, "kind": "TrainJob", "metadata": metadata, "spec": {"runtimeRef": reference, "trainer": {}}}
+    reference = {"apiGroup": runtime.group_kind[0], "kind": runtime.kind, "name": runtime.name}
+    data = {"apiVersion": runtime.api_version, "kind": "TrainJob", "metadata": metadata, "spec": {"runtimeRef": reference, "trainer": {}}}
     place = runtime.marks.nearest(("metadata", "name")).place()
     return Document(data, lambda: marks_at(data, place), file=runtime.file, index=runtime.index)

@@ -29,7 +29,7 @@ def _left_out(files: list[Path]) -> tuple[int, list[str]]:
 
 def _of_topics_left_out(file: Checked, documents: Documents) -> Iterator[str]:
     for view, sees, topics in views_of(file, documents):
-        for topic in (each for each in TOPICS if each not in topics):
+        for topic in (each for each in TOPICS.values() if each not in topics):
             rules = [rule for rule in topic.rules if rule.sees in sees]
             yield " ".join(f"{rule.name}: {each.message}" for rule in rules for each in rule.check(view))
 
