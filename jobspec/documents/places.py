@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Marks
-from jobspec.documents.syntax import Start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ def _recounted(text: str, mark: Any) -> Any:
     index = getattr(mark, "index", None)
     if index is None:
         return mark
+    from jobspec.documents.syntax import Start
+
     return Start(text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1)
 
 

@@ -337,7 +337,6 @@ NOT_ORDINARY = {
 #: What the judgement of the whole job loads besides, of every job.
 OUTCOMES_LOAD = {
     "jobspec.documents.places",
-    "jobspec.documents.syntax",
     "jobspec.operators",
     "jobspec.operators.expanded_job",
     "jobspec.operators.expansion",
