@@ -13,10 +13,10 @@ from jobspec.operators.marks import set_by
 from jobspec.operators.objects import Expansion
 from jobspec.operators.pods import ROLE
 from jobspec.operators.stored import api_server, stored
-from jobspec.operators.trainer.failures import managed_by_others
 from jobspec.operators.trainer.made import made_by_trainer
 from jobspec.operators.trainer.train_job import TrainJob
 from jobspec.runtimes.runtime import Reference
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def expand_trainjob(
     if runtime is None:
         return Expansion((), [_no_runtime(job, target)])
     train_job = TrainJob(stored(job, target), _stored_runtime(runtime, target), target["trainer"])
-    managed = managed_by_others(train_job, job)
+    managed = _managed_by_others(train_job, job)
     if managed:
         return Expansion((), [managed])
     made = made_by_trainer(train_job, job, runtime, target)
@@ -53,6 +53,14 @@ def expand_trainjob(
     further = [each for jobset in jobsets for each in expand_jobset(jobset, target, beside=beside, ends=ends)]
     refused = [] if accepted else [each for jobset in jobsets for each in _refusals(jobset, job, target)]
     return Expansion([*made.objects, *further], [*made.diagnostics, *refused], counts=_counts(further))
+
+
+def _managed_by_others(train_job: TrainJob, job: Document) -> Diagnostic | None:
+    if value_at(job.data, ("spec", "managedBy")) is None:
+        return None
+    from jobspec.operators.trainer.failures import managed_by_others
+
+    return managed_by_others(train_job, job)
 
 
 def _refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diagnostic]:

@@ -10,7 +10,6 @@ from jobspec.operators.edits import with_fields
 from jobspec.operators.marks import set_by
 from jobspec.operators.objects import Expansion
 from jobspec.operators.stored import UID
-from jobspec.operators.trainer.failures import failures
 from jobspec.operators.trainer.jobset import jobset
 from jobspec.operators.trainer.pod_sets import PodSet, pod_sets
 from jobspec.operators.trainer.policies import enforced, is_active
@@ -23,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.operators.trainer.train_job import TrainJob
     from jobspec.targets import Target
@@ -37,13 +37,22 @@ def made_by_trainer(job: TrainJob, document: Document, runtime: Document, target
     spec = _overridden(template or MarkedTree({}, job.mark), job, target)
     before = pod_sets(spec, job)
     kept = [snapshot(job, target)] if job.reached("2.3.0") else []
-    found = list(failures(job, before, document, runtime))
+    found = _failures(job, before, document, runtime)
     if found:
         return Expansion([_sent(each, job) for each in kept], found)
     sets = enforced(with_resources(before, job) if job.reached("2.3.0") else before, job)
     final = jobset(job, _with_late_resources(sets, job), spec, command=_command_of_plugin(before, job))
     beside = _beside(job, sets, spec)
     return Expansion([_sent(each, job) for each in (*kept, *beside, *_groups(job, sets, final), final)])
+
+
+def _failures(job: TrainJob, sets: list[PodSet], document: Document, runtime: Document) -> list[Diagnostic]:
+    """Why the trainer makes no JobSet; frameworks that have no such reason are left out."""
+    if all(job.policy(name) is None for name in ("flux", "jax", "mpi")):
+        return []
+    from jobspec.operators.trainer.failures import failures
+
+    return list(failures(job, sets, document, runtime))
 
 
 def _overridden(spec: MarkedTree, job: TrainJob, target: Target) -> MarkedTree:

@@ -68,11 +68,12 @@ def _replaced(container: MarkedTree, own: MarkedTree) -> MarkedTree:
 def _merged(container: MarkedTree, own: MarkedTree) -> MarkedTree:
     """The runtime's claims, which take no part in the merge, are lost as well."""
     base = container.get("resources")
-    if base is None:
-        return _replaced(container, own)
+    before = _amounts(base) if base else None
+    if before is None or not before.value:
+        return with_fields(container, {"resources": (before or own).with_value(_amounts(own).value)})
     from jobspec.operators.trainer.strategic_merge import merged
 
-    return with_fields(container, {"resources": merged(_amounts(base), _amounts(own), None)})
+    return with_fields(container, {"resources": merged(before, _amounts(own), None)})
 
 
 def _amounts(resources: MarkedTree) -> MarkedTree:
