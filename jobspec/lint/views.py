@@ -12,7 +12,7 @@ from jobspec.workloads import is_workload, released, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from jobspec.diagnostics import Diagnostic
@@ -70,7 +70,7 @@ class JobView(DocumentView):
     def words(self) -> set[str]:
         """The fields and keys of the job and its runtime; of `nvidia.com/gpu` also `nvidia.com`."""
         if self._words is None:
-            keys = {*_keys(self.given.data), *(_keys(self.runtime.data) if self.runtime else ())}
+            keys = _keys(self.given.data, self.runtime.data if self.runtime else None)
             self._words = keys | {key.partition("/")[0] for key in keys}
         return self._words
 
@@ -105,12 +105,18 @@ def view_of(given: Document, documents: Documents) -> JobView | None:
     return JobView(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
 
 
-def _keys(value: Any) -> Iterator[str]:
-    """The keys of all mappings in a value."""
-    if isinstance(value, dict):
-        yield from value
-    for inside in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _keys(inside)
+def _keys(*values: Any) -> set[str]:
+    """The keys of all mappings in some values."""
+    found: set[str] = set()
+    left = list(values)
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            found.update(value)
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    return found
 
 
 def _runtime_of(job: Document, beside: Sequence[Document], target: Target) -> Document | None:
