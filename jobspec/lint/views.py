@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
-#: Fields by which a job says that nothing is to be made of it here and now; its pods are looked at all the same.
 
 
 class DocumentView:
