@@ -17,7 +17,7 @@ _OTHER_BREAKS = "\x85\u2028\u2029"  # line breaks in YAML 1.1 only
 def mark(piece: Piece, start: Any, end: Any = None) -> Mark:
     """The place in the file of what stands between two of the parser's marks."""
     end = end or start
-    if any(each in piece.text for each in _OTHER_BREAKS):
+    if not piece.text.isascii() and any(each in piece.text for each in _OTHER_BREAKS):
         start, end = _recounted(piece.text, start), _recounted(piece.text, end)
     line = piece.first_line + 1
     return Mark(piece.file, start.line + line, start.column + 1, end.line + line, end.column + 1, piece.layer)
