@@ -113,19 +113,17 @@ class Places:
 def _spans(document: Document) -> dict[Span, Path]:
     """The path of each place in a document; the first one, of values that stand at one place through an alias."""
     found: dict[Span, Path] = {}
-    for path, marks in _walk(document.marks, ()):
-        found.setdefault(_span(marks.mark), path)
-        if marks.key:
-            found.setdefault(_span(marks.key), path)
+    _gather(document.marks, (), found)
     return found
 
 
-def _walk(marks: Marks, path: Path) -> Iterator[tuple[Path, Marks]]:
+def _gather(marks: Marks, path: Path, found: dict[Span, Path]) -> None:
     children = marks.children
-    inside = children.items() if isinstance(children, dict) else enumerate(children or ())
-    for step, child in inside:
-        yield from _walk(child, (*path, step))
-    yield path, marks
+    for step, child in children.items() if isinstance(children, dict) else enumerate(children or ()):
+        _gather(child, (*path, step), found)
+    found.setdefault(_span(marks.mark), path)
+    if marks.key:
+        found.setdefault(_span(marks.key), path)
 
 
 def _span(mark: Mark) -> Span:
