@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, TRAINING_RUNTIME
 from jobspec.lint.views import RUNTIMES
+from jobspec.operators.pods import text
 from jobspec.overlays.marked_tree import items
 
 TYPE_CHECKING = False
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     InDocument = Callable[[DocumentView], bool]
 
 _KUEUE = "kueue.x-k8s.io"
+_ISTIO = "sidecar.istio.io/inject"
 
 
 def _always(_: JobView) -> bool:
@@ -75,6 +77,17 @@ def _is_runtime(document: DocumentView) -> bool:
 def _lives_on(job: JobView) -> bool:
     """Whether it matters how the pods of a job restart or how long it takes."""
     return job.is_pytorchjob or "activeDeadlineSeconds" in job.words or _asks_for_gpus(job)
+
+
+def _meets_istio(job: JobView) -> bool:
+    """Whether pods can get a sidecar of Istio, or what keeps it out stands at the job; where it stands at the pods alone, all is well."""
+    if job.documents.has((NAMESPACE, ("kubeflow.org", "Profile"))):
+        return True
+    for field in ("annotations", "labels") if _ISTIO in job.words else ():
+        asked = any(text(role.pods[0].tree, "metadata", field, _ISTIO) == "true" for role in job.training)
+        if asked or _ISTIO in (job.get("metadata", field) or ()):
+            return True
+    return False
 
 
 def _meets_others(job: JobView) -> bool:
@@ -171,7 +184,7 @@ TOPICS = {
     "data": Topic(_data, _where("args", "command", "env", "flux", "mpi", "volumes", "volumeClaimPolicies")),
     "environment": Topic(_environment, _where("env")),
     "images": Topic(_images),
-    "istio": Topic(_istio, _where("sidecar.istio.io", kinds=(NAMESPACE, ("kubeflow.org", "Profile")))),
+    "istio": Topic(_istio, _meets_istio),
     "kueue": Topic(_kueue, _where(_KUEUE, kinds=((_KUEUE, "LocalQueue"),)), in_document=lambda view: view.given.group_kind[0] == _KUEUE),
     "names": Topic(_names, _has_metadata_for_pods, in_document=_has_odd_name),
     "restarts": Topic(_restarts, _lives_on),
