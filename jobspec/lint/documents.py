@@ -3,45 +3,19 @@
 from __future__ import annotations
 
 from jobspec.kinds import PRIORITY_CLASS, TRAINJOB
-from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence, Set
+    from collections.abc import Iterable, Sequence, Set
 
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
+    from jobspec.lint.selectors import Selectors
     from jobspec.targets import Target
 
     #: Group, kind, namespace, name, and the folder of the file.
     Identity = tuple[str, str, str, str, str]
-
-
-class Selectors:
-    """The documents of a kind in a namespace, by the labels for which they look at pods."""
-
-    __slots__ = ("_by_label", "_documents")
-
-    def __init__(self, documents: Sequence[Document], path: Path) -> None:
-        """*path*: where their labels stand."""
-        self._documents = documents
-        self._by_label: dict[tuple[str, str] | None, list[int]] = {}
-        for number, document in enumerate(documents):
-            labels = value_at(document.data, path)
-            for label in labels.items() if isinstance(labels, dict) and labels else [None]:
-                if label is None or isinstance(label[1], str):
-                    self._by_label.setdefault(label, []).append(number)
-
-    def with_label(self, name: str, value: str) -> Document | None:
-        """The first that looks for a label, None where none does."""
-        numbers = self._by_label.get((name, value))
-        return self._documents[numbers[0]] if numbers else None
-
-    def of(self, labels: Mapping[str, str]) -> list[Document]:
-        """Those that may select these labels: they look for one of them, or for none by its value."""
-        numbers = {number for label in (None, *labels.items()) for number in self._by_label.get(label, ())}
-        return [self._documents[number] for number in sorted(numbers)]
 
 
 class Documents:
@@ -101,6 +75,8 @@ class Documents:
         """What of a kind selects pods in the namespace of a document, by the labels at a path."""
         known = self._selectors.get((kind, path, document.namespace))
         if known is None:
+            from jobspec.lint.selectors import Selectors
+
             known = self._selectors[kind, path, document.namespace] = Selectors(self.beside(document, kind), path)
         return known
 
