@@ -96,9 +96,7 @@ def test_function_and_text_agree(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    for server in servers.find():
-        server.needs("TrainJob", "TrainingRuntime", "JobSet")
-        yield server
+    yield from servers.find("TrainJob", "TrainingRuntime", "JobSet")
 
 
 def test_a_server_says_the_same_to_generated_objects(server: Server, tmp_path: Path) -> None:

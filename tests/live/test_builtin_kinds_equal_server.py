@@ -12,18 +12,17 @@ from jobspec.schemas.upstream import table
 from jobspec.targets import RELEASES
 from tests.hunt import builtin_kinds, exact_kinds
 from tests.hunt.finds import report
+from tests.support import server as servers
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
-from tests.support.server import Server, kubeconfig
+from tests.support.server import Server
 
 NEWEST = list(RELEASES["kubernetes"])[-1]
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    server = Server(kubeconfig())
-    yield server
-    server.close()
+    yield from servers.find()
 
 
 def test_decoding(server: Server) -> None:

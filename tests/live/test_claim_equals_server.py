@@ -15,7 +15,7 @@ from tests.support.server import Server
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    yield from servers.find()
+    yield from servers.find("PyTorchJob")
 
 
 def test_generated_claims(server: Server, tmp_path: Path) -> None:

@@ -14,10 +14,11 @@ import yaml
 from tests.hunt import definitions
 from tests.hunt.finds import report
 from tests.support import cel_growth, crd_documents
+from tests.support import server as servers
 from tests.support.cases import states
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
-from tests.support.server import CRDS, Server, kubeconfig
+from tests.support.server import CRDS, Server
 
 _AT_ONCE = 20
 _RULE = re.compile(r"x-kubernetes-validations\[(\d+)\]")
@@ -26,9 +27,7 @@ _UPDATES = ROOT / "tests" / "cases" / "updates" / "crd.yaml"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    server = Server(kubeconfig())
-    yield server
-    server.close()
+    yield from servers.find()
 
 
 @pytest.mark.slow

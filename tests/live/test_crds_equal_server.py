@@ -12,8 +12,9 @@ import pytest
 from tests.hunt import objects
 from tests.hunt.finds import report
 from tests.hunt.objects import Served
+from tests.support import server as servers
 from tests.support.seeds import seed
-from tests.support.server import Server, kubeconfig
+from tests.support.server import Server
 
 #: Upstream's CRDs. The schema of a ClusterTrainingRuntime is a TrainingRuntime's; other kinds of the cluster are among them.
 _REFERENCE = sorted(
@@ -28,9 +29,7 @@ _NOT_ALL_EVALUATED = "Ruled"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    server = Server(kubeconfig())
-    yield server
-    server.close()
+    yield from servers.find()
 
 
 @pytest.fixture(params=objects.CASES, ids=lambda path: path.stem)

@@ -17,9 +17,10 @@ from jobspec.operators.marks import set_by
 from jobspec.operators.stored import RANDOM
 from jobspec.targets import choose
 from tests.agreement.created import as_recorded, by_name, differing
+from tests.support import server as servers
 from tests.support.job_growth import grown_job
 from tests.support.seeds import seed
-from tests.support.server import OPERATORS, Server, kubeconfig
+from tests.support.server import OPERATORS, Server
 
 TARGET = choose(["training-operator=1.8.1"])
 _JOBS = 24
@@ -37,10 +38,7 @@ Objects = dict[tuple[str, str], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    server = Server(kubeconfig(OPERATORS))
-    server.needs("PyTorchJob")
-    yield server
-    server.close()
+    yield from servers.find("PyTorchJob", at=OPERATORS)
 
 
 @pytest.fixture

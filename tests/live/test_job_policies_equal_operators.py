@@ -8,16 +8,14 @@ import pytest
 
 from tests.hunt import job_policies
 from tests.hunt.finds import report
+from tests.support import server as servers
 from tests.support.seeds import seed
-from tests.support.server import OPERATORS, Server, kubeconfig
+from tests.support.server import OPERATORS, Server
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    found = Server(kubeconfig(OPERATORS))
-    found.needs("PyTorchJob")
-    yield found
-    found.close()
+    yield from servers.find("PyTorchJob", at=OPERATORS)
 
 
 def test_random_jobs(server: Server) -> None:

@@ -13,8 +13,9 @@ from jobspec.migration.choice import migrate_pytorchjob
 from jobspec.migration.migrated import Migrated
 from jobspec.operators.api_defaults.objects import completed
 from tests.migration.jobs import cluster, corpus, documents_of, jobs_among
+from tests.support import server as servers
 from tests.support.reference import ROOT, folder
-from tests.support.server import OPERATORS, PLURALS, Server, kubeconfig
+from tests.support.server import OPERATORS, PLURALS, Server
 
 _AT_ONCE = 6
 _SECONDS = 180
@@ -24,9 +25,7 @@ Data = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    server = Server(kubeconfig(OPERATORS))
-    yield server
-    server.close()
+    yield from servers.find(at=OPERATORS)
 
 
 def _sources() -> list[Path]:

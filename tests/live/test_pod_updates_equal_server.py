@@ -12,19 +12,18 @@ from tests.agreement import known
 from tests.hunt import pod_updates, updates
 from tests.hunt.finds import report
 from tests.hunt.updates import OnServer, documents, json_of
+from tests.support import server as servers
 from tests.support.cases import states
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
-from tests.support.server import Server, kubeconfig
+from tests.support.server import Server
 
 _CASES = ROOT / "tests" / "cases" / "updates"
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    server = Server(kubeconfig())
-    yield server
-    server.close()
+    yield from servers.find()
 
 
 def test_our_own_cases(server: Server, tmp_path: Path) -> None:

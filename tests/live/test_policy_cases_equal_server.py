@@ -11,11 +11,12 @@ import yaml
 
 from jobspec.cluster import Cluster
 from jobspec.server.envtest import control_plane
+from tests.support import server as servers
 from tests.support.checking import result
 from tests.support.cluster import assets
 from tests.support.control_plane import kubeconfig as kubeconfig_of
 from tests.support.reference import ROOT
-from tests.support.server import OPERATORS, STRICT, Server, kubeconfig
+from tests.support.server import OPERATORS, STRICT, Server
 
 #: Kinds -> the path of their objects. The first are stored, since they decide on the others; none is stored as the default of a cluster.
 _STORED = {
@@ -40,9 +41,7 @@ _SETTLED = 1.0  # seconds after which the server's plugins have seen what was cr
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    found = Server(kubeconfig(OPERATORS))
-    yield found
-    found.close()
+    yield from servers.find(at=OPERATORS)
 
 
 def test_cases(server: Server, tmp_path: Path) -> None:

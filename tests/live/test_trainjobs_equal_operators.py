@@ -15,8 +15,9 @@ from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.trainjob import expand_trainjob
 from jobspec.targets import choose
 from tests.agreement.created import differing
+from tests.support import server as servers
 from tests.support.seeds import seed
-from tests.support.server import OPERATORS, PLURALS, Server, kubeconfig
+from tests.support.server import OPERATORS, PLURALS, Server
 from tests.support.trainjob_growth import trainjob
 
 TARGET = choose(["trainer=2.0.0"])
@@ -38,9 +39,7 @@ Data = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    server = Server(kubeconfig(OPERATORS))
-    yield server
-    server.close()
+    yield from servers.find(at=OPERATORS)
 
 
 def test_jobs_that_grow(server: Server) -> None:

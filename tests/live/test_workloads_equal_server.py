@@ -12,10 +12,11 @@ from tests.agreement import known
 from tests.hunt import updates, workloads
 from tests.hunt.finds import report
 from tests.hunt.updates import OnServer, documents, json_of
+from tests.support import server as servers
 from tests.support.cases import states
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
-from tests.support.server import WORKLOADS, Server, kubeconfig
+from tests.support.server import WORKLOADS, Server
 
 CASES = [
     path
@@ -26,9 +27,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    server = Server(kubeconfig())
-    yield server
-    server.close()
+    yield from servers.find()
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)

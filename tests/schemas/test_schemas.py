@@ -366,7 +366,7 @@ def test_a_crd_that_is_not_there(arguments: list[str], message: str) -> None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    yield from servers.find()
+    yield from servers.find("PyTorchJob")
 
 
 _GROUP = "jobspec.example.com"  # of nobody, so that the CRDs that the server has stay as they are

@@ -30,7 +30,7 @@ MAP = placed(manifests.CONFIG, NAMESPACE) + "data:\n  a: b\n"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    yield from servers.find()
+    yield from servers.find("PyTorchJob")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -173,10 +173,9 @@ def kubeconfig(variable: str = CONTROL_PLANE) -> Path:
     return Path(place)
 
 
-def find() -> Iterator[Server]:
-    """The server, which has to have the CRD of PyTorchJob; skips the test where there is none."""
-    server = Server(kubeconfig())
-    answer = server.call("GET", PLURALS["PyTorchJob"].format("default"))
-    assert answer.accepted, f"the server has no PyTorchJob: {answer.message}"
+def find(*kinds: str, at: str = CONTROL_PLANE) -> Iterator[Server]:
+    """The server of the kubeconfig that a variable names; skips the test where there is none, or where it lacks the CRD of a kind."""
+    server = Server(kubeconfig(at))
+    server.needs(*kinds)
     yield server
     server.close()

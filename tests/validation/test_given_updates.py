@@ -19,9 +19,10 @@ from jobspec.documents.reader import read
 from jobspec.targets import choose
 from jobspec.validation.custom_kinds import CustomKinds
 from jobspec.validation.verdict import verdict
+from tests.support import server as servers
 from tests.support.cases import assert_reported, expectations, states
 from tests.support.reference import ROOT
-from tests.support.server import Server, kubeconfig
+from tests.support.server import Server
 
 _CASES = sorted((ROOT / "tests" / "cases" / "crd-updates").glob("*.yaml"))
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -60,9 +61,7 @@ def test_each_update_is_judged_as_expected(path: Path) -> None:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    server = Server(kubeconfig())
-    yield server
-    server.close()
+    yield from servers.find()
 
 
 @pytest.mark.parametrize("path", _CASES, ids=lambda path: path.stem)

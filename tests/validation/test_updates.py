@@ -120,9 +120,7 @@ def test_what_git_cannot_give_ends_the_run(
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    for server in servers.find():
-        server.needs(*PLURALS)
-        yield server
+    yield from servers.find(*PLURALS)
 
 
 @pytest.fixture
