@@ -4,15 +4,12 @@ import re
 from collections.abc import Iterator
 from random import Random
 
-import yaml
-
 from tests.hunt import pods
 from tests.hunt.finds import Find
-from tests.support.reference import ROOT
+from tests.support.field_texts import field_texts
 from tests.support.server import Server
 
-_TEXTS = yaml.safe_load((ROOT / "tests" / "cases" / "mutants" / "pod-surroundings.yaml").read_text())
-_HOLE = re.compile(r"<([a-z ]+)>")
+_TEXTS = field_texts("pod-surroundings")
 
 
 def finds(server: Server, random: Random, *, count: int = 500) -> Iterator[Find]:
@@ -23,13 +20,13 @@ def finds(server: Server, random: Random, *, count: int = 500) -> Iterator[Find]
 
 def pod(random: Random) -> str:
     """A good pod after some of its fields got any of their texts."""
-    changed = random.sample(list(_TEXTS["fields"]), random.choice((1, 1, 1, 2, 2, 3)))
+    changed = random.sample(list(_TEXTS.fields), random.choice((1, 1, 1, 2, 2, 3)))
     if "containers" in changed and "volumes" not in changed and random.random() < 0.8:
         changed.append("volumes")
     if random.random() < 0.2:
         changed = ["volumes"]
-    spec = {**_TEXTS["good"], **{field: _filled(_TEXTS["fields"][field], random) for field in changed}}
-    metadata = _filled(_TEXTS["metadata"], random) if random.random() < 0.2 else "labels: {}"
+    spec = _TEXTS.spec(changed, random)
+    metadata = _TEXTS.filled(_TEXTS.metadata, random) if random.random() < 0.2 else "labels: {}"
     head = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p, {metadata}}}\nspec:\n"
     return head + "".join(f"  {field}: {value}\n" for field, value in spec.items())
 
@@ -39,8 +36,3 @@ def _template(random: Random) -> str:
     _, metadata, spec = re.split(r"^(?:metadata|spec):", pod(random), flags=re.MULTILINE)
     inside = spec.replace("\n  ", "\n    ")
     return f"apiVersion: v1\nkind: PodTemplate\nmetadata: {{name: p}}\ntemplate:\n  metadata:{metadata}  spec:{inside}"
-
-
-def _filled(pool: list[str], random: Random) -> str:
-    """One of the pool's texts, with its holes filled."""
-    return _HOLE.sub(lambda hole: _filled(_TEXTS["pools"][hole[1]], random), random.choice(pool))
