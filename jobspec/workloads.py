@@ -67,7 +67,7 @@ class TrainingRole:
 class Workload:
     """A job or runtime; with the runtime of a TrainJob, and on an update with the stored object."""
 
-    __slots__ = ("document", "old", "runtime")
+    __slots__ = ("_roles", "document", "old", "runtime")
 
     def __init__(self, document: Document, *, runtime: Document | None = None, old: Document | None = None) -> None:
         self.document = document
@@ -75,6 +75,14 @@ class Workload:
         """Of a TrainJob: its runtime; None where that was not found."""
         self.old = old
         """On an update: the stored object; None on a create."""
+        self._roles: list[Role] | None = None
+
+    @property
+    def roles(self) -> list[Role]:
+        """Its roles, made on first use; a TrainJob has those of its runtime, and none where that was not found."""
+        if self._roles is None:
+            self._roles = roles_in(self.runtime or self.document)
+        return self._roles
 
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
@@ -104,8 +112,8 @@ KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
 
 
 def roles(workload: Workload) -> list[Role]:
-    """The roles of a workload; a TrainJob has those of its runtime, and none where that was not found."""
-    return roles_in(workload.runtime or workload.document)
+    """The roles of a workload."""
+    return workload.roles
 
 
 def roles_in(document: Document) -> list[Role]:

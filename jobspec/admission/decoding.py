@@ -6,6 +6,8 @@ pkg/util/intstr, 0.36; `encoding/json` of Go for all others.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from jobspec import shapes
 from jobspec.admission.rule import Fault
 from jobspec.diagnostics import Diagnostic, Key
@@ -17,12 +19,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
-    from jobspec.documents.document import Document
+    from jobspec.documents.document import Document, Sound
     from jobspec.shapes import Shape
     from jobspec.targets import Target
     from jobspec.validation.verdict import Verdict
     from jobspec.workloads import Workload
 
+_NOTHING: dict[str, Any] = {}
 _INTEGERS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 _UNDECODABLE = "undecodable-value"
 _ZEROS = {"array": (), "string": "", "integer": 0, "boolean": False, "int-or-string": 0}
@@ -38,7 +41,9 @@ def undecodable_value(workload: Workload, target: Target) -> Iterator[Fault]:
     document = workload.document
     shape = shapes.load(document.api_version, document.kind, target)
     if shape:
-        yield from _unreadable_values({**document.data, "status": None}, shape, ())
+        sound = document.sound if document.sound and document.sound.shape is shape else None
+        read = sound.data if sound and _is_readable(sound) else None
+        yield from _unreadable_values({**document.data, "status": None}, shape, (), read)
         if document.data.get("status") is not None and _is_rewritten(workload, target):
             yield from _mistyped(document.data["status"], shape.at(("status",)), ("status",))
 
@@ -68,19 +73,32 @@ def _inside(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape |
             yield item, shape.items, (*path, index)
 
 
-def _unreadable_values(value: Any, shape: Shape, path: Path) -> Iterator[Fault]:
-    """The quantities, times and numbers in *value* that Go cannot read; *value* fits the schema."""
+@lru_cache(maxsize=1000)
+def _is_readable(sound: Sound) -> bool:
+    """Whether Go can read all of an accepted object, of which a project may make many."""
+    return not any(_unreadable_values({**sound.data, "status": None}, sound.shape, ()))
+
+
+def _unreadable_values(value: Any, shape: Shape, path: Path, read: Any = None) -> Iterator[Fault]:
+    """The quantities, times and numbers in *value* that Go cannot read; *value* fits the schema.
+
+    *read*: a value at the same place that Go can read.
+    """
+    if value is read:
+        return
     if why := _unreadable(value, shape):
         yield Fault(path, f"the operator cannot read {why}")
     if isinstance(value, dict):
         fields, values = shape.fields, shape.values
+        known = read if isinstance(read, dict) else _NOTHING
         for name, inner in value.items() if fields is not None or (values and values.parsed) else ():
             child = values if fields is None else fields.get(name)
             if child and child.parsed and (isinstance(inner, (dict, list)) or _unreadable(inner, child)):
-                yield from _unreadable_values(inner, child, (*path, Key(name) if fields is None else name))
+                yield from _unreadable_values(inner, child, (*path, Key(name) if fields is None else name), known.get(name))
     elif isinstance(value, list) and shape.items and shape.items.parsed:
+        known_items = read if isinstance(read, list) else ()
         for index, item in enumerate(value):
-            yield from _unreadable_values(item, shape.items, (*path, index))
+            yield from _unreadable_values(item, shape.items, (*path, index), known_items[index] if index < len(known_items) else None)
 
 
 def _unreadable(value: Any, shape: Shape) -> str:

@@ -133,11 +133,14 @@ class Substitution:
 
     def __call__(self, tree: MarkedTree) -> MarkedTree | None:
         """The tree with every `${name}` replaced, None where nothing is left of it."""
+        return self._substituted(tree) if _has_directives(tree) else tree
+
+    def _substituted(self, tree: MarkedTree) -> MarkedTree | None:
         value = tree.value
         if isinstance(value, dict):
             return self._mapping(tree)
         if isinstance(value, list):
-            kept = [child for child in map(self, value) if child]
+            kept = [child for child in map(self._substituted, value) if child]
             return tree.with_value(kept) if kept or not value else None
         if isinstance(value, str) and "$" in value:
             text = self._text(value)
@@ -151,7 +154,7 @@ class Substitution:
         kept: dict[str, MarkedTree] = {}
         for name, child in rest:
             key = self._text(name) if "$" in name else name
-            result = self(child)
+            result = self._substituted(child)
             if result is None or key is None:
                 continue
             if key in kept:
@@ -171,6 +174,16 @@ class Substitution:
         if len(parts) == 1 or None in values:
             return None if None in values else values[0]
         return "".join(map(as_text, values))
+
+
+def _has_directives(tree: MarkedTree) -> bool:
+    """Whether a dollar is in a tree; without one, nothing is to be substituted."""
+    value = tree.value
+    if isinstance(value, dict):
+        return any("$" in name for name in value) or any(map(_has_directives, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_directives, value))
+    return isinstance(value, str) and "$" in value
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
+from jobspec.judge import judge
 from jobspec.shapes import load
 from jobspec.targets import choose
 from jobspec.validation.verdict import as_sound, verdict
@@ -31,9 +33,19 @@ def _sharing(value: Any, base: Any) -> Any:
     return value
 
 
+def _with(data: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    """The data with another value at a path, and the same ones elsewhere."""
+    if not path:
+        return value
+    if isinstance(data, list):
+        return [_with(item, path[1:], value) if number == path[0] else item for number, item in enumerate(data)]
+    return {**(data or {}), path[0]: _with((data or {}).get(path[0]), path[1:], value)}
+
+
 def _told(data: Any, base: Document, *, of_sound: bool) -> list[tuple[str, str, str, str]]:
     document = Document(data, base.marks, file=base.file, sound=as_sound(base, TARGET).sound if of_sound else None)
-    return [(each.rule, each.message, each.field, each.hint) for each in verdict(document, TARGET).diagnostics]
+    (judged,) = judge([document], Cluster(TARGET))
+    return [(each.rule, each.message, each.field, each.hint) for each in judged.diagnostics]
 
 
 @pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
@@ -49,6 +61,22 @@ def test_the_verdict_on_a_changed_object_is_the_same(path: Path) -> None:
         assert found == _told(data, base, of_sound=False), data
         wrong += bool(found)
     assert wrong > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("mnist", ("spec", "pytorchReplicaSpecs", "Master", "template", "spec", "containers", 0, "resources")),
+        ("trainjob", ("spec", "trainer", "resourcesPerNode")),
+    ],
+)
+def test_a_value_that_go_cannot_read_is_found_beside_what_it_can(name: str, place: tuple[str | int, ...]) -> None:
+    (path,) = (each for each in GUIDES if each.stem == name)
+    (base, *_), _ = read(path.read_text(), file=path.name)
+    data = _with(base.data, place, {"limits": {"memory": "1e1.5"}})
+    found = _told(data, base, of_sound=True)
+    assert found == _told(data, base, of_sound=False)
+    assert "undecodable-value" in [rule for rule, *_ in found]
 
 
 def test_what_an_accepted_object_has_is_not_looked_at_again() -> None:
