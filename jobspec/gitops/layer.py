@@ -6,7 +6,7 @@ from jobspec.gitops.matrix import filled, in_layer
 from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.overlays.overlay import Overlay
 from jobspec.overlays.overlay_check import check_overlay
-from jobspec.overlays.parameters import as_text
+from jobspec.overlays.parameters import as_text, has_dollar
 from jobspec.workloads import KINDS
 
 TYPE_CHECKING = False
@@ -38,7 +38,8 @@ def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling
         spec["resources"] = _each_scalar(resources, lambda each: each.with_value(_literal(each.value)))
     name = here.with_value({"name": here.with_value(variant)})
     tree = here.with_value({"metadata": name, "spec": here.with_value(spec)})
-    return Overlay(tree, {}), check_overlay(tree)
+    can_be_wrong = resources or any(map(has_dollar, said.values()))  # a directive, or what is no manifest
+    return Overlay(tree, {}), check_overlay(tree) if can_be_wrong else []
 
 
 def _flag(value: MarkedTree, spelled: Spelling) -> MarkedTree:

@@ -44,7 +44,7 @@ def matrix_mistakes(matrix: MarkedTree | None, parts: Sequence[MarkedTree], spel
         yield from misread  # `${n}` is then no name of the matrix, for the same reason
         return
     used: set[str] = set()
-    for name, place in (found for part in parts for found in _names_in(part)):
+    for name, place in (found for part in parts for found in names_in(part)):
         used.add(name)
         if name not in names:
             hint = closest(name, names) or "write `$${` for a literal `${`"
@@ -72,15 +72,15 @@ def _misread(names: Mapping[str, MarkedTree], spelled: Spelling) -> Iterator[Dia
             yield Diagnostic("invalid-project", message, place, hint=f'write `"{spelt}"`')
 
 
-def _names_in(tree: MarkedTree) -> Iterator[tuple[str, Mark]]:
+def names_in(tree: MarkedTree) -> Iterator[tuple[str, Mark]]:
     """The names in `${}` inside a value and its keys, each with its place."""
     if isinstance(tree.value, str) and "${" in tree.value:
         yield from ((name, tree.mark) for name, is_name in pieces(tree.value) if is_name)
     for child in tree.value if isinstance(tree.value, list) else ():
-        yield from _names_in(child)
+        yield from names_in(child)
     for key, child in tree.value.items() if isinstance(tree.value, dict) else ():
         yield from ((name, child.key or child.mark) for name, is_name in pieces(key) if is_name)
-        yield from _names_in(child)
+        yield from names_in(child)
 
 
 def filled(tree: MarkedTree, values: Values, layer: str = "") -> MarkedTree:

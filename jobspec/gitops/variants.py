@@ -6,7 +6,7 @@ from jobspec.diagnostics import Diagnostic, each_once, has_error
 from jobspec.gitops.entries import overlays_of
 from jobspec.gitops.history import History
 from jobspec.gitops.layer import own_layer
-from jobspec.gitops.matrix import LIMIT, combinations, filled_text, in_layer, matrix_mistakes, size_of
+from jobspec.gitops.matrix import LIMIT, combinations, filled_text, in_layer, matrix_mistakes, names_in, size_of
 from jobspec.gitops.naming import label_of
 from jobspec.gitops.project import field
 from jobspec.overlays.marked_tree import MarkedTree, items
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from jobspec.gitops.project import Project
     from jobspec.gitops.sources import Base, Sources
     from jobspec.overlays.overlay import Overlay
+
+    #: Overlays in order, and what is wrong with those that an entry names.
+    NamedOverlays = tuple[list[Overlay], list[Diagnostic]]
 
 _MAPS = ("flags", "labels", "annotations")
 _LISTS = ("overlays", "resources")
@@ -108,8 +111,9 @@ def variants_of(project: Project, sources: Sources) -> Variants:
     for entry in entries:
         wrong = list(_entry_mistakes(entry, project))
         problems += wrong
+        named = None if wrong else _same_overlays(entry, project, sources)
         for values in () if wrong else combinations(field(entry, "matrix"), project.spelled):
-            made = _variant(entry, values, project, sources)
+            made = _variant(entry, values, project, sources, named)
             if isinstance(made, Variant):
                 found.append(made)
             else:
@@ -157,13 +161,21 @@ def _entry_mistakes(entry: MarkedTree, project: Project) -> Iterator[Diagnostic]
         yield Diagnostic("invalid-project", message, history.mark, hint="write `history: 0` in the variant, or leave out `naming: fixed`")
 
 
-def _variant(entry: MarkedTree, values: Values, project: Project, sources: Sources) -> Variant | list[Diagnostic]:
-    """The variant of one combination, or what is wrong with it."""
+def _same_overlays(entry: MarkedTree, project: Project, sources: Sources) -> NamedOverlays | None:
+    """The overlays that an entry names, where they are the same for all its combinations."""
+    named = entry.get("overlays")
+    return None if named and any(names_in(named)) else overlays_of(items(named), {}, project.spelled, sources)
+
+
+def _variant(
+    entry: MarkedTree, values: Values, project: Project, sources: Sources, named: NamedOverlays | None
+) -> Variant | list[Diagnostic]:
+    """The variant of one combination, or what is wrong with it; *named* are its overlays where they are known."""
     said_name, said_base, said_namespace = entry.get("name"), entry.get("base"), entry.get("namespace")
     assert said_name and said_base
     name = str(filled_text(said_name, values).value)
     base = sources.base(filled_text(said_base, values))
-    overlays, problems = overlays_of(items(entry.get("overlays")), values, project.spelled, sources)
+    overlays, problems = named or overlays_of(items(entry.get("overlays")), values, project.spelled, sources)
     layer, mistakes = own_layer(entry, values, name, project.spelled)
     said_job_name = entry.get("jobName") or said_name
     history = entry.get("history")

@@ -133,7 +133,7 @@ class Substitution:
 
     def __call__(self, tree: MarkedTree) -> MarkedTree | None:
         """The tree with every `${name}` replaced, None where nothing is left of it."""
-        return self._substituted(tree) if _has_directives(tree) else tree
+        return self._substituted(tree) if has_dollar(tree) else tree
 
     def _substituted(self, tree: MarkedTree) -> MarkedTree | None:
         value = tree.value
@@ -176,13 +176,13 @@ class Substitution:
         return "".join(map(as_text, values))
 
 
-def _has_directives(tree: MarkedTree) -> bool:
+def has_dollar(tree: MarkedTree) -> bool:
     """Whether a dollar is in a tree; without one, nothing is to be substituted."""
     value = tree.value
     if isinstance(value, dict):
-        return any("$" in name for name in value) or any(map(_has_directives, value.values()))
+        return any("$" in name for name in value) or any(map(has_dollar, value.values()))
     if isinstance(value, list):
-        return any(map(_has_directives, value))
+        return any(map(has_dollar, value))
     return isinstance(value, str) and "$" in value
 
 
