@@ -66,6 +66,8 @@ def _mapping(data: dict[str, Any], lead: str, indent: str, add: Add) -> None:
         name = _key(key)
         if name[0] == "?":
             _value(child, f"{lead}{name}{indent}: ", inner, add)
+        elif isinstance(child, str) and (text := _text(child))[0] != "|":
+            add(f"{lead}{name} {text}")
         elif child and isinstance(child, dict):
             add(f"{lead}{name}")
             _mapping(child, inner, inner, add)
