@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Add = Callable[[str], None]
 
 _WIDTH = 2**30  # never fold a line
+_LONG = 10_000  # characters of a text that is not kept for the next time
 _LONGEST = 128  # bytes of a key that stands on one line with its value
 
 
@@ -97,12 +98,18 @@ def _plain(value: Any) -> str:
     return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")  # most YAML 1.1 readers read `1e+22` as text
 
 
-@lru_cache(maxsize=4096)  # the variants of a project have most of their texts in common
 def _text(text: str) -> str:
     """A text as it stands in a document; the lines of a block are indented by two blanks."""
+    return _known_text(text) if len(text) < _LONG else _spelt(text)
+
+
+def _spelt(text: str) -> str:
     if text.isalnum() and text.isascii():  # such as `1` and `yes`
         return text if is_plain(text) else f'"{text}"'
     return text if is_plain(text) else _emitted(_scalar_event(text, "|" if _is_block(text) else '"'))
+
+
+_known_text = lru_cache(maxsize=4096)(_spelt)  # the variants of a project have most of their texts in common
 
 
 @lru_cache(maxsize=4096)
