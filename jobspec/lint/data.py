@@ -114,7 +114,7 @@ def unknown_source(job: JobView) -> Iterator[Finding]:
             for kind, path in _VOLUMES.items():
                 said = volume.get(*path)
                 known = _known(job, kind)
-                if said and known and text(said) not in known and text(volume, path[0], "optional") != "True":
+                if said and known and text(said) not in (*known, *_made(job, kind)) and text(volume, path[0], "optional") != "True":
                     listed = ", ".join(f"`{each}`" for each in known[:3])
                     yield Finding(said, f"the files have no {kind[1]} `{text(said)}` in the job's namespace", f"there is {listed}")
 
@@ -165,10 +165,13 @@ def _is_shared(role: ExpandedRole, container: MarkedTree, folder: str) -> bool:
 
 
 def _known(job: JobView, kind: GroupKind) -> list[str]:
-    """The names of a kind in the job's namespace; none of what Kustomize or JobSet makes besides."""
-    made = kind == CONFIG_MAP and KUSTOMIZATION in job.documents.kinds()
-    templates = job.runtime and kind == PERSISTENT_VOLUME_CLAIM and "volumeClaimPolicies" in str(job.runtime.data)
-    return [] if made or templates else [*job.documents.names_beside(job.given, kind)]
+    """The names of a kind in the job's namespace; none where Kustomize may make further ones."""
+    return [] if kind == CONFIG_MAP and KUSTOMIZATION in job.documents.kinds() else [*job.documents.names_beside(job.given, kind)]
+
+
+def _made(job: JobView, kind: GroupKind) -> list[str]:
+    """The names of a kind that operators make for the job."""
+    return [text(each, "metadata", "name") for each in job.expanded.of_kind(kind[1])]
 
 
 RULES = (
