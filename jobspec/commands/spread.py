@@ -47,17 +47,21 @@ def _start(items: Sequence[T], work: Callable[[T], R]) -> tuple[int, int]:
         return pid, reading
     try:
         os.close(reading)
-        try:
-            answer: object = [work(item) for item in items]
-        except Exception as error:
-            import traceback
-
-            error.add_note(f"In a worker process:\n{traceback.format_exc()}")  # pickling drops the traceback
-            answer = error
         with os.fdopen(writing, "wb") as pipe:
-            pickle.dump(answer, pipe)
+            pipe.write(_pickled(items, work))
     finally:
         os._exit(0)
+
+
+def _pickled(items: Sequence[T], work: Callable[[T], R]) -> bytes:
+    """The results of some items, or the error that ends the work on them, or the way of its results."""
+    try:
+        return pickle.dumps([work(item) for item in items])
+    except Exception as error:
+        import traceback
+
+        error.add_note(f"In a worker process:\n{traceback.format_exc()}")  # pickling drops the traceback
+        return pickle.dumps(error)
 
 
 def _answer(pid: int, reading: int) -> list[Any] | Exception:

@@ -1,0 +1,35 @@
+"""Work that is spread over processes."""
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from jobspec.commands import spread as spreading
+from jobspec.commands.spread import spread
+
+
+@pytest.fixture(autouse=True)
+def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreading, "processors", lambda: 2)
+
+
+def test_results_come_in_the_order_of_their_items_from_several_processes() -> None:
+    found = spread(range(7), lambda number: (number, os.getpid()))
+    assert [number for number, _ in found] == list(range(7))
+    assert len({pid for _, pid in found}) == 2
+
+
+def _fails(number: int) -> int:
+    if number == 1:
+        raise ValueError("no good")
+    return number
+
+
+@pytest.mark.parametrize(
+    ("work", "error", "said"), [(_fails, ValueError, "no good"), (lambda number: lambda: number, AttributeError, "pickle")]
+)
+def test_what_ends_a_worker_is_told(work: Callable[[int], object], error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said) as caught:
+        spread(range(2), work)
+    assert "In a worker process" in caught.value.__notes__[0]
