@@ -32,9 +32,10 @@ def _inside(shape: Shape | None, name: str) -> Shape | None:
 
 def _keyed(base: list[MarkedTree], patch: list[MarkedTree], shape: Shape) -> list[MarkedTree]:
     (key,) = [name for name in shape.merge if name not in _NO_KEYS]
+    patch = [item if key in item.value else item.with_value({**item.value, key: item.with_value("")}) for item in patch]  # as Go writes it
 
     def name(tree: MarkedTree) -> object:
-        return tree.value[key].value
+        return tree.value[key].value if key in tree.value else ""
 
     places = {name(item): place for place, item in reversed(list(enumerate(base)))}
     named = {name(item) for item in patch}
