@@ -210,9 +210,11 @@ _OF_ANY_CONTAINER = {
 _EXEC = having({"exec": having({"command": some(is_text)}, "command")}, "exec")
 _CONTAINER = having({**_OF_ANY_CONTAINER, "lifecycle": having({"postStart": _EXEC, "preStop": _EXEC})}, "name", "image")
 _INIT_CONTAINER = having(_OF_ANY_CONTAINER, "name", "image")
+is_ordinary_metadata = having({"labels": _are_own_labels, "annotations": _are_own_annotations, "creationTimestamp": is_nothing})
+"""Whether metadata has labels and annotations alone, none of which operators or servers read."""
 _TEMPLATE = having(
     {
-        "metadata": having({"labels": _are_own_labels, "annotations": _are_own_annotations, "creationTimestamp": is_nothing}),
+        "metadata": is_ordinary_metadata,
         "spec": having(
             {
                 "containers": some(_CONTAINER),

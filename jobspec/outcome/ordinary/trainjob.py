@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from jobspec.outcome.ordinary.pods import containers_of, is_ordinary_template
+from jobspec.outcome.ordinary.pods import containers_of, is_ordinary_metadata, is_ordinary_template
 from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all, sets_no_ranks, torchrun_words, words_of
-from jobspec.outcome.ordinary.values import are_labels, has_short_name, having, is_anything, is_count_of_pods, is_number, one_of
+from jobspec.outcome.ordinary.values import (
+    are_labels,
+    each,
+    has_short_name,
+    having,
+    is_anything,
+    is_count_of_pods,
+    is_number,
+    is_text,
+    one_of,
+)
 from jobspec.outcome.words import starts_python
 from jobspec.runtimes.runtime import ANCESTOR, TRAINER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from jobspec.outcome.ordinary.values import Check
 
 _NODE = "node"
 _LONGEST_NAME = 30
@@ -29,7 +41,8 @@ def has_ordinary_objects(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
     if container.get("resources") and "resourcesPerNode" in trainer:  # which the trainer merges
         return False
     others = [each for each in template["spec"]["containers"] if each["name"] != _NODE]
-    return is_ordinary_template({"spec": {**template["spec"], "containers": [{**container, **_said(trainer)}, *others]}})
+    spec = _with_patches({**template["spec"], "containers": [{**container, **_said(trainer)}, *others]}, data["spec"])
+    return spec is not None and is_ordinary_template({"spec": spec})
 
 
 def has_ordinary_programs(data: dict[str, Any], runtime: dict[str, Any]) -> bool:
@@ -38,6 +51,20 @@ def has_ordinary_programs(data: dict[str, Any], runtime: dict[str, Any]) -> bool
     training = {**containers_of(_template(runtime))[_NODE], **_said(trainer)}
     nodes = trainer.get("numNodes") or runtime["spec"]["mlPolicy"].get("numNodes") or 1
     return sets_no_ranks(training) and "trainer" in data["spec"] and _meets(words_of(training), nodes)
+
+
+def _with_patches(pod: dict[str, Any], job: dict[str, Any]) -> dict[str, Any] | None:
+    """The spec of a pod with what the patch of a job, if it has one, adds; None where they have more in common than a container's name."""
+    patched = dict(pod)
+    for patch in job.get("runtimePatches", ()):
+        added = patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+        mounts = {each["name"]: each["volumeMounts"] for each in added.get("containers", ())}
+        containers = [{**each, "volumeMounts": mounts[each["name"]]} if each["name"] in mounts else each for each in pod["containers"]]
+        taken = [each["name"] for each in pod["containers"] if "volumeMounts" in each]
+        if added.keys() & pod.keys() - {"containers"} or not mounts.keys() <= set(containers_of({"spec": pod})) - set(taken):
+            return None
+        patched = {**pod, **added, "containers": containers}
+    return patched
 
 
 def _template(runtime: dict[str, Any]) -> dict[str, Any]:
@@ -60,16 +87,50 @@ def _meets(words: list[str], nodes: int) -> bool:
     return is_told_of_all(options) if options is not None else nodes == 1 or not starts_python(words)
 
 
+def _nested(check: Check, *steps: str) -> Check:
+    """A mapping with one field, and in it another one, and so on, the innermost of which passes."""
+    for step in reversed(steps):
+        check = having({step: check}, step)
+    return check
+
+
 def _trains(value: Any) -> bool:
     return type(value) is dict and value == {ANCESTOR: TRAINER}
 
 
 _OF_CONTAINER = ("image", "command", "args", "env", "resourcesPerNode")
+_PATCHED_POD = having(
+    {
+        **dict.fromkeys(("serviceAccountName", "nodeSelector", "tolerations", "affinity", "volumes", "imagePullSecrets"), is_anything),
+        "containers": each(having({"name": is_text, "volumeMounts": is_anything}, "name", "volumeMounts")),
+    }
+)
+_PATCHED_JOB = having(
+    {"name": one_of(_NODE), "template": _nested(_PATCHED_POD, "spec", "template", "spec")},
+    *("name", "template"),
+)
+_PATCH = having(
+    {
+        "manager": is_text,
+        "trainingRuntimeSpec": _nested(
+            having(
+                {
+                    "metadata": is_ordinary_metadata,
+                    "spec": _nested(lambda value: type(value) is list and len(value) == 1 and _PATCHED_JOB(value[0]), "replicatedJobs"),
+                },
+                "spec",
+            ),
+            "template",
+        ),
+    },
+    "trainingRuntimeSpec",
+)
 _JOB = having(
     {
         "runtimeRef": is_anything,
         "activeDeadlineSeconds": is_number,
         "labels": are_labels,
+        "runtimePatches": lambda value: type(value) is list and len(value) < 2 and all(map(_PATCH, value)),
         "trainer": having(
             {
                 **dict.fromkeys(_OF_CONTAINER, is_anything),  # looked at in the runtime's container
