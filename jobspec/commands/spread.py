@@ -54,7 +54,7 @@ def _start(items: Sequence[T], work: Callable[[T], R]) -> tuple[int, int]:
 
 
 def _pickled(items: Sequence[T], work: Callable[[T], R]) -> bytes:
-    """The results of some items, or the error that ends the work on them, or the way of its results."""
+    """The results of some items, or the error that ended the work on them or the pickling of its results."""
     try:
         return pickle.dumps([work(item) for item in items])
     except Exception as error:

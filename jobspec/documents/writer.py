@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     Add = Callable[[str], None]
 
 _WIDTH = 2**30  # never fold a line
-_LONG = 10_000  # characters of a text that is not kept for the next time
-_LONGEST = 128  # bytes of a key that stands on one line with its value
+_LONGEST_KEPT = 10_000  # characters of a text that is kept for the next time
+_LONGEST_KEY = 128  # bytes of a key that stands on one line with its value
 
 
 def write(documents: Iterable[Any]) -> str:
@@ -100,7 +100,7 @@ def _plain(value: Any) -> str:
 
 def _text(text: str) -> str:
     """A text as it stands in a document; the lines of a block are indented by two blanks."""
-    return _known_text(text) if len(text) < _LONG else _spelt(text)
+    return _known_text(text) if len(text) < _LONGEST_KEPT else _spelt(text)
 
 
 def _spelt(text: str) -> str:
@@ -116,7 +116,7 @@ _known_text = lru_cache(maxsize=4096)(_spelt)  # the variants of a project have 
 def _key(text: str) -> str:
     """A key with its colon; of a key that is long or has several lines, behind a `?`, the colon stands on the next line."""
     plain = is_plain(text)
-    if plain and len(text) <= _LONGEST:
+    if plain and len(text) <= _LONGEST_KEY:
         return f"{text}:"
     mapping = events.MappingStartEvent(None, None, True, flow_style=False)
     line = _emitted(mapping, _scalar_event(text, None if plain else '"'), _scalar_event("x", None), events.MappingEndEvent())
