@@ -13,7 +13,7 @@ from jobspec.admission.pods import PATCHES, changes, pods_of
 from jobspec.admission.rule import Fault, WebhookRule
 from jobspec.admission.runtime import deprecated_runtime
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
-from jobspec.runtimes.runtime import GROUP, Reference
+from jobspec.runtimes.runtime import GROUP, TORCHTUNE, Reference
 from jobspec.targets import reached
 from jobspec.workloads import items_at, value_at
 
@@ -170,7 +170,7 @@ WEBHOOK_RULES = [
 
 def rules_for(job: Document) -> list[WebhookRule]:
     """The rules that need a job's runtime; those of torchtune only for a job with the command `tune run`."""
-    if value_at(job.data, ("spec", "trainer", "command")) != ["tune", "run"]:
+    if value_at(job.data, ("spec", "trainer", "command")) != TORCHTUNE:
         return WEBHOOK_RULES
     from jobspec.admission import torchtune
 

@@ -24,6 +24,7 @@ GROUP = "trainer.kubeflow.org"
 API_VERSION = f"{GROUP}/v1alpha1"
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"  # a label of a Job template: the part of the TrainJob that runs in it
 TRAINER = "trainer"
+TORCHTUNE = ["tune", "run"]  # the command of a job that fine-tunes with torchtune
 TEMPLATE: Path = ("template", "spec", "template")  # of a replicated job: its pod template
 
 

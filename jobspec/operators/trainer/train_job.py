@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.operators.edits import text
 from jobspec.operators.marks import operator_mark
 from jobspec.overlays.marked_tree import items
+from jobspec.runtimes.runtime import TORCHTUNE
 from jobspec.targets import reached
 
 TYPE_CHECKING = False
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 PORT = 29500
 """Where the first node of a training listens."""
-_TORCHTUNE = ["tune", "run"]
 
 
 class TrainJob:
@@ -59,7 +59,7 @@ class TrainJob:
     @property
     def is_torchtune(self) -> bool:
         """Whether the job's command is that of torchtune, and nothing more."""
-        return [each.value for each in items(self.trainer("command"))] == _TORCHTUNE
+        return [each.value for each in items(self.trainer("command"))] == TORCHTUNE
 
     @property
     def first_node(self) -> str:
