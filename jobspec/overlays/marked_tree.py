@@ -135,7 +135,7 @@ class PlainTree(_UnreadTree):
 
 
 class WrittenTree(_UnreadTree):
-    """Data and the marks of its text: what is inside becomes trees when somebody looks at it, which a patch does on its own path only."""
+    """Data and the marks of its text: what is inside becomes trees when somebody looks at it. A patch looks at its own path alone."""
 
     __slots__ = ("_written", "plain")
 
