@@ -104,6 +104,8 @@ class Run:
             start_new_session=True,
         )
         self._running[pod.name] = process
+        if self._over.done():  # while this process was started, so that it was not among those that were told to end
+            _signal(process, signal.SIGTERM)
         assert process.stdout
         while line := await _line(process.stdout):
             self._write(pod.name, line.decode(errors="replace").rstrip("\r\n"))
