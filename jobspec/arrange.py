@@ -15,7 +15,7 @@ _FIRST = ("apiVersion", "kind", "metadata", "name", "generateName", "namespace",
 _LAST = ("data", "stringData", "binaryData", "status")
 
 
-def arrange(data: Any, shape: Shape | None = None) -> Any:
+def arrange(data: Any, shape: Shape | None) -> Any:
     """The same data, each object's fields in the order of its model, the keys of maps by name.
 
     What no model describes begins with `apiVersion`, `kind` and `metadata` and is otherwise ordered by name.

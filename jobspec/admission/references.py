@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _RULE = "unresolved-reference"
 
 
-def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: Document | None = None) -> Answer:
+def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: Document | None) -> Answer:
     """The webhook's answer to a TrainJob; where the runtime is not found, the rules that need it do not run."""
     alone = diagnostics(trainjob.WITHOUT_RUNTIME, Workload(job, old=old), target)
     if any(each.rule == "unsupported-runtime" for each in alone):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from jobspec.gitops.rendering import documents_of
-from jobspec.lint.linting import lint, usual
+from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, foresee
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jobspec.lint.rule import Rule
 
 
-def advice_on(planned: Plan, told: Iterable[Diagnostic], chosen: Callable[[Rule], bool] = usual) -> Iterator[Diagnostic]:
+def advice_on(planned: Plan, told: Iterable[Diagnostic], chosen: Callable[[Rule], bool]) -> Iterator[Diagnostic]:
     """What becomes of a project's variants, and what bites in them: once however many have it, but for what is *told* of files already."""
     if not all(each.valid for each in planned.results):
         return

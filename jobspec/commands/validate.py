@@ -103,7 +103,7 @@ def with_projects(
 
 
 def check_files(
-    found: Sequence[Found], setting: Setting, *, skip_unknown: bool, outcome: bool = False, documents: bool = False
+    found: Sequence[Found], setting: Setting, *, skip_unknown: bool, outcome: bool, documents: bool = False
 ) -> tuple[list[Checked], list[str]]:
     """Check files in a cluster, in several processes where they are many; and the files that have comments for jobspec.
 

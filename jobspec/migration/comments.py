@@ -30,7 +30,7 @@ class Comment:
         """Whether nothing stands before it in its line."""
 
 
-def comments_in(piece: str, first_line: int = 0) -> list[Comment]:
+def comments_in(piece: str, first_line: int) -> list[Comment]:
     """The comments of one document, which has *first_line* lines before it."""
     lines = piece.split("\n")
     return [

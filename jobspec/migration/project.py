@@ -82,7 +82,7 @@ class _Rendered:
         return [_file(self.sources[name], documents) for name, documents in found.items()]
 
 
-def migrate_project(source: Source, read: ReadFile, *, release: str, gang_scheduler: str = "") -> MigratedProject:
+def migrate_project(source: Source, read: ReadFile, *, release: str, gang_scheduler: str) -> MigratedProject:
     """Migrate the bases of the project in a file: to TrainJobs, or to a *release* of the trainer."""
     before = _Rendered(source, read, {})
     if before.mistakes or before.project is None:

@@ -63,7 +63,7 @@ class MigratedFile:
         return any(each.rule == LOST or each.severity == "error" for each in self.diagnostics)
 
 
-def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str = "") -> list[MigratedFile]:
+def to_trainjobs(files: Sequence[File], cluster: Cluster, *, gang_scheduler: str) -> list[MigratedFile]:
     """Files in which each PyTorchJob is a TrainJob of the cluster's trainer."""
     there = {id(file): list(file.documents) for file in files}
 

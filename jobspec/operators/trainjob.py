@@ -78,7 +78,7 @@ def _counts(objects: Sequence[MarkedTree]) -> dict[str, int]:
     return found
 
 
-def expand_jobset(jobset: MarkedTree, target: Target, *, beside: Sequence[Document] = (), ends: bool = False) -> list[MarkedTree]:
+def expand_jobset(jobset: MarkedTree, target: Target, *, beside: Sequence[Document], ends: bool) -> list[MarkedTree]:
     """What comes of a stored JobSet. *ends*: as for `expand`."""
     objects = made_by_jobset(jobset, target)
     return [*objects, *(pod for each in objects if text(each, "kind") == "Job" for pod in _pods(each, target, beside, ends=ends))]

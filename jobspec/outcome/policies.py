@@ -31,7 +31,7 @@ def decides(document: Document, *, closed: bool) -> bool:
     return kind in kinds.DECIDING or (closed and kind in kinds.AWAITED)
 
 
-def policies_among(documents: Sequence[Document], there: PolicyObjects | None = None, *, closed: bool) -> PolicyObjects | None:
+def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, closed: bool) -> PolicyObjects | None:
     """The objects that decide on pods: those among *documents*, and those that are *there* already; None without any."""
     found = [each for each in documents if decides(each, closed=closed)]
     if not found:

@@ -23,7 +23,7 @@ _WAY_OUT = "or say --envtest, which needs neither kind nor Docker (with KUBEBUIL
 _INSTALL = "install kind (https://kind.sigs.k8s.io, or `go install sigs.k8s.io/kind@latest`) and Docker"
 
 
-def open_cluster(*, kubernetes: str = "", recreate: bool = False, report: Callable[[str], None]) -> Client:
+def open_cluster(*, kubernetes: str, recreate: bool, report: Callable[[str], None]) -> Client:
     """A client for the cluster, which is created where it does not exist, or again with *recreate*; *report* gets progress messages.
 
     Raises JobspecError where kind or Docker is missing, or the cluster has another Kubernetes than the one asked for.

@@ -28,7 +28,7 @@ class _NotEvaluated(Exception):
     """Whether a branch fits depends on a pattern that cannot be matched here; the text says on which."""
 
 
-def broken_combinations(value: Any, shape: Shape, path: Path = (), before: Correlated | None = None) -> Iterator[Problem]:
+def broken_combinations(value: Any, shape: Shape, path: Path, before: Correlated | None) -> Iterator[Problem]:
     """The problems of a value with its defaults, and of all values inside it; on an update, *before* correlates it with the stored one."""
     if value is None or not shape.combined or not _has_type(value, shape) or (before and before.is_same()):
         return

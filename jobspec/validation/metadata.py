@@ -33,8 +33,8 @@ def metadata_problems(metadata: dict[str, Any], *, names: str, builtin: bool, na
         yield Problem("invalid-name", (*_METADATA, "namespace"), f"`{namespace}` is no name for a namespace: {why}")
     yield from label_problems(metadata.get("labels"), _METADATA)
     yield from annotation_problems(metadata.get("annotations"), _METADATA)
-    yield from _finalizers(metadata.get("finalizers"), _METADATA, builtin=builtin)
-    yield from _owners(metadata.get("ownerReferences"), _METADATA)
+    yield from _finalizers(metadata.get("finalizers"), builtin=builtin)
+    yield from _owners(metadata.get("ownerReferences"))
 
 
 def _names(metadata: dict[str, Any], rule: str) -> Iterator[Problem]:
@@ -86,23 +86,23 @@ def annotation_problems(annotations: Any, at: Path) -> Iterator[Problem]:
         )
 
 
-def _finalizers(finalizers: Any, at: Path, *, builtin: bool) -> Iterator[Problem]:
+def _finalizers(finalizers: Any, *, builtin: bool) -> Iterator[Problem]:
     names = finalizers if isinstance(finalizers, list) else []
     for index, name in enumerate(names):
         name = "" if name is None else name
         if isinstance(name, str) and (why := bad_qualified_name(name)):
-            yield Problem("invalid-metadata", (*at, "finalizers", index), f'"{name}" is no finalizer: {why}')
+            yield Problem("invalid-metadata", (*_METADATA, "finalizers", index), f'"{name}" is no finalizer: {why}')
         elif builtin and isinstance(name, str) and "/" not in name and name not in _FINALIZERS:
             message = f'"{name}" is none of Kubernetes\' own finalizers, and others need a domain: `example.com/{name}`'
-            yield Problem("invalid-metadata", (*at, "finalizers", index), message)
+            yield Problem("invalid-metadata", (*_METADATA, "finalizers", index), message)
     if "orphan" in names and "foregroundDeletion" in names:
-        yield Problem("invalid-metadata", (*at, "finalizers"), "`orphan` and `foregroundDeletion` exclude each other")
+        yield Problem("invalid-metadata", (*_METADATA, "finalizers"), "`orphan` and `foregroundDeletion` exclude each other")
 
 
-def _owners(owners: Any, at: Path) -> Iterator[Problem]:
+def _owners(owners: Any) -> Iterator[Problem]:
     controllers: list[Any] = []
     for index, owner in enumerate(owners if isinstance(owners, list) else ()):
-        path = (*at, "ownerReferences", index)
+        path = (*_METADATA, "ownerReferences", index)
         if owner is None:
             yield Problem("invalid-metadata", path, "the owner is empty")
         if not isinstance(owner, dict):

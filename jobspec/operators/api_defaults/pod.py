@@ -27,7 +27,7 @@ _UNREACHABLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 _SECONDS = 300
 
 
-def pod_defaults(pod: MarkedTree, server: Mark, beside: Sequence[Document] = ()) -> MarkedTree:
+def pod_defaults(pod: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:
     """A pod as the server stores it."""
     return where_given(pod, "spec", lambda spec: _spec(spec, server, beside))
 

@@ -29,9 +29,7 @@ _MANAGER = ("spec", "runPolicy", "managedBy")
 _OWN_NAME = "kubeflow.org/training-operator"
 
 
-def expand_pytorchjob(
-    document: Document, target: Target, *, beside: Sequence[Document] = (), gang_scheduler: str = "", ends: bool = False
-) -> Expansion:
+def expand_pytorchjob(document: Document, target: Target, *, beside: Sequence[Document], gang_scheduler: str, ends: bool) -> Expansion:
     """The objects of an accepted PyTorchJob. *beside*: documents in which its priority classes may be; *ends*: as for `expand`.
 
     Raises JobspecError for a job of more pods than anybody could read.

@@ -30,7 +30,7 @@ _SPEC: Path = ("spec",)
 _SCHEMA: Path = ("schema", "openAPIV3Schema")
 
 
-def definition_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any = None) -> list[Problem]:
+def definition_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
     """The problems of a definition, as an update of *old* unless that is None.
 
     *found* are the problems of its structure, by its *shape*. If the server cannot decode it, only the reasons for that are reported.

@@ -26,7 +26,7 @@ RULES = "x-kubernetes-validations"
 RULES = "x-kubernetes-validations"
 
 
-def rule_problems(schema: Schema, invalid_at: Sequence[Path] = ()) -> Iterator[Problem]:
+def rule_problems(schema: Schema, invalid_at: Sequence[Path]) -> Iterator[Problem]:
     """The problems of the rules of a structural schema; it skips the rules of schemas that hold one of the paths *invalid_at*."""
     outermost = list(_outermost(schema, (), SchemaContext(is_root=True)))
     if not outermost:

@@ -122,7 +122,7 @@ def _are_int_or_string(branches: list[Schema] | None) -> bool:
     return plain == _INT_OR_STRING
 
 
-def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str] = ()) -> Iterator[Problem]:
+def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str]) -> Iterator[Problem]:
     """Check the value validation of a schema: the schemas in `allOf` and its like, and its pattern.
 
     *typed* are the keywords in which types are permitted, as part of the int-or-string pattern.

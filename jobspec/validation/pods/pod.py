@@ -26,7 +26,7 @@ _WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceC
 """Fields on which a pod's own metadata decides, too."""
 
 
-def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any = None) -> list[Problem]:
+def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
     """The problems of a pod besides its metadata: those *found* in its structure, and those of the server's Go code.
 
     *old* is the data of the stored pod, of which this is an update.

@@ -28,7 +28,7 @@ _NUMBERS = ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobs
 _CONCURRENCY = ("Allow", "Forbid", "Replace")
 
 
-def cronjob_problems(data: dict[str, Any], old: dict[str, Any] | None = None) -> Iterator[Problem]:
+def cronjob_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
     """The problems of a CronJob, but for those of any pod template, as an update of *old* unless that is None."""
     spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
     yield from _schedule(spec, may_have_zone="TZ" in text(old_spec, "schedule"))

@@ -29,5 +29,5 @@ def daemon_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Ite
     yield from negative_numbers(spec, ("minReadySeconds", "revisionHistoryLimit"), ("spec",))
     yield from workload_selector(spec, ("spec",))
     yield from lasting_pods(spec, ("spec",), "DaemonSet")
-    yield from daemon_set_strategy(spec, ("spec",))
+    yield from daemon_set_strategy(spec)
     yield from number_in_annotation(data, "deprecated.daemonset.template.generation", may_be_empty=False)

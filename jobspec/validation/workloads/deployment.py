@@ -30,7 +30,7 @@ def deployment_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Ite
     yield from negative_numbers(spec, _NUMBERS, ("spec",))
     yield from workload_selector(spec, ("spec",))
     yield from lasting_pods(spec, ("spec",), "Deployment")
-    yield from deployment_strategy(spec, ("spec",))
+    yield from deployment_strategy(spec)
     yield from _deadline(spec)
     yield from number_in_annotation(data, "deprecated.deployment.rollback.to", least=0)
 

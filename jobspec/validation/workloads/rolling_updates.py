@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _ROLLING = "RollingUpdate"
 
 
-def deployment_strategy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def deployment_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a Deployment's `strategy`."""
-    strategy, at = mapping(spec, "strategy"), (*path, "strategy")
+    strategy, at = mapping(spec, "strategy"), ("spec", "strategy")
     kind = text(strategy, "type") or _ROLLING
     rolling, rolling_at = mapping(strategy, "rollingUpdate"), (*at, "rollingUpdate")
     if kind == "Recreate" and is_given(strategy, "rollingUpdate"):
@@ -38,9 +38,9 @@ def deployment_strategy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield unsupported(kind, ("Recreate", _ROLLING), (*at, "type"))
 
 
-def daemon_set_strategy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def daemon_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a DaemonSet's `updateStrategy`."""
-    strategy, at = mapping(spec, "updateStrategy"), (*path, "updateStrategy")
+    strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
     kind = text(strategy, "type") or _ROLLING
     rolling, rolling_at = mapping(strategy, "rollingUpdate"), (*at, "rollingUpdate")
     if kind not in ("OnDelete", _ROLLING):
@@ -57,9 +57,9 @@ def daemon_set_strategy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
         yield _standstill(rolling_at)
 
 
-def stateful_set_strategy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def stateful_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a StatefulSet's `updateStrategy`."""
-    strategy, at = mapping(spec, "updateStrategy"), (*path, "updateStrategy")
+    strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
     kind = text(strategy, "type") or _ROLLING
     if kind == "OnDelete" and is_given(strategy, "rollingUpdate"):
         yield _not_rolling("OnDelete", (*at, "rollingUpdate"))

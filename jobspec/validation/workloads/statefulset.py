@@ -37,7 +37,7 @@ def stateful_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> I
     spec, is_new = mapping(data, "spec"), old is None
     yield from stateful_set_update(data, old)
     yield from _policies(spec)
-    yield from stateful_set_strategy(spec, _SPEC)
+    yield from stateful_set_strategy(spec)
     yield from negative_numbers(spec, ("replicas", "minReadySeconds"), _SPEC)
     yield from negative_numbers(mapping(spec, "ordinals"), ("start",), (*_SPEC, "ordinals"))
     service = text(spec, "serviceName")
