@@ -111,11 +111,6 @@ KINDS: dict[tuple[str, str], tuple[TrainingRole, ...]] = {
 }
 
 
-def roles(workload: Workload) -> list[Role]:
-    """The roles of a workload."""
-    return workload.roles
-
-
 def roles_in(document: Document) -> list[Role]:
     """The roles in a manifest; none for a kind without pod templates. A null role is left out."""
     if document.group_kind not in _ROLES:

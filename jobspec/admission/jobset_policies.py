@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.admission.names import name_of
 from jobspec.admission.rule import Fault, WebhookRule
 from jobspec.validation.metadata import bad_label_value, bad_subdomain
-from jobspec.workloads import items_at, roles, value_at
+from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 def new_jobs(workload: Workload) -> list[Role]:
     """The replicated jobs of a new JobSet; none on an update, for which other rules hold."""
-    return [] if workload.old else roles(workload)
+    return [] if workload.old else workload.roles
 
 
 def replicas_of(job: Role) -> int:
@@ -37,7 +37,7 @@ def replicas_of(job: Role) -> int:
 
 
 def _names(workload: Workload) -> list[str]:
-    return [job.name for job in roles(workload)]
+    return [job.name for job in workload.roles]
 
 
 def policy_target(workload: Workload, target: Target) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ Follows `TrainingRuntime.mergeRuntimePatches` (`mergePodSpecOverrides` in 2.0), 
 from __future__ import annotations
 
 from jobspec.targets import reached
-from jobspec.workloads import items_at, roles, value_at
+from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def changes(workload: Workload) -> Iterator[PodChange]:
 def pods_of(workload: Workload, target: Target) -> dict[str, Pods]:
     """Name of a replicated job -> its pods, after the TrainJob's changes."""
     found: dict[str, Pods] = {}
-    for job in roles(workload):
+    for job in workload.roles:
         found.setdefault(job.name, Pods()).add(job.in_pod())
     for change in changes(workload):
         if change.job not in found and reached(target["trainer"], "2.3.0"):

@@ -9,7 +9,7 @@ from jobspec.admission.decoding import undecodable_value
 from jobspec.admission.names import job_name
 from jobspec.admission.rule import Fault, WebhookRule
 from jobspec.diagnostics import Key
-from jobspec.workloads import roles, value_at
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def replica_specs(workload: Workload, target: Target) -> Iterator[Fault]:
 
 def replica_type(workload: Workload, target: Target) -> Iterator[Fault]:
     """The operator knows the replica types `Master` and `Worker`, spelt exactly so; the schema takes any key."""
-    for role in roles(workload):
+    for role in workload.roles:
         if role.name not in _TYPES:
             near = next((known for known in _TYPES if known.lower() == role.name.lower()), "")
             hint = f"write `{near}`" if near else "the types are `Master` and `Worker`"
@@ -43,7 +43,7 @@ def replica_type(workload: Workload, target: Target) -> Iterator[Fault]:
 
 def master_replicas(workload: Workload, target: Target) -> Iterator[Fault]:
     """A Master needs `replicas: 1` in the manifest: the webhook runs before the operator fills in the default."""
-    for role in roles(workload):
+    for role in workload.roles:
         replicas = role.data.get("replicas")
         if role.name == "Master" and replicas != 1:
             what = "the Master says nothing about `replicas`" if replicas is None else f"the Master has `replicas: {replicas}`"
@@ -54,7 +54,7 @@ def master_replicas(workload: Workload, target: Target) -> Iterator[Fault]:
 
 def worker_replicas(workload: Workload, target: Target) -> Iterator[Fault]:
     """A replica type with no replica at all is refused. Leave the type out, or suspend the job with `runPolicy.suspend`."""
-    for role in roles(workload):
+    for role in workload.roles:
         replicas = role.data.get("replicas")
         if role.name != "Master" and replicas is not None and replicas < 1:
             message = f"`{role.name}` has `replicas: {replicas}`; at least 1 is needed"
@@ -63,7 +63,7 @@ def worker_replicas(workload: Workload, target: Target) -> Iterator[Fault]:
 
 def training_container(workload: Workload, target: Target) -> Iterator[Fault]:
     """Every replica type needs a container named `pytorch`: the operator adds its port, and reads exit codes from it."""
-    for role in roles(workload):
+    for role in workload.roles:
         names = [container["name"] for _, container in role.items("containers")]
         if not names:
             yield Fault(role.at("containers"), f"`{role.name}` has no container", "it needs one named `pytorch`")
@@ -74,7 +74,7 @@ def training_container(workload: Workload, target: Target) -> Iterator[Fault]:
 
 def container_image(workload: Workload, target: Target) -> Iterator[Fault]:
     """Every container needs an image; the schema would take one without, for other tools to fill in."""
-    for role in roles(workload):
+    for role in workload.roles:
         for path, container in role.items("containers"):
             if not container.get("image"):
                 yield Fault((*path, "image"), f"the container `{container['name']}` has no image")
@@ -83,7 +83,7 @@ def container_image(workload: Workload, target: Target) -> Iterator[Fault]:
 def elastic_workers(workload: Workload, target: Target) -> Iterator[Fault]:
     """An elastic job changes its number of Workers, so it has to have some. Add them, or remove `elasticPolicy`."""
     elastic = value_at(workload.document.data, _ELASTIC) is not None
-    if elastic and all(role.name != "Worker" for role in roles(workload)):
+    if elastic and all(role.name != "Worker" for role in workload.roles):
         message = "`elasticPolicy` is about Workers, and the job has none"
         yield Fault((*_REPLICAS, Key("Worker")), message, "add a `Worker`, or remove `elasticPolicy`")
 

@@ -11,7 +11,7 @@ from jobspec.diagnostics import Key
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import ANCESTOR, ancestor
 from jobspec.targets import reached
-from jobspec.workloads import roles, value_at
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _is_unreviewed(workload: Workload, target: Target) -> bool:
 
 def one_replica(workload: Workload, target: Target) -> Iterator[Fault]:
     """A replicated job that trains or initializes has one replica: its number of pods is `numNodes`, not the number of Jobs."""
-    for job in roles(workload):
+    for job in workload.roles:
         part = ancestor(job)
         launcher = job.name == "launcher" and not reached(target["trainer"], "2.1.0")
         replicas = job.data.get("replicas")
@@ -51,7 +51,7 @@ def ancestor_container(workload: Workload, target: Target) -> Iterator[Fault]:
 
     The trainer's container is `node`; those of the initializers have the label's own value as name. Name the container so.
     """
-    for job in roles(workload):
+    for job in workload.roles:
         needed = _CONTAINER.get(ancestor(job))
         names = [container["name"] for _, container in job.items("containers")]
         if needed and needed not in names and not _is_unreviewed(workload, target):

@@ -11,7 +11,7 @@ from jobspec.runtimes.runtime import Reference, ancestor
 from jobspec.runtimes.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.targets import reached
 from jobspec.validation.formats import is_parsed_quantity
-from jobspec.workloads import items_at, roles, value_at
+from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _gpus(workload: Workload) -> int:
 
 
 def _runtime_resources(workload: Workload) -> dict[str, Any]:
-    for job in roles(workload):
+    for job in workload.roles:
         if job.name == "node" or ancestor(job) == "trainer":
             for _, container in job.items("containers"):
                 if container["name"] == "node":

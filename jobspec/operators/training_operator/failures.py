@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.admission.rule import Fault
 from jobspec.diagnostics import Key
 from jobspec.targets import reached
-from jobspec.workloads import Workload, roles, roles_in, value_at
+from jobspec.workloads import Workload, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _refused(document: Document, target: Target) -> Iterator[Fault]:
     workload = Workload(document)
     for check in (job_name, webhook.replica_specs, webhook.training_container, webhook.container_image, webhook.processes_twice):
         yield from check(workload, target)
-    for role in roles(workload):
+    for role in workload.roles:
         if role.name.lower() not in ("master", "worker"):
             yield Fault(role.path, f"a PyTorchJob has no replica type `{role.name}`", "the types are `Master` and `Worker`")
         if role.name == "Master" and role.data.get("replicas") not in (None, 1):
