@@ -10,7 +10,7 @@ from jobspec.operators.pods import text
 from jobspec.outcome import torchrun
 from jobspec.outcome.program import Program
 from jobspec.outcome.rule import Outcome, place_of
-from jobspec.outcome.words import is_flag, read
+from jobspec.outcome.words import is_flag, read, starts_python
 from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
@@ -92,7 +92,7 @@ def _flags(program: Program, contract: Contract) -> Words | None:
         return words
     if program.is_torchrun:
         words = _behind_torchrun(program.launched)
-    elif str(words[0].value).rpartition("/")[2].rstrip("0123456789.") == "python":
+    elif starts_python(_texts(words)):
         words = words[1:]
         while words and words[0].value in _PYTHON_SWITCHES:
             words = words[1:]
