@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from jobspec.validation.verdict import Verdict
     from jobspec.workloads import Workload
 
-_NOTHING: dict[str, Any] = {}
 _INTEGERS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 _UNDECODABLE = "undecodable-value"
 _ZEROS = {"array": (), "string": "", "integer": 0, "boolean": False, "int-or-string": 0}
@@ -90,7 +89,7 @@ def _unreadable_values(value: Any, shape: Shape, path: Path, read: Any = None) -
         yield Fault(path, f"the operator cannot read {why}")
     if isinstance(value, dict):
         fields, values = shape.fields, shape.values
-        known = read if isinstance(read, dict) else _NOTHING
+        known = read if isinstance(read, dict) else {}
         for name, inner in value.items() if fields is not None or (values and values.parsed) else ():
             child = values if fields is None else fields.get(name)
             if child and child.parsed and (isinstance(inner, (dict, list)) or _unreadable(inner, child)):
