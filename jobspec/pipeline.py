@@ -335,7 +335,7 @@ def _foreseen(
             rows[at] = result_of(rows[at], rows[at].status, runs=False)
             continue
         meant = [*(_meant(job, named) if named else ()), *classes]
-        foresight = foresee_job(job, meant, cluster.target, policies=policies, closed=cluster.closed, contracts=cluster.contracts)
+        foresight = foresee_job(job, meant, cluster, policies)
         if foresight is None:
             unforeseen.append(job)
         else:

@@ -8,10 +8,10 @@ from jobspec.workloads import resumed, suspension
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from jobspec.admission.plugins.objects import PolicyObjects
-    from jobspec.contracts import Contract
+    from jobspec.cluster import Cluster
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.targets import Target
@@ -28,31 +28,22 @@ class Foresight:
         """Whether the job will run and train; None where that is not known."""
 
 
-def foresee(
-    job: Document,
-    beside: Sequence[Document],
-    target: Target,
-    *,
-    policies: PolicyObjects | None = None,
-    closed: bool = False,
-    contracts: Mapping[str, Contract] | None = None,
-) -> Foresight | None:
+def foresee(job: Document, beside: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None) -> Foresight | None:
     """What becomes of an accepted job, of a suspended one when it is resumed; None where its runtime is not at hand.
 
-    *beside*: the documents that it may refer to; *policies*: the objects that decide on pods; *closed*: the cluster has no others;
-    *contracts*: of images, the flags that their programs take.
+    *beside*: the documents that it may refer to; *policies*: the objects that decide on pods.
     """
-    runtime = _runtime(job, beside, target)
+    runtime = _runtime(job, beside, cluster.target)
     if runtime is None and job.group_kind == TRAINJOB:
         return None
     resumed_job = resumed(job)
-    concerned = closed or contracts or (policies is not None and policies.concern(job.namespace))
-    accepted = has_ordinary_objects(resumed_job, runtime, target)
+    concerned = cluster.closed or cluster.contracts or (policies is not None and policies.concern(job.namespace))
+    accepted = has_ordinary_objects(resumed_job, runtime, cluster.target)
     found: list[Diagnostic] | None = []
     if not accepted or concerned or not has_ordinary_programs(resumed_job, runtime):
         from jobspec.outcome.judgement import judged
 
-        found = judged(resumed_job, beside, target, policies=policies, closed=closed, contracts=contracts, accepted=accepted)
+        found = judged(resumed_job, beside, cluster, policies, accepted=accepted)
     if found is None:
         return Foresight((), runs=None)
     if not any(each.rule == "nothing-made" for each in found):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from jobspec.admission.plugins.objects import PolicyObjects
+    from jobspec.cluster import Cluster
     from jobspec.contracts import Contract
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
@@ -24,14 +25,7 @@ if TYPE_CHECKING:
 
 
 def judged(
-    job: Document,
-    beside: Sequence[Document],
-    target: Target,
-    *,
-    policies: PolicyObjects | None = None,
-    closed: bool = False,
-    contracts: Mapping[str, Contract] | None = None,
-    accepted: bool = False,
+    job: Document, beside: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None, *, accepted: bool = False
 ) -> list[Diagnostic] | None:
     """What is to be said of a job whose runtime is at hand; None where it has more pods than anybody could look at.
 
@@ -46,15 +40,15 @@ def judged(
             yield from refused_objects(expanded)
         yield from rendezvous_outcomes(expanded, programs)
         yield from _of_trainjob(expanded)
-        if policies or closed or any(role.ranks_itself() for role in expanded.roles()):
+        if policies or cluster.closed or any(role.ranks_itself() for role in expanded.roles()):
             from jobspec.outcome.policies import policy_outcomes
 
-            yield from policy_outcomes(expanded, policies, closed=closed)
-        yield from _of_arguments(expanded, programs, contracts or {})
+            yield from policy_outcomes(expanded, policies, closed=cluster.closed)
+        yield from _of_arguments(expanded, programs, cluster.contracts)
 
     try:
-        expansion = expand(job, beside, target, ends=True, accepted=accepted)
-        return _found(job, expansion, target, outcomes)
+        expansion = expand(job, beside, cluster.target, ends=True, accepted=accepted)
+        return _found(job, expansion, cluster.target, outcomes)
     except JobspecError:
         return None
 

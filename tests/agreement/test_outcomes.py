@@ -5,6 +5,7 @@ from functools import cache
 
 import pytest
 
+from jobspec.cluster import Cluster
 from jobspec.outcome.foresight import foresee
 from jobspec.targets import RELEASES
 from tests.agreement.created import made
@@ -49,7 +50,7 @@ def _each_foreseen(release: str) -> Iterator[tuple[str, bool, set[str]]]:
             target = target_of(release)
             accepted = {reply["index"] for reply in record.replies if reply.get("stored")}
             there = [each for each in documents(record.manifest, target) if each.index in accepted]
-            jobs = [foresee(each, there, target) for each in there if each.kind in ("PyTorchJob", "TrainJob")]
+            jobs = [foresee(each, there, Cluster(target)) for each in there if each.kind in ("PyTorchJob", "TrainJob")]
             told = [each for job in jobs if job for each in job.diagnostics if each.severity == "error"]
             yield record.name, whole[record.name], {each.rule for each in told}
 

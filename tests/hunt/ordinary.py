@@ -92,8 +92,8 @@ def seen(text: str, target: Target) -> Iterator[Seen]:
             continue
         accepted = has_ordinary_objects(job, runtime, cluster.target)
         ordinary = accepted and has_ordinary_programs(job, runtime)
-        said = _said(judged(job, there, cluster.target))
-        expected = "" if ordinary else _said(judged(job, there, cluster.target, accepted=True)) if accepted else said
+        said = _said(judged(job, there, cluster))
+        expected = "" if ordinary else _said(judged(job, there, cluster, accepted=True)) if accepted else said
         yield Seen(job, accepted, ordinary, said, "" if said == expected else said or expected)
 
 
