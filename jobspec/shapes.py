@@ -2,7 +2,8 @@
 
 A compiled file is one JSON object: `apiVersion`, `kind`, `component`, `release`, and `shapes`, a table in which each distinct shape stands
 once and refers to others by index; the shape of the kind is the first. The file of a built-in kind is for all releases of Kubernetes, and
-instead of `release` has `releases`, each with the index of the kind's shape in it.
+instead of `release` has `releases`, each with the index of the kind's shape in it. Each shape stands on a line of its own, which is decoded
+when somebody looks at the shape: a manifest uses few of the shapes of its kind.
 """
 
 from __future__ import annotations
@@ -12,18 +13,21 @@ from jobspec.targets import builtin_path, schema_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from jobspec.diagnostics import Path
     from jobspec.targets import Target
 
+    #: What a compiled file says of a shape.
+    Raw = dict[str, Any]
+    #: Beside an attribute that is called `type`.
+    PythonType = type
 
 _PLAIN: dict[str, type] = {"string": str, "boolean": bool}
 #: What a string or boolean may have besides its type.
 _LIMITS = frozenset(("format", "pattern", "enum", "minLength", "maxLength", "conditions", "branches", "rules"))
-#: The Python types of values of a type; a bool is an int, too.
-#: The Python types of scalars and containers, by the type of their shape; `any` and `bare` have none.
+#: The Python types of scalars and containers, by the type of their shape; `any` and `bare` have none. A bool is an int, too.
 TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -39,145 +43,151 @@ SIZES = {"string": "Length", "array": "Items", "object": "Properties"}
 BITS = {"int32": 31, "int64": 63}
 
 
+def _fields(raw: Raw, table: Table) -> dict[str, Shape] | None:
+    return {name: table[index] for name, index in raw["fields"].items()} if "fields" in raw else None
+
+
+def _plain(raw: Raw, _: Table) -> type | None:
+    return None if raw.keys() & _LIMITS else _PLAIN.get(raw["type"])
+
+
+#: What an attribute of a shape is where its file does not say it.
+_ABSENT: dict[str, Any] = {
+    "type": "",
+    "name": "",
+    "required": [],
+    "format": "",
+    "pattern": "",
+    "enum": [],
+    "minimum": None,
+    "maximum": None,
+    "default": None,
+    "keys": [],
+    "unique": False,
+    "merge": [],
+    "unset": "",
+    "pointer": False,
+    "one_of": [],
+    "use": "",
+    "nullable": False,
+    "open": False,
+    "keeps_status": False,
+    "meta": False,
+    "scale": {},
+    "rules": [],
+    "parsed": False,
+    "conditions": {},
+    "combined": False,
+    "embedded": False,
+    "embeds": False,
+}
+#: How each of the other attributes is made of what the file says, and of the shapes beside it.
+_DERIVED: dict[str, Callable[[Raw, Table], Any]] = {
+    "fields": _fields,
+    "values": lambda raw, table: table[raw["values"]] if "values" in raw else None,
+    "items": lambda raw, table: table[raw["items"]] if "items" in raw else None,
+    "plain": _plain,
+    "least": lambda raw, _: raw.get("min" + SIZES.get(raw["type"], "")),
+    "most": lambda raw, _: raw.get("max" + SIZES.get(raw["type"], "")),
+    "defaulted": lambda raw, table: {name: table[raw["fields"][name]] for name in raw.get("defaulted", ())},
+    "ruled_on_create": lambda raw, _: raw.get("ruled", 0) > 1,
+    "ruled_on_update": lambda raw, _: raw.get("ruled", 0) > 0,
+    "branches": lambda raw, table: {
+        word: [(table[index], text) for index, text in inner] for word, inner in raw.get("branches", {}).items()
+    },
+}
+
+
 class Shape:
     """What the server accepts at one place. *type* is an OpenAPI type, `int-or-string`, `any`, or `bare`: anything without fields.
 
-    The attributes are set when the first of them is read, since a manifest uses few of the shapes of its kind. Each is set once, to its
-    final value: threads share shapes, and one that finds an attribute missing sets them all again, to equal values.
+    Each attribute is set when it is first read, once, to its final value: threads share shapes, and one that finds an attribute missing
+    sets it again, to an equal value.
     """
 
+    type: str
+    name: str
+    """The Go name of the type, for messages; empty where there is none."""
+    fields: dict[str, Shape] | None
+    """Of an object: its fields in the order that people write them."""
+    values: Shape | None
+    """Of a map: the shape of each value. An object with neither takes any content."""
+    items: Shape | None
+    plain: PythonType | None
+    """The Python type whose values all fit; None where more than the type is checked."""
+    required: list[str]
+    """The required fields without a default."""
+    format: str
+    pattern: str
+    enum: list[Any]
+    minimum: int | None
+    maximum: int | None
+    least: int | None
+    """The fewest characters, items or fields."""
+    most: int | None
+    default: Any
     defaulted: dict[str, Shape]
+    """Of an object: its fields that have a default."""
+    keys: list[str]
+    """The list-map keys that the server enforces."""
+    unique: bool
+    """Whether a list is a set, in which no item may stand twice."""
+    merge: list[str]
+    """The keys by which overlays merge the list's items."""
+    unset: str
+    """What Go writes for an absent field: `zero`, `null` or `nothing`; empty where `required` decides."""
+    pointer: bool
+    """Whether a text, number or boolean is a pointer in Go, which tells its zero from none."""
+    one_of: list[str]
+    """Of an object: the fields of which it can have only one."""
+    use: str
+    """Of a field that later releases removed: what replaces it."""
+    nullable: bool
+    """Whether null is a value like others, in a list or as a required field."""
+    open: bool
+    """Of an object with fields: whether unknown fields are allowed, with any content."""
+    keeps_status: bool
+    """Of a kind without the status subresource: `status` is a field like others."""
+    meta: bool
+    """Whether it is the object's own metadata, which has rules of its own."""
+    scale: dict[str, list[str]]
+    """The paths that the scale subresource reads, under their names in a CRD."""
+    rules: list[dict[str, Any]]
+    """CEL rules on the value, as a CRD has them: `rule`, `message` and so on."""
+    ruled_on_create: bool
+    """Whether the value or one inside it has a CEL rule that is evaluated for new objects."""
+    ruled_on_update: bool
+    """Whether the value or one inside it has any CEL rule; transition rules are evaluated for updates only."""
+    parsed: bool
+    """Whether the value or one inside it is a quantity, a time or an int-or-string, which operators parse in Go."""
+    conditions: dict[str, Any]
+    """Limits, formats and choices that the attributes above cannot hold, under their names in a CRD; our own kinds have none."""
+    branches: dict[str, list[tuple[Shape, str]]]
+    """The shapes under `anyOf`, `oneOf`, `allOf` and `not`, each with its text; our own kinds have none."""
+    combined: bool
+    """Whether the value or one inside it has branches."""
+    embedded: bool
+    """Whether the value is an object with a kind and metadata of its own."""
+    embeds: bool
+    """Whether the value or one inside it is such an object."""
 
-    __slots__ = (
-        "_raw",
-        "_table",
-        "branches",
-        "combined",
-        "conditions",
-        "default",
-        "defaulted",
-        "embedded",
-        "embeds",
-        "enum",
-        "fields",
-        "format",
-        "items",
-        "keeps_status",
-        "keys",
-        "least",
-        "maximum",
-        "merge",
-        "meta",
-        "minimum",
-        "most",
-        "name",
-        "nullable",
-        "one_of",
-        "open",
-        "parsed",
-        "pattern",
-        "plain",
-        "pointer",
-        "required",
-        "ruled_on_create",
-        "ruled_on_update",
-        "rules",
-        "scale",
-        "type",
-        "unique",
-        "unset",
-        "use",
-        "values",
-    )
+    __slots__ = ("_table", "_written", "raw", *_ABSENT, *_DERIVED)
 
-    def __init__(self, raw: dict[str, Any], table: Sequence[Shape] = ()) -> None:
-        self._raw = raw
+    def __init__(self, written: Any, table: Table) -> None:
+        self._written = written
         self._table = table
 
     def __getattr__(self, name: str) -> Any:
-        if name not in Shape.__slots__:
-            raise AttributeError(name)
-        if name == "defaulted":
-            self.defaulted = self._with_default()
+        if name in _ABSENT:
+            value = self.raw.get(name, _ABSENT[name])
+        elif name in _DERIVED:
+            value = _DERIVED[name](self.raw, self._table)
+        elif name == "raw":
+            value = self._table.decode(self._written)
         else:
-            self._fill()
-        return getattr(self, name)
-
-    def _fill(self) -> None:
-        raw = self._raw
-        self.type: str = raw["type"]
-        self.name: str = raw.get("name", "")
-        """The Go name of the type, for messages; empty where there is none."""
-        self.fields: dict[str, Shape] | None = (
-            {name: self._table[index] for name, index in raw["fields"].items()} if "fields" in raw else None
-        )
-        """Of an object: its fields in the order that people write them."""
-        self.values: Shape | None = self._table[raw["values"]] if "values" in raw else None
-        """Of a map: the shape of each value. An object with neither takes any content."""
-        self.items: Shape | None = self._table[raw["items"]] if "items" in raw else None
-        self.plain: type | None = None if raw.keys() & _LIMITS else _PLAIN.get(raw["type"])
-        """The Python type whose values all fit; None where more than the type is checked."""
-        self.required: list[str] = raw.get("required", [])
-        """The required fields without a default."""
-        self.format: str = raw.get("format", "")
-        self.pattern: str = raw.get("pattern", "")
-        self.enum: list[Any] = raw.get("enum", [])
-        self.minimum: int | None = raw.get("minimum")
-        self.maximum: int | None = raw.get("maximum")
-        size = SIZES.get(raw["type"], "")
-        self.least: int | None = raw.get("min" + size)
-        """The fewest characters, items or fields."""
-        self.most: int | None = raw.get("max" + size)
-        self.default: Any = raw.get("default")
-        self.keys: list[str] = raw.get("keys", [])
-        """The list-map keys that the server enforces."""
-        self.unique: bool = raw.get("unique", False)
-        """Whether a list is a set, in which no item may stand twice."""
-        self.merge: list[str] = raw.get("merge", [])
-        """The keys by which overlays merge the list's items."""
-        self.unset: str = raw.get("unset", "")
-        """What Go writes for an absent field: `zero`, `null` or `nothing`; empty where `required` decides."""
-        self.pointer: bool = raw.get("pointer", False)
-        """Whether a text, number or boolean is a pointer in Go, which tells its zero from none."""
-        self.one_of: list[str] = raw.get("one_of", [])
-        """Of an object: the fields of which it can have only one."""
-        self.use: str = raw.get("use", "")
-        """Of a field that later releases removed: what replaces it."""
-        self.nullable: bool = raw.get("nullable", False)
-        """Whether null is a value like others, in a list or as a required field."""
-        self.open: bool = raw.get("open", False)
-        """Of an object with fields: whether unknown fields are allowed, with any content."""
-        self.keeps_status: bool = raw.get("keeps_status", False)
-        """Of a kind without the status subresource: `status` is a field like others."""
-        self.meta: bool = raw.get("meta", False)
-        """Whether it is the object's own metadata, which has rules of its own."""
-        self.scale: dict[str, list[str]] = raw.get("scale", {})
-        """The paths that the scale subresource reads, under their names in a CRD."""
-        self.rules: list[dict[str, Any]] = raw.get("rules", [])
-        """CEL rules on the value, as a CRD has them: `rule`, `message` and so on."""
-        self.ruled_on_create: bool = raw.get("ruled", 0) > 1
-        """Whether the value or one inside it has a CEL rule that is evaluated for new objects."""
-        self.ruled_on_update: bool = raw.get("ruled", 0) > 0
-        """Whether the value or one inside it has any CEL rule; transition rules are evaluated for updates only."""
-        self.parsed: bool = raw.get("parsed", False)
-        """Whether the value or one inside it is a quantity, a time or an int-or-string, which operators parse in Go."""
-        self.conditions: dict[str, Any] = raw.get("conditions", {})
-        """Limits, formats and choices that the attributes above cannot hold, under their names in a CRD; our own kinds have none."""
-        self.branches: dict[str, list[tuple[Shape, str]]] = {
-            word: [(self._table[index], text) for index, text in inner] for word, inner in raw.get("branches", {}).items()
-        }
-        """The shapes under `anyOf`, `oneOf`, `allOf` and `not`, each with its text; our own kinds have none."""
-        self.combined: bool = raw.get("combined", False)
-        """Whether the value or one inside it has branches."""
-        self.embedded: bool = raw.get("embedded", False)
-        """Whether the value is an object with a kind and metadata of its own."""
-        self.embeds: bool = raw.get("embeds", False)
-        """Whether the value or one inside it is such an object."""
-
-    def _with_default(self) -> dict[str, Shape]:
-        """Of an object: its fields that have a default; the attributes of all others stay unset."""
-        fields = {name: self._table[index] for name, index in self._raw.get("fields", {}).items()}
-        return {name: field for name, field in fields.items() if field._raw.get("default") is not None}
+            raise AttributeError(name)
+        setattr(self, name, value)
+        return value
 
     def at(self, path: Path) -> Shape | None:
         """The shape of the value at *path*; None if the schema has no such place."""
@@ -192,6 +202,29 @@ class Shape:
             else:
                 shape = shape.values
         return shape
+
+
+def _as_it_is(raw: Raw) -> Raw:
+    return raw
+
+
+class Table:
+    """The shapes of a file, by index; each is made when it is first asked for."""
+
+    __slots__ = ("_made", "_written", "decode")
+
+    def __init__(self, written: Sequence[Any], decode: Callable[[Any], Raw] = _as_it_is) -> None:
+        """*written*: each shape as *decode* takes it; a shape of another table is used as it is."""
+        self._written = written
+        self._made: dict[int, Shape] = {}
+        self.decode = decode
+
+    def __getitem__(self, index: int) -> Shape:
+        made = self._made.get(index)
+        if made is None:
+            written = self._written[index]
+            made = self._made.setdefault(index, written if isinstance(written, Shape) else Shape(written, self))
+        return made
 
 
 def is_of_type(value: Any, shape: Shape) -> bool:
@@ -213,7 +246,7 @@ def load(api_version: str, kind: str, target: Target) -> Shape | None:
         return _in_releases(api_version, kind).get(target["kubernetes"])
     name = schema_path(known.component, target[known.component], api_version, kind)
     if name not in _loaded:
-        _loaded[name] = link(_read(name)["shapes"])
+        _loaded[name] = _read(name)[1][0]
     return _loaded[name]
 
 
@@ -226,15 +259,17 @@ def _in_releases(api_version: str, kind: str) -> dict[str, Shape]:
     """The shapes of a built-in kind by the releases that serve it."""
     name = builtin_path(api_version, kind)
     if name not in _builtin:
-        file = _read(name)
-        table: list[Shape] = []
-        table += [Shape(raw, table) for raw in file["shapes"]]
+        file, table = _read(name)
         _builtin[name] = {release: table[index] for release, index in file["releases"].items()}
     return _builtin[name]
 
 
-def _read(name: str) -> Any:
-    return data.load(data.path("schemas", "compiled", *name.split("/")))
+def _read(name: str) -> tuple[dict[str, Any], Table]:
+    """What a compiled file says of its kind, and its shapes."""
+    path = data.path("schemas", "compiled", *name.split("/"))
+    decode = data.decoder(path)
+    head, *lines, _, _ = data.text(path).split("\n")
+    return decode(f"{head}]}}"), Table(lines, decode)
 
 
 def load_metadata(target: Target) -> Shape:
@@ -245,8 +280,6 @@ def load_metadata(target: Target) -> Shape:
     return metadata
 
 
-def link(table: Sequence[dict[str, Any] | Shape]) -> Shape:
+def link(table: Sequence[Raw | Shape]) -> Shape:
     """The first shape of a compiled table, whose entries refer to others by index; shapes of other tables are used as they are."""
-    shapes: list[Shape] = []
-    shapes += [raw if isinstance(raw, Shape) else Shape(raw, shapes) for raw in table]
-    return shapes[0]
+    return Table(table)[0]

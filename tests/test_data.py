@@ -24,3 +24,15 @@ def test_escapes_and_numbers(tmp_path: Path) -> None:
     text = '{"a": ["\\u00e9\\n\\"", 1, -1.5, 1e3, true, false, null], "b": {}}'
     (tmp_path / "a.json").write_text(text)
     assert data.load(str(tmp_path / "a.json")) == json.loads(text)
+
+
+@pytest.mark.parametrize("parser", ["its parser", "the package"])
+def test_a_text_is_decoded_up_to_the_end_of_its_value_and_told_with_its_file_where_it_is_broken(
+    parser: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if parser == "the package":
+        monkeypatch.setitem(sys.modules, "_json", None)
+    assert data.decoder("a.json")('{"a": 1},') == {"a": 1}
+    with pytest.raises(ValueError, match="line 1") as error:
+        data.decoder("a.json")('{"a": ')
+    assert error.value.__notes__ == ["in a.json"]

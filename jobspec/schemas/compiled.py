@@ -21,12 +21,12 @@ _LINKS = ("values", "items")
 
 
 def compiled(model: type[Model], release: str) -> str:
-    """The text of a kind's compiled file: one line of JSON, with each distinct shape once; shapes refer to others by index."""
+    """The text of a kind's compiled file: a line for each distinct shape; shapes refer to others by index."""
     resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
     document = {"apiVersion": resource.api_version, "kind": resource.kind, "component": resource.component, "release": release}
     table = _Table([{}])
     table.rows[0] = table.flattened(_root(structure_of(model, release), resource))
-    return json.dumps({**document, "shapes": table.rows}, separators=(",", ":")) + "\n"
+    return _text(document, table)
 
 
 def compiled_builtin(api_version: str, kind: str) -> str:
@@ -34,7 +34,17 @@ def compiled_builtin(api_version: str, kind: str) -> str:
     table = _Table([])
     roots = {release: table.place(_decoded(structure_of_builtin(api_version, kind, release))) for release in releases_of(api_version, kind)}
     document = {"apiVersion": api_version, "kind": kind, "component": "kubernetes", "releases": roots}
-    return json.dumps({**document, "shapes": table.rows}, separators=(",", ":")) + "\n"
+    return _text(document, table)
+
+
+def _text(document: dict[str, Any], table: _Table) -> str:
+    """A file's JSON: its first line ends where the shapes begin, of which each has its own line, and its last line ends all."""
+    head = _json({**document, "shapes": []}).removesuffix("]}")
+    return "\n".join([head, ",\n".join(map(_json, table.rows)), "]}\n"])
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _decoded(structure: Structure) -> Structure:
@@ -98,4 +108,6 @@ class _Table:
         inner = [self.rows[child] for child in _children(flat)]
         ruled = max([_ruled(flat), *(each.get("ruled", 0) for each in inner)])
         parsed = _is_parsed(flat) or any(each.get("parsed") for each in inner)
-        return flat | ({"ruled": ruled} if ruled else {}) | ({"parsed": True} if parsed else {})
+        defaulted = [name for name, index in flat.get("fields", {}).items() if self.rows[index].get("default") is not None]
+        found = {"defaulted": defaulted, "ruled": ruled, "parsed": parsed}
+        return flat | {name: value for name, value in found.items() if value}

@@ -106,8 +106,8 @@ def _add_fields(raw: Raw, schema: Schema, table: list[Any], *, is_branch: bool, 
         own = {name: raw["fields"].get(name) or _place({"type": "string"}, table) for name in _OWN}
         raw["fields"] = {**own, **raw["fields"], "metadata": _place_metadata(schema, table)}
         required += [name for name in _OWN if name not in required]
-    defaulted = [name for name, index in raw.get("fields", {}).items() if index != _META and "default" in table[index]]
-    raw["required"] = [name for name in required if is_branch or name not in defaulted]
+    raw["defaulted"] = [name for name, index in raw.get("fields", {}).items() if index != _META and "default" in table[index]]
+    raw["required"] = [name for name in required if is_branch or name not in raw["defaulted"]]
 
 
 def _place_metadata(schema: Schema, table: list[Any]) -> int:
@@ -116,10 +116,12 @@ def _place_metadata(schema: Schema, table: list[Any]) -> int:
     if not asked.keys() - {"type", "description"}:
         return _META
     index = _place(asked, table)
-    own, known = table[index].get("fields", {}), table[_META].fields
+    raw, known = table[index], table[_META].fields
     table += known.values()
     fields = dict(zip(known, range(len(table) - len(known), len(table)), strict=True))
-    table[index] |= {"meta": True, "open": False, "fields": {**fields, **{name: own[name] for name in own if name in known}}}
+    own = {name: at for name, at in raw.get("fields", {}).items() if name in known}
+    defaulted = [name for name in raw.get("defaulted", ()) if name in known]
+    table[index] |= {"meta": True, "open": False, "fields": {**fields, **own}, "defaulted": defaulted}
     return index
 
 

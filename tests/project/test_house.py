@@ -158,7 +158,6 @@ _ASSIGNING = {
     "jobspec.overlays.marked_tree": "what is inside plain data, and a text that takes long, are made when somebody first looks at them",
     "jobspec.reports.junit": "ElementTree takes the text of an element no other way",
     "jobspec.server.kubeconfig": "the configuration belongs to the kubernetes package",
-    "jobspec.shapes": "a shape is filled when it is first asked for",
     "jobspec.validation.cel.adapting": "the syntax tree belongs to protobuf",
     "jobspec.validation.cel.assignability": "bindings of type parameters are undone where a branch fails",
     "jobspec.validation.cel.messages": "the descriptor belongs to protobuf",
