@@ -152,12 +152,14 @@ def test_only_commands_print_read_the_environment_or_exit() -> None:
 
 #: The modules that assign attributes of objects that exist already, and why.
 _ASSIGNING = {
+    "jobspec.commands.completion": "what completes an argument is an attribute that argparse does not know, and shtab looks for",
     "jobspec.documents.go_scanner": "a scanner keeps its state, and corrects the events of libyaml",
     "jobspec.documents.libyaml": "a package of Python's is loaded in parts",
     "jobspec.documents.reader": "a constructor keeps its state",
     "jobspec.overlays.marked_tree": "what is inside plain data, and a text that takes long, are made when somebody first looks at them",
     "jobspec.reports.junit": "ElementTree takes the text of an element no other way",
     "jobspec.server.kubeconfig": "the configuration belongs to the kubernetes package",
+    "jobspec.shapes": "an attribute of a shape is set when it is first asked for",
     "jobspec.validation.cel.adapting": "the syntax tree belongs to protobuf",
     "jobspec.validation.cel.assignability": "bindings of type parameters are undone where a branch fails",
     "jobspec.validation.cel.messages": "the descriptor belongs to protobuf",
@@ -169,6 +171,8 @@ def _assigned(node: ast.AST, function: ast.FunctionDef | None = None) -> Iterato
     """The attributes that code assigns to objects which exist already, but for values that a property or method keeps."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store | ast.Del) and not _is_own(child, function):
+            yield ast.unparse(child)
+        if isinstance(child, ast.Call) and ast.unparse(child.func) == "setattr":
             yield ast.unparse(child)
         yield from _assigned(child, child if isinstance(child, ast.FunctionDef) else function)
 
