@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-_LACKING = [name for name in ("torch", "torchvision", "tensorboard", "tqdm", "matplotlib", "sklearn") if find_spec(name) is None]
+_LACKING = [name for name in ("torch", "torchvision", "tensorboard", "tqdm", "matplotlib", "numpy", "sklearn") if find_spec(name) is None]
 _NEED_NONE = {"test_config.py", "test_contract.py", "test_image.py"}
 
 
@@ -17,7 +17,7 @@ class _Module(pytest.Module):
 
 class _Skipped(pytest.Item):
     def runtest(self) -> None:
-        pytest.skip(f"{', '.join(_LACKING)} not installed: pip install -e '.[dev,trainer]'")
+        pytest.skip(f"{', '.join(_LACKING)} not installed: pip install -e '.[dev-trainer]'")
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:

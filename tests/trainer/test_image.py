@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 
 from tests.support.processes import program
 from tests.support.reference import ROOT
-from tests.trainer import containers, idx
+from tests.trainer import containers
 
 FOLDER = ROOT / "trainer"
 CONTRACT = (ROOT / "schemas" / "trainer.json").read_text().rstrip("\n")
@@ -173,6 +173,8 @@ def test_the_built_image_runs_as_a_user_who_can_write_the_output_folder(built: c
 @pytest.mark.image
 @pytest.mark.slow
 def test_the_built_image_trains(built: containers.Image, tmp_path: Path) -> None:
+    from tests.trainer import idx  # with scikit-learn, which the other tests here do without
+
     folder = idx.write(tmp_path / "data", train=640, test=100)
     log = built.run([*built.config()["Entrypoint"], "--data-dir", "/data", "--no-download", "--epochs", "1"], folder)
     assert "Train Epoch: 1 [" in log
