@@ -20,15 +20,17 @@ _BEFORE_VALUES = ("<stream start>", "<document start>", "<directive>", "<block m
 class Comment:
     """A comment of a file: its text from the `#` to the end of its line, and where it stands."""
 
-    __slots__ = ("column", "first_of_document", "line", "text")
+    __slots__ = ("column", "first_of_document", "is_alone", "line", "text")
 
-    def __init__(self, text: str, line: int, column: int, *, first_of_document: bool) -> None:
+    def __init__(self, text: str, line: int, column: int, *, first_of_document: bool, is_alone: bool) -> None:
         self.text = text
         self.line = line
         self.column = column
         """Both count from 1."""
         self.first_of_document = first_of_document
         """Whether no value stands before it in its document."""
+        self.is_alone = is_alone
+        """Whether nothing stands before it in its line."""
 
 
 def comments_of(text: str) -> list[str]:
@@ -36,13 +38,15 @@ def comments_of(text: str) -> list[str]:
     return [comment.text for comment in placed_comments(text)]
 
 
-def placed_comments(text: str) -> Iterator[Comment]:
-    """The comments of a text in their order, with their places."""
+def placed_comments(text: str, before: int = 0) -> Iterator[Comment]:
+    """The comments of a text in their order, with their places in a file that has so many lines *before* the text."""
     for piece, first_line in cut(text.removeprefix("\ufeff")):
         starts = list(accumulate((len(line) + 1 for line in piece.split("\n")), initial=0))
         for at, comment, is_first in _comments(piece):
             line = bisect_right(starts, at)
-            yield Comment(comment, first_line + line, at - starts[line - 1] + 1, first_of_document=is_first)
+            start = starts[line - 1]
+            is_alone = not piece[start:at].strip()
+            yield Comment(comment, before + first_line + line, at - start + 1, first_of_document=is_first, is_alone=is_alone)
 
 
 def lost(before: str, *after: str) -> list[str]:

@@ -5,7 +5,6 @@ A comment behind a value that is gone stays with its whole line, before the next
 
 from __future__ import annotations
 
-from jobspec.documents.comments import placed_comments
 from jobspec.documents.reader import read
 
 TYPE_CHECKING = False
@@ -13,30 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
+    from jobspec.documents.comments import Comment
     from jobspec.documents.document import Marks
     from jobspec.overlays.marked_tree import MarkedTree
-
-
-class Comment:
-    """A comment of a text."""
-
-    __slots__ = ("alone", "line", "text")
-
-    def __init__(self, text: str, line: int, *, alone: bool) -> None:
-        self.text = text
-        self.line = line
-        """The number of its line, from 1."""
-        self.alone = alone
-        """Whether nothing stands before it in its line."""
-
-
-def comments_in(piece: str, first_line: int) -> list[Comment]:
-    """The comments of one document, which has *first_line* lines before it."""
-    lines = piece.split("\n")
-    return [
-        Comment(each.text, first_line + each.line, alone=not lines[each.line - 1][: each.column - 1].strip())
-        for each in placed_comments(piece)
-    ]
 
 
 def with_comments(
@@ -55,9 +33,9 @@ def with_comments(
         if comment.line > last:
             continue
         at = _line_for(comment, lines, source)
-        if comment.alone or behind.get(at) or lines[at][1] != comment.line or lines[at][0].endswith(("|", "|-", "|+", ">")):
+        if comment.is_alone or behind.get(at) or lines[at][1] != comment.line or lines[at][0].endswith(("|", "|-", "|+", ">")):
             line = source[comment.line - 1].strip()
-            is_gone = not comment.alone and lines[at][1] != comment.line
+            is_gone = not comment.is_alone and lines[at][1] != comment.line
             above.setdefault(at, []).append(f"# {line.removeprefix('- ')}" if is_gone else comment.text)
         else:
             behind[at] = comment.text

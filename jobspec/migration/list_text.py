@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from jobspec.documents.comments import placed_comments
 from jobspec.documents.writer import write
-from jobspec.migration.comments import comments_in, with_comments
+from jobspec.migration.comments import with_comments
 from jobspec.migration.json_style import JsonStyle
 from jobspec.migration.list_items import items_in
 
@@ -76,7 +77,7 @@ def _in_flow(context: _Context, item: WrittenValue, trees: Sequence[MarkedTree])
 def _texts(context: _Context, start: int, end: int, trees: Sequence[MarkedTree], style: JsonStyle | None) -> tuple[list[str], list[str]]:
     """The new texts with the comments of an item, and those below all of them."""
     alone = " " * len(context.before(start)) + context.text[start:end]
-    comments = comments_in(alone, context.first_line + context.text.count("\n", 0, start))
+    comments = list(placed_comments(alone, context.first_line + context.text.count("\n", 0, start)))
     return with_comments(trees, comments, context.lines, style.write if style else lambda data: write([data]))
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 
+from jobspec.documents.comments import placed_comments
 from jobspec.documents.libyaml import YAMLError
 from jobspec.documents.markdown import is_page
 from jobspec.documents.pieces import cut
 from jobspec.documents.text import is_json
 from jobspec.documents.writer import write
-from jobspec.migration.comments import comments_in, with_comments
+from jobspec.migration.comments import with_comments
 from jobspec.migration.json_style import JsonStyle
 from jobspec.migration.list_items import items_in
 from jobspec.migration.list_text import with_items
@@ -107,7 +108,8 @@ def _rewritten(piece: _Piece, new: Mapping[Place, Sequence[MarkedTree]], lines: 
         return _as_json(piece, wanted[None], is_one=is_one)
     start = _START.match(piece.text)
     body = piece.text[start.end() :] if start else piece.text.removeprefix(_BEGIN)
-    texts, below = with_comments(wanted[None], comments_in(body, piece.first_line + bool(start)), lines, lambda data: write([data]))
+    comments = list(placed_comments(body, piece.first_line + bool(start)))
+    texts, below = with_comments(wanted[None], comments, lines, lambda data: write([data]))
     text = f"{_BEGIN}\n".join(texts) + "".join(f"{each}\n" for each in below)
     begins = start[0] if start else f"{_BEGIN}{piece.newline}" if piece.text.startswith(_BEGIN) else ""
     return begins + text.replace("\n", piece.newline)
