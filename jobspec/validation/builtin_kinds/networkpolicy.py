@@ -40,7 +40,7 @@ def problems(policy: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Pro
                 yield from _port(port, (*path, "ports", number))
             for number, peer in enumerate(rule.get(peers, ())):
                 yield from _peer(peer, (*path, peers, number), known)
-    yield from _types(spec.get("policyTypes", []), ("spec", "policyTypes"))
+    yield from _types(spec.get("policyTypes", []))
 
 
 def _ranges(spec: dict[str, Any]) -> Iterator[str]:
@@ -51,13 +51,13 @@ def _ranges(spec: dict[str, Any]) -> Iterator[str]:
                 yield from (block.get("cidr", ""), *block.get("except", ()))
 
 
-def _types(types: list[str], path: Path) -> Iterator[Problem]:
+def _types(types: list[str]) -> Iterator[Problem]:
     if len(types) > len(_TYPES):
-        yield Problem("wrong-size", path, f"`policyTypes` takes at most 2 items, and has {len(types)}")
+        yield Problem("wrong-size", ("spec", "policyTypes"), f"`policyTypes` takes at most 2 items, and has {len(types)}")
         return
     for index, each in enumerate(types):
         if each not in _TYPES:
-            yield unsupported_choice(each, _TYPES, (*path, index))
+            yield unsupported_choice(each, _TYPES, ("spec", "policyTypes", index))
 
 
 def _port(made: dict[str, Any], path: Path) -> Iterator[Problem]:

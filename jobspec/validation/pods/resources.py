@@ -55,11 +55,7 @@ def requirement_problems(resources: Resources, path: Path, bad_name: Callable[[s
 
 def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) -> Iterator[Problem]:
     if why := bad_name(name):
-        from jobspec.validation.pods.resource_names import OF_CONTAINERS
-
-        yield Problem(
-            "invalid-name", path, f"`{name}` is no resource that can stand here: {why}", near_resource(name, OF_CONTAINERS), at_key=True
-        )
+        yield Problem("invalid-name", path, f"`{name}` is no resource that can stand here: {why}", _near_resource(name), at_key=True)
     if is_endless(text):
         yield Problem("out-of-range", path, f"the exponent of {text} is so large that an API server does not come to an end with it")
         return
@@ -71,11 +67,12 @@ def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) ->
         yield Problem("out-of-range", path, f"{text} is no multiple of the page size in `{name}`")
 
 
-def near_resource(name: str, known: tuple[str, ...]) -> str:
+def _near_resource(name: str) -> str:
     """A suggestion for a misspelt name of a resource; empty where no name is near."""
+    from jobspec.validation.pods.resource_names import OF_CONTAINERS
     from jobspec.validation.wording import closest
 
-    return closest(name, known) if "/" not in name else ""
+    return closest(name, OF_CONTAINERS) if "/" not in name else ""
 
 
 def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> Iterator[Problem]:

@@ -57,7 +57,7 @@ def _written(spec: dict[str, Any]) -> Iterator[Problem]:
     from jobspec.validation.workloads.selectors import unmatched
 
     wrong = list(selector_problems(selector, at))
-    yield from wrong or unmatched(selector, spec, ("spec",))
+    yield from wrong or unmatched(selector, spec)
 
 
 def _generated(spec: dict[str, Any], name: str, uid: str) -> Iterator[Problem]:

@@ -14,12 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Path
 
-
-def lasting_pods(spec: dict[str, Any], path: Path, kind: str) -> Iterator[Problem]:
+def lasting_pods(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
     """The problems of the template beside a selector, where pods of a *kind* are to run for good."""
-    pod, at = mapping(spec, "template", "spec"), (*path, "template", "spec")
+    pod, at = mapping(spec, "template", "spec"), ("spec", "template", "spec")
     policy = text(pod, "restartPolicy") or "Always"
     if policy != "Always":
         message = f"`restartPolicy` of a {kind}'s pods can only be `Always`, not {describe(policy)}"

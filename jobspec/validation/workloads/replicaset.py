@@ -24,5 +24,5 @@ def replica_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> It
     spec = mapping(data, "spec")
     yield from selector_update(data, old)
     yield from negative_numbers(spec, ("replicas", "minReadySeconds"), ("spec",))
-    yield from workload_selector(spec, ("spec",))
-    yield from lasting_pods(spec, ("spec",), "ReplicaSet")
+    yield from workload_selector(spec)
+    yield from lasting_pods(spec, "ReplicaSet")

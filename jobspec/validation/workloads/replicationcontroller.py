@@ -7,15 +7,17 @@ selector is the labels of the template where none is written.
 from __future__ import annotations
 
 from jobspec.validation.pods.complaints import missing
-from jobspec.validation.problem import Problem
 from jobspec.validation.reading import is_given, mapping, string_map
 from jobspec.validation.workloads.limits import negative_numbers
 from jobspec.validation.workloads.pod_templates import lasting_pods
+from jobspec.validation.workloads.selectors import unmatched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
+    from jobspec.validation.problem import Problem
 
 
 def replication_controller_problems(data: dict[str, Any]) -> Iterator[Problem]:
@@ -29,9 +31,5 @@ def replication_controller_problems(data: dict[str, Any]) -> Iterator[Problem]:
     if not is_given(spec, "template"):
         yield missing("template", spec, ("spec",))
         return
-    missed = [f"`{key}: {value}`" for key, value in selector.items() if labels.get(key) != value]
-    if missed:
-        message = f"the selector wants {', '.join(missed)}, and the labels of the pod template are not so"
-        path = ("spec", "template", "metadata", "labels")
-        yield Problem("conflicting-values", path, message, "give the template the labels that are selected")
-    yield from lasting_pods(spec, ("spec",), "ReplicationController")
+    yield from unmatched({"matchLabels": selector}, spec)
+    yield from lasting_pods(spec, "ReplicationController")

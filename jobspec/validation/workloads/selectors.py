@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
 
-_TEMPLATE_LABELS: Path = ("template", "metadata", "labels")
+_SELECTOR: Path = ("spec", "selector")
+_TEMPLATE_LABELS: Path = ("spec", "template", "metadata", "labels")
 
 
-def workload_selector(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def workload_selector(spec: dict[str, Any]) -> Iterator[Problem]:
     """The problems of the selector of a Deployment or of one of its kin: it is required, not empty, and selects the template's pods."""
-    at = (*path, "selector")
     selector = spec.get("selector")
     if selector is None:
         labels = string_map(mapping(spec, "template", "metadata"), "labels")
         hint = "write the labels of the template under `selector.matchLabels`" if labels else ""
-        yield missing("selector", spec, path, hint)
+        yield missing("selector", spec, ("spec",), hint)
     elif isinstance(selector, dict) and not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        yield Problem("wrong-size", at, "the selector is empty, and would select every pod", "name labels under `matchLabels`")
+        yield Problem("wrong-size", _SELECTOR, "the selector is empty, and would select every pod", "name labels under `matchLabels`")
     else:
-        wrong = list(selector_problems(selector, at))
-        yield from wrong or unmatched(selector, spec, path)
+        wrong = list(selector_problems(selector, _SELECTOR))
+        yield from wrong or unmatched(selector, spec)
 
 
-def unmatched(selector: Any, spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def unmatched(selector: Any, spec: dict[str, Any]) -> Iterator[Problem]:
     """The problem of a right selector that does not select the pods of the template beside it."""
     labels = string_map(mapping(spec, "template", "metadata"), "labels")
     missed = misses(mapping(selector), labels)
     if missed:
         message = f"the selector wants {', '.join(missed)}, and the labels of the pod template are not so"
-        yield Problem("conflicting-values", (*path, *_TEMPLATE_LABELS), message, "give the template the labels that are selected")
+        yield Problem("conflicting-values", _TEMPLATE_LABELS, message, "give the template the labels that are selected")
 
 
 def misses(selector: dict[str, Any], labels: Mapping[str, str]) -> list[str]:

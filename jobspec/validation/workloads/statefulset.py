@@ -43,8 +43,8 @@ def stateful_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> I
     service = text(spec, "serviceName")
     if is_new and service and (why := bad_label_name(service)):
         yield Problem("invalid-name", (*_SPEC, "serviceName"), f"`{service}` is no name for a Service: {why}")
-    yield from workload_selector(spec, _SPEC)
-    yield from lasting_pods(spec, _SPEC, "StatefulSet")
+    yield from workload_selector(spec)
+    yield from lasting_pods(spec, "StatefulSet")
     for index, claim in enumerate(structs(spec, "volumeClaimTemplates")):
         yield from _name_of_claim(claim, (*_CLAIMS, index))
         yield from claim_template_problems(claim, (*_CLAIMS, index)) if is_new else ()
