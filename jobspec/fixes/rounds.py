@@ -57,11 +57,6 @@ def everything(_path: str, _text: str, found: Found) -> Sequence[Diagnostic]:
     return found
 
 
-def mend(text: str, judge: Callable[[str], Sequence[Diagnostic]], *, file: str) -> Mended:
-    """The text of a file by itself with every remedy that its diagnostics have, under the conditions of `mend_files`."""
-    return mend_files({file: text}, lambda texts, _: {file: judge(texts[file])})[file]
-
-
 def mend_files(texts: Mapping[str, str], judge: Judge, choose: Choose = everything) -> dict[str, Mended]:
     """The files by path, with every remedy that ends its diagnostic and leaves valid what was.
 

@@ -16,9 +16,10 @@ from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.pieces import cut
 from jobspec.documents.reader import read
 from jobspec.fixes.mending import mended
-from jobspec.fixes.rounds import Mended, mend, mend_files
+from jobspec.fixes.rounds import Mended, mend_files
 from jobspec.lint.linting import lint
 from jobspec.remedies import Change, Unfit, applied, quote, remove, rename, set_to
+from tests.support.checking import mend
 from tests.support.manifests import paths_in
 from tests.support.reference import ROOT, folder
 from tests.support.rewriting import restyled

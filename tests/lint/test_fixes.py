@@ -12,7 +12,7 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
-from jobspec.fixes.rounds import Mended, mend, mend_files
+from jobspec.fixes.rounds import Mended, mend_files
 from jobspec.lint.linting import lint, seen
 from jobspec.lint.page import sections
 from jobspec.lint.rules import RULES
@@ -22,6 +22,7 @@ from jobspec.pipeline import Source
 from jobspec.workloads import is_workload
 from tests.lint.test_lint import files_of
 from tests.support.cases import target_of
+from tests.support.checking import mend
 from tests.support.reference import ROOT, folder
 
 CASES = sorted((ROOT / "tests" / "cases" / "lint").glob("*.yaml"))

@@ -1,11 +1,13 @@
 """Check files in the tests' own process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
+from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
+from jobspec.fixes.rounds import Mended, mend_files
 from jobspec.overlays.overlay import Overlay
 from jobspec.pipeline import Checked, Manifests, Source
 from jobspec.results import FileResult
@@ -29,6 +31,11 @@ def documents(path: Path | str, target: Mapping[str, str]) -> Sequence[Document]
 def read(path: Path | str, target: Mapping[str, str]) -> Manifests:
     """The manifests of a file."""
     return pipeline.read(_source(path), target)
+
+
+def mend(text: str, judge: Callable[[str], Sequence[Diagnostic]], *, file: str) -> Mended:
+    """The text of a file by itself with every remedy that its diagnostics have."""
+    return mend_files({file: text}, lambda texts, _: {file: judge(texts[file])})[file]
 
 
 def _source(path: Path | str) -> Source:
