@@ -99,16 +99,11 @@ def _wishes(inputs: Inputs) -> dict[str, str]:
 def _existing(project: Project | None) -> Existing | None:
     if project is None:
         return None
-    text = _text_of(FILE)
+    text = decode(content_of(Found(FILE, named=True)), FILE)
+    assert isinstance(text, str)  # the file has been read before
     planned = variants_of(project, Sources(ProjectFiles(FILE).read, Cluster(project.wishes)))
     (document,) = read_documents(text.removeprefix("\ufeff").replace("\r\n", "\n"), file=FILE)[0]
     return Existing(document, text, {each.name.lower() for each in planned.variants})
-
-
-def _text_of(path: str) -> str:
-    text = decode(content_of(Found(path, named=True)), path)
-    assert isinstance(text, str)  # the file has been read before
-    return text
 
 
 def _folder(to: str, output: str) -> str:

@@ -114,13 +114,10 @@ def _repaired(tree: MarkedTree, first: Migrated) -> Iterator[MarkedTree]:
     if trainer and len(numbers) == 1:
         number = MarkedTree(numbers.pop(), (trainer.get("numProcPerNode") or trainer).mark)
         nodes = {name: each for name, each in trainer.value.items() if name == "numNodes"}
-        changed = trainer.with_value({**nodes, "numProcPerNode": number, **_without(trainer, "numProcPerNode")})
+        rest = {name: each for name, each in trainer.value.items() if name not in ("numNodes", "numProcPerNode")}
+        changed = trainer.with_value({**nodes, "numProcPerNode": number, **rest})
         yield tree.with_value({**tree.value, "spec": tree.value["spec"].with_value({**tree.value["spec"].value, "trainer": changed})})
 
 
 def _number(fact: Fact) -> int:
     return int(fact.value) if str(fact.value).isdecimal() else 0
-
-
-def _without(tree: MarkedTree, name: str) -> dict[str, MarkedTree]:
-    return {key: each for key, each in tree.value.items() if key != name}

@@ -24,7 +24,6 @@ _RULES = {
     "Service": ("service-refused", "the Service"),
     "PersistentVolumeClaim": ("claim-refused", "the claim"),
 }
-_TEMPLATE = ("spec", "template")
 
 
 def refused_objects(job: ExpandedJob) -> Iterator[Outcome]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
 
 _RULE = "outside-limit-range"
-_ONE = 1_000_000_000
 _MILLI = 1_000_000
 _MOST_MILLIS = (2**63 - 1) // 1000
 _NONE = Quantity(0, "decimal")

@@ -48,14 +48,14 @@ class Fields:
 
     __slots__ = ("orders", "values")
 
-    def __init__(self, values: dict[Path, MarkedTree], orders: dict[Path, Order]) -> None:
-        self.values = values
-        self.orders = orders
+    def __init__(self) -> None:
+        self.values: dict[Path, MarkedTree] = {}
+        self.orders: dict[Path, Order] = {}
 
 
 def fields_of(document: Document, target: Target) -> Fields:
     """The fields of an object; the keys of its lists are those by which overlays merge them."""
-    found = Fields({}, {})
+    found = Fields()
     shape = shapes.load(document.api_version, document.kind, target)
     _walk(with_marks(document.data, document.marks), shape, (), found)
     return found

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
-_SCALARS = ("boolean", "integer", "number", "string")
 _UNSUPPORTED = ("id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
 _REFUSED_EMPTY = ("$ref", "dependencies", "additionalItems")
 _BEFORE_TYPE = ("id", "$schema", "$ref")
