@@ -21,7 +21,7 @@ class StoredObjects:
 
     __slots__ = ("_by_name",)
 
-    def __init__(self, documents: Iterable[Document] = ()) -> None:
+    def __init__(self, documents: Iterable[Document]) -> None:
         self._by_name: dict[tuple[str, str, str], list[Document]] = {}
         for document in documents:
             if document.name:

@@ -35,7 +35,7 @@ class Judged:
         by_server: Verdict,
         *,
         seen: Document | None = None,
-        old: Document | None = None,
+        old: Document | None,
         by_webhooks: Sequence[Diagnostic] = (),
         wanted: Sequence[Name] = (),
     ) -> None:

@@ -45,9 +45,7 @@ class Place:
 
     __slots__ = ("context", "delete", "envtest", "kubernetes", "recreate")
 
-    def __init__(
-        self, *, context: str | None = None, envtest: bool = False, kubernetes: str = "", recreate: bool = False, delete: bool = False
-    ) -> None:
+    def __init__(self, *, context: str | None, envtest: bool, kubernetes: str, recreate: bool, delete: bool) -> None:
         self.context = context
         self.envtest = envtest
         self.kubernetes = kubernetes
@@ -60,7 +58,7 @@ class Place:
         return self.context is None
 
 
-def run(inputs: Inputs, place: Place, *, diff: bool, pods: bool = False) -> int:
+def run(inputs: Inputs, place: Place, *, diff: bool, pods: bool) -> int:
     """Ask a server about files, folders and standard input, and report: 1 for an error, 2 where the server gives no verdict.
 
     *pods*: about the pods of accepted jobs, too.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool, gang_scheduler: str = "") -> int:
+def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool, gang_scheduler: str) -> int:
     """Print what becomes of all jobs in files that a server accepts; 1 where an error was found."""
     if form == "auto":
         form = "table" if is_terminal(sys.stdout) and not origin else "yaml"

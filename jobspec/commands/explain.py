@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NARROW = 40  # columns: with less left for descriptions, types stand above them
 
 
-def run(name: str | None, *, targets: Iterable[str], recursive: bool, markdown: bool = False) -> int:
+def run(name: str | None, *, targets: Iterable[str], recursive: bool, markdown: bool) -> int:
     """Print the explanation of a rule by its name, or of a field by `KIND.PATH`; without a name, one line for each rule.
 
     *markdown*: all rules as one page.

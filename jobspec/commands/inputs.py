@@ -82,8 +82,8 @@ class Setting:
         cluster: Cluster,
         overlays: Sequence[Overlay],
         wrong: Sequence[FileResult],
-        remarks: Sequence[FileResult] = (),
-        crds: Sequence[Document] = (),
+        remarks: Sequence[FileResult],
+        crds: Sequence[Document],
     ) -> None:
         self.cluster = cluster
         self.crds = crds

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from jobspec.results import FileResult
 
 
-def run(
-    inputs: Inputs, *, fix: bool = False, diff: bool = False, settings: Settings | None = None, write_baseline: str | None = None
-) -> int:
+def run(inputs: Inputs, *, fix: bool, diff: bool, settings: Settings | None, write_baseline: str | None) -> int:
     """Check files, folders and standard input as `validate` does, lint what is accepted, and report; 1 where an error was found.
 
     *fix* mends first what has one safe remedy, *diff* shows that and writes nothing.

@@ -43,7 +43,7 @@ class Writing:
 
     __slots__ = ("diff", "folder", "in_place")
 
-    def __init__(self, *, diff: bool = False, folder: str | None = None, in_place: bool = False) -> None:
+    def __init__(self, *, diff: bool, folder: str | None, in_place: bool) -> None:
         if sum((diff, folder is not None, in_place)) > 1:
             raise JobspecError("--diff, --to-dir and --in-place exclude each other")
         self.diff = diff
@@ -51,7 +51,7 @@ class Writing:
         self.in_place = in_place
 
 
-def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_scheduler: str = "") -> int:
+def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_scheduler: str) -> int:
     """Migrate the jobs in files; 1 where one cannot be migrated, or with *strict* where anything is lost."""
     release = _release(to)
     project = project_among(inputs.paths)

@@ -191,7 +191,7 @@ def _setting(project: Project, inputs: Inputs) -> Setting:
     )
 
 
-def render_project(inputs: Inputs, path: str, *, only: Collection[str] = ()) -> RenderedProject:
+def render_project(inputs: Inputs, path: str, *, only: Collection[str]) -> RenderedProject:
     """Render the project in a file; *only* some variants of it, where any are named. Raises JobspecError for unknown ones."""
     planned = plan_with_contracts(inputs, ProjectFiles(path))
     releases = planned.cluster.releases

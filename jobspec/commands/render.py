@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jobspec.commands.inputs import Inputs
 
 
-def run(inputs: Inputs, *, to: str | None, only: Sequence[str] = (), check: bool = False) -> int:
+def run(inputs: Inputs, *, to: str | None, only: Sequence[str], check: bool) -> int:
     """Render a project, of which *only* and *check* tell more, or manifests; 1 where an error was found."""
     from jobspec.commands.project_files import project_among
 

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 def run(
     inputs: Inputs,
     *,
-    stored: str | None = None,
-    ref: str | None = None,
-    outcome: bool = True,
-    fix: bool = False,
-    diff: bool = False,
-    settings: Settings | None = None,
-    write_baseline: str | None = None,
+    stored: str | None,
+    ref: str | None,
+    outcome: bool,
+    fix: bool,
+    diff: bool,
+    settings: Settings | None,
+    write_baseline: str | None,
 ) -> int:
     """Check files, folders and standard input, and report; 1 where an error was found, or what *settings* say.
 

@@ -39,7 +39,7 @@ class Side:
 
     __slots__ = ("groups", "hosts", "operator", "size")
 
-    def __init__(self, hosts: Hosts, operator: str, size: int, groups: Collection[str] = ()) -> None:
+    def __init__(self, hosts: Hosts, operator: str, size: int, groups: Collection[str]) -> None:
         self.hosts = hosts
         self.operator = operator
         """The beginning of the places of what the operator sets itself: `training-operator` or `trainer`."""

@@ -21,7 +21,7 @@ class SourceJob:
 
     __slots__ = ("document", "gang_scheduler", "nodes", "objects", "release", "replicas", "spec", "target", "tree")
 
-    def __init__(self, document: Document, objects: Sequence[MarkedTree], target: Target, *, gang_scheduler: str = "") -> None:
+    def __init__(self, document: Document, objects: Sequence[MarkedTree], target: Target, *, gang_scheduler: str) -> None:
         self.document = document
         self.target = target
         self.release = target["trainer"]

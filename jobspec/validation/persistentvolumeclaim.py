@@ -38,7 +38,7 @@ _QUANTITIES: tuple[Path, ...] = (
 )
 
 
-def claim_problems(data: dict[str, Any], found: list[Problem], *, is_new: bool = True) -> list[Problem]:
+def claim_problems(data: dict[str, Any], found: list[Problem], *, is_new: bool) -> list[Problem]:
     """The problems of a claim: those *found* in its structure, and those of the server's Go code.
 
     Only the Go code decides which fields of the spec are required. A missing field is not reported if an unknown one was meant for it.

@@ -25,9 +25,7 @@ class PodReview:
 
     __slots__ = ("pod", "refusals", "waits", "warnings")
 
-    def __init__(
-        self, pod: Data, refusals: Sequence[Problem] = (), warnings: Sequence[Problem] = (), waits: Sequence[Problem] = ()
-    ) -> None:
+    def __init__(self, pod: Data, refusals: Sequence[Problem], warnings: Sequence[Problem], waits: Sequence[Problem] = ()) -> None:
         self.pod = pod
         """With what the plugins filled in: requests and limits by LimitRange, priority, overhead, account."""
         self.refusals = refusals
@@ -108,7 +106,7 @@ def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> list[Problem]:
     return list(waiting_problems(pod, namespace, objects))
 
 
-def claim_problems(claim: Data, namespace: str, objects: PolicyObjects, *, is_new: bool = True) -> list[Problem]:
+def claim_problems(claim: Data, namespace: str, objects: PolicyObjects, *, is_new: bool) -> list[Problem]:
     """Why the plugins refuse a claim."""
     found: list[Problem] = []
     if objects.in_namespace(LIMIT_RANGE, namespace):

@@ -124,7 +124,7 @@ class Comparison:
         """Whether any file would be another one, or in another place."""
 
 
-def compare(before: State, after: State, *, committed: Collection[str] = ()) -> Comparison:
+def compare(before: State, after: State, *, committed: Collection[str]) -> Comparison:
     """What changes from *before* to *after*; *committed* are the files of the tree before, with those of earlier runs."""
     names = sorted(before.rendered.keys() | after.rendered.keys())
     differing = [name for name in names if before.texts(name) != after.texts(name)]

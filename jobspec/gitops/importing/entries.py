@@ -20,7 +20,7 @@ class Entry:
 
     __slots__ = ("base", "comments", "item", "name", "without_history")
 
-    def __init__(self, name: str, base: str, item: Import, comments: Sequence[str], *, without_history: bool = False) -> None:
+    def __init__(self, name: str, base: str, item: Import, comments: Sequence[str], *, without_history: bool) -> None:
         self.name = name
         self.base = base
         """The path of its base from the project's file."""

@@ -43,7 +43,7 @@ class View:
 
     __slots__ = ("commit", "comparison", "prices", "ref", "releases")
 
-    def __init__(self, comparison: Comparison, *, ref: str, commit: str, releases: dict[str, str], prices: Prices | None = None) -> None:
+    def __init__(self, comparison: Comparison, *, ref: str, commit: str, releases: dict[str, str], prices: Prices | None) -> None:
         self.comparison = comparison
         self.ref = ref
         self.commit = commit

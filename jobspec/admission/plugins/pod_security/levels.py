@@ -26,7 +26,7 @@ class Level:
 
     __slots__ = ("minor", "name")
 
-    def __init__(self, name: str, minor: int = LATEST) -> None:
+    def __init__(self, name: str, minor: int) -> None:
         self.name = name
         self.minor = minor
 
