@@ -19,10 +19,29 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 #: Parts of resource names that are accelerators, but no GPUs to the trainer.
-_OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
+OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
 #: What names of resources have that count memory or cores of a GPU, for pods that share one.
 _PARTS = ("mem", "core", "percentage", "ratio")
-_PROGRAMS = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
+TORCHRUN = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
+"""The programs that start the processes of a node."""
+DEAD_ADDRESSES = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
+"""Addresses of data sets that answer no more, each with another one that does."""
+DOWNLOADS = {
+    "wget": "",
+    "curl": "",
+    "s5cmd": "",
+    "aws": "s3",
+    "gsutil": "",
+    "gcloud": "storage",
+    "azcopy": "",
+    "rclone": "",
+    "hf": "download",
+    "huggingface-cli": "download",
+    "kaggle": "datasets",
+}
+"""Programs that download, each with the word behind it that makes it do so; empty where it does nothing else."""
+TOKENS = ("hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "AKIA")
+"""How tokens of Hugging Face, GitHub, GitLab and AWS begin."""
 _SHELLS = ("sh", "bash", "ash", "dash", "zsh")
 _ONE = 1_000_000_000
 _FEW = 16
@@ -95,7 +114,7 @@ def is_gpu(resource: str) -> bool:
 def other_accelerators(container: MarkedTree) -> list[tuple[str, MarkedTree, int]]:
     """Accelerators that are no whole GPUs: name, place and number."""
     found = resources(container).items()
-    named = [(name, tree) for name, tree in found if any(part in name.lower() for part in _OTHER_ACCELERATORS)]
+    named = [(name, tree) for name, tree in found if any(part in name.lower() for part in OTHER_ACCELERATORS)]
     return [(name, tree, amount(container, name) // _ONE) for name, tree in named]
 
 
@@ -149,7 +168,7 @@ def launcher(container: MarkedTree) -> str:
     said = [token for token, _ in tokens(container)]
     if not items(container.get("command")):
         return ""
-    if any(token.rpartition("/")[2] in _PROGRAMS for token in said):
+    if any(token.rpartition("/")[2] in TORCHRUN for token in said):
         return "torchrun"
     return "other" if any(token.rpartition("/")[2].startswith("python") for token in said) else ""
 
@@ -166,7 +185,7 @@ def torchrun_flags(container: MarkedTree) -> list[Flag]:
     from jobspec.outcome.torchrun import given
 
     said = tokens(container)
-    start = next(number for number, (word, _) in enumerate(said, 1) if word.rpartition("/")[2] in _PROGRAMS)
+    start = next(number for number, (word, _) in enumerate(said, 1) if word.rpartition("/")[2] in TORCHRUN)
     told = given([word for word, _ in said[start:]])
     return [(each.option, (each.value or "").strip("\"'"), said[start + each.value_at][1]) for each in told if each.option]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM
-from jobspec.lint.containers import flags, mounted_at, tokens, variables
+from jobspec.lint.containers import DEAD_ADDRESSES, DOWNLOADS, flags, mounted_at, tokens, variables
 from jobspec.lint.rule import Finding, Rule
 from jobspec.operators.pods import text
 from jobspec.overlays.marked_tree import items
@@ -18,22 +18,6 @@ if TYPE_CHECKING:
     from jobspec.operators.expanded_job import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
 
-#: Addresses of data sets that answer no more.
-_DEAD = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
-#: Programs that download, each with the word behind it that makes it do so; empty where it does nothing else.
-_DOWNLOADS = {
-    "wget": "",
-    "curl": "",
-    "s5cmd": "",
-    "aws": "s3",
-    "gsutil": "",
-    "gcloud": "storage",
-    "azcopy": "",
-    "rclone": "",
-    "hf": "download",
-    "huggingface-cli": "download",
-    "kaggle": "datasets",
-}
 _FILLED_IN = "*?[{$"
 """What stands in a name that a shell fills in."""
 _OUTPUTS = ("output", "save", "checkpoint", "ckpt", "export")
@@ -57,7 +41,7 @@ def dead_address(job: JobView) -> Iterator[Finding]:
         for container, _ in role.pods[0].containers():
             said = [*tokens(container), *((text(each, "value"), value) for _, each in variables(container) if (value := each.get("value")))]
             for word, place in said:
-                for address, mirror in _DEAD.items():
+                for address, mirror in DEAD_ADDRESSES.items():
                     if address in word:
                         yield Finding(place, f"`{address}` gives nothing any more", f"take a mirror, such as {mirror}")
 
@@ -152,7 +136,7 @@ def _files(job: JobView, volume: MarkedTree | None) -> list[str]:
 def _downloads(words: Sequence[str]) -> bool:
     """Whether a command that begins with these words downloads something."""
     program = words[0].rpartition("/")[2]
-    return program in _DOWNLOADS and _DOWNLOADS[program] in ("", *words[1:])
+    return program in DOWNLOADS and DOWNLOADS[program] in ("", *words[1:])
 
 
 def _is_shared(role: ExpandedRole, container: MarkedTree, folder: str) -> bool:

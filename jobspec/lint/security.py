@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.kinds import SERVICE_ACCOUNT
-from jobspec.lint.containers import tokens, variables
+from jobspec.lint.containers import TOKENS, tokens, variables
 from jobspec.lint.rule import Finding, Rule
 from jobspec.operators.pods import text
 
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 _SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
 _SECRETS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY")
 _SHORTEST = 8
-#: Tokens of Hugging Face, GitHub, GitLab and AWS, by their form.
+#: The whole form of tokens.
 _FORMS = r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|glpat-[\w-]{20,}|AKIA[0-9A-Z]{16}"
-_BEGINNINGS = ("hf_", "gh", "glpat-", "AKIA")
 _PLACEHOLDERS = "<${"
 
 
@@ -99,7 +98,7 @@ def unknown_service_account(job: JobView) -> Iterator[Finding]:
 
 def _is_token(value: str) -> bool:
     """Whether a text has the form of a token."""
-    if not value.startswith(_BEGINNINGS):
+    if not value.startswith(TOKENS):
         return False
     import re
 

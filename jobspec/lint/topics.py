@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, TRAINING_RUNTIME
+from jobspec.lint.containers import DEAD_ADDRESSES, DOWNLOADS, OTHER_ACCELERATORS, TOKENS, TORCHRUN
 from jobspec.lint.views import RUNTIMES
 from jobspec.operators.pods import text
 from jobspec.overlays.marked_tree import items
@@ -47,13 +48,19 @@ class Topic:
         return self._load()
 
 
-def _where(*words: str, kinds: Sequence[GroupKind] = ()) -> InPods:
-    """Where a job says one of these words (see `JobView.words`), or one of these kinds is among the documents."""
-    return lambda job: not job.words.isdisjoint(words) or job.documents.has(kinds)
+def _where(*words: str, texts: Sequence[str] = (), kinds: Sequence[GroupKind] = ()) -> InPods:
+    """Where a job says one of these words (see `JobView.words`), or a text with one of these, or a document is of one of these kinds."""
+    return lambda job: not job.words.isdisjoint(words) or job.says(*texts) or job.documents.has(kinds)
 
 
 def _asks_for_gpus(job: JobView) -> bool:
-    return any("gpu" in word.lower() for word in job.words)
+    return "gpu" in " ".join(job.words).lower()
+
+
+def _counts_processes(job: JobView) -> bool:
+    """Whether a job asks for accelerators, or says how many processes start or how they talk."""
+    names = " ".join(job.words).lower()
+    return any(each in names for each in ("gpu", *OTHER_ACCELERATORS)) or job.says("backend") or (job.is_pytorchjob and job.says(*TORCHRUN))
 
 
 def _has_metadata_for_pods(job: JobView) -> bool:
@@ -95,8 +102,9 @@ def _meets_others(job: JobView) -> bool:
     if job.is_pytorchjob:
         return "minAvailable" in job.words or _has_several_containers(job)
     lacks_policy = "mlPolicy" not in job.words and "resourcesPerNode" in job.words
-    said = _where("args", "mpi", "tolerations", kinds=(TRAINING_RUNTIME,))
-    return not job.is_job or lacks_policy or said(job) or _has_several_containers(job)
+    keeps_args = "args" in job.words and job.get("spec", "trainer", "args") is None
+    said = _where("mpi", "tolerations", kinds=(TRAINING_RUNTIME,))
+    return not job.is_job or lacks_policy or keeps_args or said(job) or _has_several_containers(job)
 
 
 def _accelerators() -> Rules:
@@ -179,9 +187,9 @@ def _topology() -> Rules:
 
 #: By name, in the order of `docs/rules.md`.
 TOPICS = {
-    "accelerators": Topic(_accelerators, _where("args", "command", "limits", "requests")),
-    "communication": Topic(_communication, _where("command", "elasticPolicy", "env", "hostNetwork", "rdma", kinds=(NETWORK_POLICY,))),
-    "data": Topic(_data, _where("args", "command", "env", "flux", "mpi", "volumes", "volumeClaimPolicies")),
+    "accelerators": Topic(_accelerators, _counts_processes),
+    "communication": Topic(_communication, _where("elasticPolicy", "env", "hostNetwork", "rdma", texts=TORCHRUN, kinds=(NETWORK_POLICY,))),
+    "data": Topic(_data, _where("flux", "mpi", "volumes", "volumeClaimPolicies", texts=(*DEAD_ADDRESSES, *DOWNLOADS))),
     "environment": Topic(_environment, _where("env")),
     "images": Topic(_images),
     "istio": Topic(_istio, _meets_istio),
@@ -189,9 +197,7 @@ TOPICS = {
     "names": Topic(_names, _has_metadata_for_pods, in_document=_has_odd_name),
     "restarts": Topic(_restarts, _lives_on),
     "runtimes": Topic(_runtimes, _meets_others, in_document=_is_runtime),
-    "security": Topic(
-        _security, _where("args", "command", "env", "hostIPC", "hostPID", "privileged", "serviceAccount", "serviceAccountName")
-    ),
+    "security": Topic(_security, _where("env", "hostIPC", "hostPID", "privileged", "serviceAccount", "serviceAccountName", texts=TOKENS)),
     "storage": Topic(_storage),
     "topology": Topic(_topology, _where(_KUEUE)),
 }

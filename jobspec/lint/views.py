@@ -41,7 +41,7 @@ class DocumentView:
 class JobView(DocumentView):
     """A job and its pods, or a runtime and the pods of a job that says nothing but its name."""
 
-    __slots__ = ("_tree", "_words", "expanded", "is_job", "refused", "roles", "runtime")
+    __slots__ = ("_said", "_tree", "expanded", "is_job", "refused", "roles", "runtime")
 
     def __init__(
         self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic] = ()
@@ -56,7 +56,7 @@ class JobView(DocumentView):
         self.roles: Sequence[ExpandedRole] = expanded.roles()
         """The roles that have pods."""
         self._tree: MarkedTree | None = None
-        self._words: set[str] | None = None
+        self._said: tuple[set[str], str] | None = None
 
     @property
     def tree(self) -> MarkedTree:
@@ -66,12 +66,21 @@ class JobView(DocumentView):
         return self._tree
 
     @property
+    def said(self) -> tuple[set[str], str]:
+        """The fields and keys of the job and its runtime, of `nvidia.com/gpu` also `nvidia.com`; and their texts in one."""
+        if self._said is None:
+            keys, texts = _keys_and_texts(self.given.data, self.runtime.data if self.runtime else None)
+            self._said = (keys | {key.partition("/")[0] for key in keys}, "\n".join(texts))
+        return self._said
+
+    @property
     def words(self) -> set[str]:
         """The fields and keys of the job and its runtime; of `nvidia.com/gpu` also `nvidia.com`."""
-        if self._words is None:
-            keys = _keys(self.given.data, self.runtime.data if self.runtime else None)
-            self._words = keys | {key.partition("/")[0] for key in keys}
-        return self._words
+        return self.said[0]
+
+    def says(self, *parts: str) -> bool:
+        """Whether one of these is in a text of the job or its runtime."""
+        return any(part in self.said[1] for part in parts)
 
     @property
     def is_pytorchjob(self) -> bool:
@@ -104,18 +113,21 @@ def view_of(given: Document, documents: Documents) -> JobView | None:
     return JobView(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
 
 
-def _keys(*values: Any) -> set[str]:
-    """The keys of all mappings in some values."""
-    found: set[str] = set()
+def _keys_and_texts(*values: Any) -> tuple[set[str], list[str]]:
+    """The keys of all mappings in some values, and all texts."""
+    keys: set[str] = set()
+    texts: list[str] = []
     left = list(values)
     while left:
         value = left.pop()
-        if isinstance(value, dict):
-            found.update(value)
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, dict):
+            keys.update(value)
             left += value.values()
         elif isinstance(value, list):
             left += value
-    return found
+    return keys, texts
 
 
 def _runtime_of(job: Document, beside: Sequence[Document], target: Target) -> Document | None:

@@ -439,23 +439,19 @@ OUTCOMES_LOAD_FOR = {
 LINT_LOADS = {
     "simple": {
         "jobspec.lint",
-        "jobspec.lint.accelerators",
-        "jobspec.lint.communication",
         "jobspec.lint.containers",
-        "jobspec.lint.data",
         "jobspec.lint.documents",
         "jobspec.lint.images",
         "jobspec.lint.linting",
         "jobspec.lint.places",
         "jobspec.lint.restarts",
         "jobspec.lint.rule",
-        "jobspec.lint.security",
         "jobspec.lint.storage",
         "jobspec.lint.topics",
         "jobspec.lint.views",
     },
 }
-LINT_LOADS["trainjob"] = LINT_LOADS["simple"] - {"jobspec.lint.places", "jobspec.lint.restarts"} | {"jobspec.lint.runtimes"}
+LINT_LOADS["trainjob"] = LINT_LOADS["simple"] - {"jobspec.lint.places", "jobspec.lint.restarts"} | {"jobspec.lint.communication"}
 
 NEVER_AT_THE_DOOR = {
     "typing",
