@@ -1,13 +1,20 @@
-"""What an operator makes of a job: the objects in the order in which they come, and what it refuses to make."""
+"""What an operator makes of a job: the objects in the order in which they come, what it refuses to make, and how many there may be.
+
+A number that a server takes may be more than anybody could read, or a machine hold.
+"""
 
 from __future__ import annotations
 
+from jobspec.diagnostics import JobspecError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.overlays.marked_tree import MarkedTree
+
+MOST = 100_000
 
 
 class Expansion:
@@ -23,3 +30,20 @@ class Expansion:
         self.diagnostics = diagnostics
         self.counts = counts or {}
         """The number of pods of each role: replica types in small letters, replicated jobs by name."""
+
+
+def numbers(count: int, what: str, *, ends: bool = False) -> Iterable[int]:
+    """The numbers of *count* objects, from 0. *ends*: the first and the last alone, which stand for all between.
+
+    Raises JobspecError as `few` does, unless only the ends are wanted.
+    """
+    if ends:
+        return range(count) if count < 3 else (0, count - 1)
+    return range(few(count, what))
+
+
+def few(number: int, what: str) -> int:
+    """A number of objects, where they are few enough. Raises JobspecError otherwise; *what*: such as ``pods of Job `a` ``."""
+    if number > MOST:
+        raise JobspecError(f"{number} {what} are too many to expand: {MOST} are the most")
+    return number

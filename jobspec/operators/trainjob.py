@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
-from jobspec.operators.batch_job.job import completions_of, job_defaults
-from jobspec.operators.batch_job.pods import pods_of
+from jobspec.operators.batch_job import completions_of, job_defaults, pods_of
 from jobspec.operators.edits import changed, text
 from jobspec.operators.jobset.made import made_by_jobset
 from jobspec.operators.jobset.pod_webhook import admitted

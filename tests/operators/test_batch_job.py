@@ -5,8 +5,7 @@ from typing import Any
 import yaml
 
 from jobspec.diagnostics import Mark
-from jobspec.operators.batch_job.job import job_defaults
-from jobspec.operators.batch_job.pods import pods_of
+from jobspec.operators.batch_job import job_defaults, pods_of
 from jobspec.operators.marks import set_by
 from jobspec.targets import choose
 

@@ -6,7 +6,7 @@ Follows `SetObjectDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, and `DropD
 from __future__ import annotations
 
 from jobspec.operators.api_defaults.pod_spec import pod_spec_defaults
-from jobspec.operators.batch_job.job import job_defaults
+from jobspec.operators.batch_job import job_defaults
 from jobspec.operators.edits import changed
 
 TYPE_CHECKING = False

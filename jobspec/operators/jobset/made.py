@@ -1,14 +1,14 @@
 """What JobSet makes of a stored JobSet: its Service, its claims, its Jobs.
 
-Follows `reconcile`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
+Follows `reconcile` and `createHeadlessSvcIfNecessary`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
 """
 
 from __future__ import annotations
 
-from jobspec.operators.edits import text
+from jobspec.operators.edits import is_true, text
 from jobspec.operators.jobset.jobs import jobs_of, owned_by
-from jobspec.operators.jobset.service import services
-from jobspec.operators.marks import operator_mark
+from jobspec.operators.jobset.labels import PREFIX
+from jobspec.operators.marks import operator_mark, set_by
 from jobspec.overlays.marked_tree import items
 from jobspec.runtimes.runtime import TEMPLATE
 from jobspec.targets import reached
@@ -28,7 +28,28 @@ def made_by_jobset(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
     if text(jobset, "spec", "managedBy") not in ("", CONTROLLER) or not all(each.get(*_CONTAINERS) for each in jobs):
         return []
     owners = owned_by(jobset, operator_mark("jobset", target["jobset"]))
-    return [*services(jobset, target, owners), *_claims(jobset, target, owners), *jobs_of(jobset, target)]
+    return [*_services(jobset, target, owners), *_claims(jobset, target, owners), *jobs_of(jobset, target)]
+
+
+def _services(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[MarkedTree]:
+    """The headless Service through which the pods find each other by their host names; none where they need none."""
+    network = jobset.get("spec", "network")
+    if network is None or not is_true(network, "enableDNSHostnames"):
+        return []
+    name = jobset.value["metadata"].value["name"]
+    subdomain = network.get("subdomain")
+    metadata = {
+        "name": subdomain if subdomain and subdomain.value else name,
+        "namespace": jobset.value["metadata"].value["namespace"],
+        "ownerReferences": owners,
+    }
+    early = network.get("publishNotReadyAddresses")
+    spec = {
+        "clusterIP": "None",
+        "selector": {f"{PREFIX}/jobset-name": name},
+        **({"publishNotReadyAddresses": early} if early and early.value else {}),
+    }
+    return [set_by(operator_mark("jobset", target["jobset"]), {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})]
 
 
 def _claims(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[MarkedTree]:

@@ -6,7 +6,7 @@ Follows `NewObjects`, github.com/kubeflow/trainer pkg/runtime/core, and `reconci
 from __future__ import annotations
 
 from jobspec import shapes
-from jobspec.operators.edits import with_fields
+from jobspec.operators.edits import text, with_fields
 from jobspec.operators.marks import set_by
 from jobspec.operators.objects import Expansion
 from jobspec.operators.stored import UID
@@ -14,9 +14,8 @@ from jobspec.operators.trainer.jobset import jobset
 from jobspec.operators.trainer.pod_sets import PodSet, pod_sets
 from jobspec.operators.trainer.policies import enforced, is_active
 from jobspec.operators.trainer.resources import with_resources
-from jobspec.operators.trainer.snapshot import snapshot
 from jobspec.operators.trainer.typed import as_typed
-from jobspec.overlays.marked_tree import MarkedTree
+from jobspec.overlays.marked_tree import LateTree, MarkedTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def made_by_trainer(job: TrainJob, document: Document, runtime: Document, target
     template = job.runtime.get("spec", "template", "spec")
     spec = _overridden(template or MarkedTree({}, job.mark), job, target)
     before = pod_sets(spec, job)
-    kept = [snapshot(job, target)] if job.reached("2.3.0") else []
+    kept = [_snapshot(job, target)] if job.reached("2.3.0") else []
     found = _failures(job, before, document, runtime)
     if found:
         return Expansion([_sent(each, job) for each in kept], found)
@@ -44,6 +43,24 @@ def made_by_trainer(job: TrainJob, document: Document, runtime: Document, target
     final = jobset(job, _with_late_resources(sets, job), spec, command=_command_of_plugin(before, job))
     beside = _beside(job, sets, spec)
     return Expansion([_sent(each, job) for each in (*kept, *beside, *_groups(job, sets, final), final)])
+
+
+def _snapshot(job: TrainJob, target: Target) -> dict[str, Any]:
+    """The ConfigMap with the runtime, whose text is made for the first who looks at it."""
+
+    def runtime() -> str:
+        from jobspec.operators.trainer.snapshot import written
+
+        return written(job.runtime, target)
+
+    place = job.runtime.value["metadata"].value["name"]
+    name = f"{text(job.name)}-runtime-snapshot"
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name},
+        "data": {"runtime": LateTree(runtime, place.mark, place.key)},
+    }
 
 
 def _failures(job: TrainJob, sets: list[PodSet], document: Document, runtime: Document) -> list[Diagnostic]:

@@ -1,4 +1,4 @@
-"""The runtime as it was when the job began, which the trainer keeps in a ConfigMap from 2.3 on.
+"""The text of the runtime as it was when the job began, which the trainer keeps in a ConfigMap from 2.3 on.
 
 Follows `createRuntimeSnapshot`, github.com/kubeflow/trainer pkg/runtime/core, 2.3.0. What the cluster adds to the runtime's metadata (its
 uid, its times, who manages its fields) is left out.
@@ -7,34 +7,21 @@ uid, its times, who manages its fields) is left out.
 from __future__ import annotations
 
 from jobspec import shapes
+from jobspec.documents.writer import write
 from jobspec.operators.edits import changed, text
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.trainer.typed import as_typed
-from jobspec.overlays.marked_tree import LateTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from jobspec.operators.trainer.train_job import TrainJob
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 
-def snapshot(job: TrainJob, target: Target) -> dict[str, Any]:
-    """The ConfigMap."""
-    place = job.runtime.value["metadata"].value["name"]
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": f"{text(job.name)}-runtime-snapshot"},
-        "data": {"runtime": LateTree(lambda: _written(job.runtime, target), place.mark, place.key)},
-    }
-
-
-def _written(runtime: MarkedTree, target: Target) -> str:
-    from jobspec.documents.writer import write
-
+def written(runtime: MarkedTree, target: Target) -> str:
+    """The text of a stored runtime."""
     return write([_sorted(_typed(runtime, target).data())])
 
 

@@ -1,14 +1,14 @@
 """The pods of a PyTorchJob: its templates, with what the operator sets in each.
 
-Follows `JobController.createNewPod`, github.com/kubeflow/training-operator pkg/controller.v1/common, `SetRestartPolicy`, pkg/core, and
-`GetPodFromTemplate`, pkg/controller.v1/control, 1.7.0 to 1.9.4.
+Follows `JobController.createNewPod`, github.com/kubeflow/training-operator pkg/controller.v1/common, `SetRestartPolicy`, pkg/core,
+`GetPodFromTemplate`, pkg/controller.v1/control, and `setInitContainer`, pkg/controller.v1/pytorch, with the operator's own template, image
+and number of tries, 1.7.0 to 1.9.4.
 """
 
 from __future__ import annotations
 
 from jobspec.operators.marks import set_by
 from jobspec.operators.training_operator.environment import variables, with_variables
-from jobspec.operators.training_operator.init_container import with_init_container
 from jobspec.operators.training_operator.names import labels, metadata, object_name, role_label
 from jobspec.overlays.marked_tree import MarkedTree, items
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from jobspec.operators.training_operator.job import Replicas, TrainingJob
 
+_WAIT = "err=1;for i in $(seq 100); do if nslookup {}; then err=0 && break; fi;echo waiting for master; sleep 2; done; exit $err"
+
 
 def pods(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
     """The pods of a replica type, in order."""
@@ -28,9 +30,25 @@ def pods(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
     policy = replicas.restart_policy
     restart = MarkedTree("Never", policy.mark, policy.key) if policy.value == "ExitCode" else policy
     gang = set_by(job.operator, _scheduler(job)).value if "schedulerName" not in spec.value else {}
-    common = with_init_container(spec.with_value({**spec.value, "restartPolicy": restart, **gang}), job, replicas)
+    common = _with_init_container(spec.with_value({**spec.value, "restartPolicy": restart, **gang}), job, replicas)
     for index in job.numbers(replicas):
         yield _pod(job, replicas, common, index)
+
+
+def _with_init_container(spec: MarkedTree, job: TrainingJob, replicas: Replicas) -> MarkedTree:
+    """A pod spec with the init container that waits until the Master's name is known, where the job has a Master and this is a Worker."""
+    if "Master" not in job.replicas or replicas.type != "Worker":
+        return spec
+    container = {
+        "name": "init-pytorch",
+        "image": "alpine:3.10",
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["sh", "-c", _WAIT.format(f"{job.name.value}-master-0")],
+        "resources": {"limits": {"cpu": "100m", "memory": "20Mi"}, "requests": {"cpu": "50m", "memory": "10Mi"}},
+    }
+    own = spec.get("initContainers")
+    all_of_them = [*items(own), set_by(job.operator, container)]
+    return spec.with_value({**spec.value, "initContainers": MarkedTree(all_of_them, own.mark if own else job.operator)})
 
 
 def _scheduler(job: TrainingJob) -> dict[str, Any]:

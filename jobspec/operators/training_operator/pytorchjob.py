@@ -8,8 +8,7 @@ is here is the most that can come.
 
 from __future__ import annotations
 
-from jobspec.operators.limits import few
-from jobspec.operators.objects import Expansion
+from jobspec.operators.objects import Expansion, few
 from jobspec.operators.training_operator.failures import failures_at_once, failures_in_pods, unreadable_values
 from jobspec.operators.training_operator.job import TrainingJob
 from jobspec.operators.training_operator.pods import pods

@@ -1,1 +1,0 @@
-"""What Kubernetes makes of a batch Job: its pods."""
