@@ -208,23 +208,19 @@ def _as_it_is(raw: Raw) -> Raw:
     return raw
 
 
-class Table:
+class Table(dict[int, Shape]):
     """The shapes of a file, by index; each is made when it is first asked for."""
 
-    __slots__ = ("_made", "_written", "decode")
+    __slots__ = ("_written", "decode")
 
     def __init__(self, written: Sequence[Any], decode: Callable[[Any], Raw] = _as_it_is) -> None:
         """*written*: each shape as *decode* takes it; a shape of another table is used as it is."""
         self._written = written
-        self._made: dict[int, Shape] = {}
         self.decode = decode
 
-    def __getitem__(self, index: int) -> Shape:
-        made = self._made.get(index)
-        if made is None:
-            written = self._written[index]
-            made = self._made.setdefault(index, written if isinstance(written, Shape) else Shape(written, self))
-        return made
+    def __missing__(self, index: int) -> Shape:
+        written = self._written[index]
+        return self.setdefault(index, written if isinstance(written, Shape) else Shape(written, self))
 
 
 def is_of_type(value: Any, shape: Shape) -> bool:

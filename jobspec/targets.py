@@ -116,8 +116,13 @@ def reached(release: str, other: str) -> bool:
     return _numbers(release) >= _numbers(other)
 
 
+_parsed: dict[str, list[int]] = {}
+
+
 def _numbers(release: str) -> list[int]:
-    return [int(part) for part in release.split(".")]
+    if release not in _parsed:
+        _parsed[release] = [int(part) for part in release.split(".")]
+    return _parsed[release]
 
 
 def schema_path(component: str, release: str, api_version: str, kind: str) -> str:
