@@ -11,6 +11,7 @@ from jobspec.kinds import COMPONENTS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
@@ -43,7 +44,12 @@ def rendered(files: Sequence[Checked], *, companions_once: bool = False) -> Rend
 
 def text_of(documents: Iterable[Document], target: Target) -> str:
     """The text of documents, each with its fields in the order in which people write them."""
-    return write(arrange(each.data, shapes.load(each.api_version, each.kind, target)) for each in documents)
+    return write(_arranged(each, target) for each in documents)
+
+
+def _arranged(document: Document, target: Target) -> Any:
+    shape = shapes.load(document.api_version, document.kind, target)
+    return arrange(document.data, shape, document.sound.parts if document.sound else None)
 
 
 def files_of(documents: Sequence[Document]) -> dict[str, Document]:

@@ -7,7 +7,7 @@ from jobspec.kinds import group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from jobspec.diagnostics import Path, Severity
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     #: For each key, its event (or its `MergedKey`), and the node of its value.
     Nodes = dict[str, tuple[Any, Any]]
+
+    #: The mappings and lists in data that many documents share, by their identity: what was made of each, and for what.
+    Parts = dict[int, dict[Any, Any]]
 
 
 #: The endings of files that are pages, whose fences hold documents.
@@ -102,11 +105,27 @@ class Marks:
 class Sound:
     """Data that fit a shape: other data fit it, too, in all that they share with these."""
 
-    __slots__ = ("data", "shape")
+    __slots__ = ("_parts", "data", "shape")
 
     def __init__(self, shape: Shape, data: Any) -> None:
         self.shape = shape
         self.data = data
+        self._parts: Parts = {}
+
+    @property
+    def parts(self) -> Parts:
+        """The mappings and lists inside that are not empty, to keep what is made of them for all data that share them."""
+        if not self._parts:
+            self._parts = {id(part): {} for part in _parts_of(self.data)}
+        return self._parts
+
+
+def _parts_of(data: Any) -> Iterator[Any]:
+    """A mapping or list and those inside, but for empty ones."""
+    if data and isinstance(data, (dict, list)):
+        yield data
+        for each in data.values() if isinstance(data, dict) else data:
+            yield from _parts_of(each)
 
 
 class Document:

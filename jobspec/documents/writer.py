@@ -24,8 +24,27 @@ _LONGEST_KEPT = 10_000  # characters of a text that is kept for the next time
 _LONGEST_KEY = 128  # bytes of a key that stands on one line with its value
 
 
+class Part:
+    """A mapping or list that many documents have: it is written once for each place that it takes in them."""
+
+    __slots__ = ("_data", "_pieces", "is_list")
+
+    def __init__(self, data: dict[str, Any] | list[Any]) -> None:  # which is not empty
+        self._data = data
+        self.is_list = isinstance(data, list)
+        self._pieces: dict[tuple[str, str], list[str]] = {}
+
+    def pieces(self, lead: str, indent: str) -> list[str]:
+        """What is written for it: it begins on the line of the *lead*, and *indent* begins its other lines."""
+        place = (lead, indent)
+        if place not in self._pieces:
+            self._pieces[place] = []
+            _value(self._data, lead, indent, self._pieces[place].append)
+        return self._pieces[place]
+
+
 def write(documents: Iterable[Any]) -> str:
-    """The *documents*' data as block YAML with `---` between them; keys keep their order.
+    """The *documents*' data as block YAML with `---` between them; keys keep their order. A `Part` stands for its data.
 
     Every scalar reads back as the same type and value under the YAML 1.1 rules of Kubernetes and under YAML 1.2.
     """
@@ -57,6 +76,9 @@ def _value(value: Any, lead: str, indent: str, add: Add) -> None:
         _mapping(value, lead, indent, add)
     elif value and isinstance(value, list):
         _list(value, lead, indent, add)
+    elif isinstance(value, Part):
+        for piece in value.pieces(lead, indent):
+            add(piece)
     else:
         add(f"{lead}{_plain(value)}")
 
@@ -75,6 +97,10 @@ def _mapping(data: dict[str, Any], lead: str, indent: str, add: Add) -> None:
         elif child and isinstance(child, list):
             add(f"{lead}{name}")
             _list(child, indent, indent, add)
+        elif isinstance(child, Part):
+            add(f"{lead}{name}")
+            below = indent if child.is_list else inner
+            _value(child, below, below, add)
         else:
             _value(child, f"{lead}{name} ", inner, add)
         lead = indent
