@@ -62,7 +62,7 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
     """
     shape = shapes.load(document.api_version, document.kind, target)
     assert shape
-    tree = with_marks(document.data, document.marks)
+    tree = with_marks(document.data, document.marks, document.sound.parts if document.sound else None)
     found: list[Diagnostic] = []
     for overlay in overlays:
         tree = Application(document, shape, overlay, found).changed_job(tree)

@@ -24,6 +24,7 @@ from jobspec.overlays.apply import apply
 from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.overlays.overlay import Overlay
 from jobspec.targets import choose
+from jobspec.validation.verdict import as_sound
 
 TARGET = choose([])
 LAW = settings(deadline=None, suppress_health_check=list(HealthCheck))
@@ -523,6 +524,19 @@ def test_overlays_that_do_not_conflict_commute(world: World, drawing: st.DataObj
     assert conflicting(problems) == conflicting(other_problems)
     if not problems and not other_problems:
         assert data(forth) == data(back)
+
+
+@in_every_world
+def test_a_base_that_many_jobs_share_becomes_what_it_becomes_alone(world: World, drawing: st.DataObject) -> None:
+    base, pair = drawing.draw(world.bases), drawing.draw(world.pairs)
+    a, b = overlays(a=pair[0], b=pair[1])
+    shared = [as_sound(document, world.target) for document in documents(base)]
+    for given_ones in ([a, b], [a], [b], [a, b]):
+        of_shared, alone = apply(shared, given_ones, world.target), apply(documents(base), given_ones, world.target)
+        assert [str(each) for each in of_shared.diagnostics] == [str(each) for each in alone.diagnostics]
+        assert data(of_shared.documents) == data(alone.documents)
+        for one, other in zip(of_shared.documents, alone.documents, strict=True):
+            assert places(one.data, one.marks) == places(other.data, other.marks)
 
 
 @in_every_world
