@@ -131,7 +131,7 @@ def variables(container: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:
 
 def variable(container: MarkedTree, name: str) -> MarkedTree | None:
     """The variable that counts: the last of its name."""
-    return next((each for known, each in reversed(list(variables(container))) if known == name), None)
+    return next((each for each in reversed(items(container.get("env"))) if text(each, "name") == name), None)
 
 
 def words(container: MarkedTree) -> list[MarkedTree]:

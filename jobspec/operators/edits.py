@@ -7,6 +7,7 @@ from jobspec.overlays.marked_tree import MarkedTree, field_value, items
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
 #: The fields by which the trainer tells the items of a list apart: two items are one where any of these is equal, or absent from both.
 IDENTITIES: Mapping[str, tuple[str, ...]] = {
@@ -43,14 +44,18 @@ def with_items(tree: MarkedTree, name: str, new: Iterable[MarkedTree]) -> Marked
         return tree
     old = tree.value.get(name)
     kept = items(old)
+    known = [_identity(each, name) for each in kept]
     for item in found:
-        at = next((index for index, each in enumerate(kept) if _are_one(each, item, name)), len(kept))
+        own = _identity(item, name)
+        at = next((index for index, each in enumerate(known) if not each.isdisjoint(own)), len(kept))
         kept[at : at + 1] = [item]
+        known[at : at + 1] = [own]
     return tree.with_value({**tree.value, name: (old or found[0]).with_value(kept)})
 
 
-def _are_one(one: MarkedTree, other: MarkedTree, name: str) -> bool:
-    return any(field_value(one, field) == field_value(other, field) for field in IDENTITIES[name])
+def _identity(item: MarkedTree, name: str) -> set[tuple[str, Any]]:
+    """By what an item of a list is told from others: those that share one of these are one."""
+    return {(field, field_value(item, field)) for field in IDENTITIES[name]}
 
 
 def text(tree: MarkedTree | None, *path: str) -> str:
