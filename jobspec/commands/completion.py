@@ -6,6 +6,8 @@ import sys
 
 import shtab
 
+from jobspec.choice.settings import SEVERITIES
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Action, ArgumentParser
@@ -15,17 +17,19 @@ _FILES = ("PATH", "FILE", "PROJECT")
 
 def run(parser: ArgumentParser, shell: str) -> int:
     """Print the script for a shell, by the parser of the whole command line."""
-    _name_files(parser)
+    _name_values(parser)
     sys.stdout.write(f"{shtab.complete(parser, shell=shell).rstrip()}\n")
     return 0
 
 
-def _name_files(parser: ArgumentParser) -> None:
-    """Say of each argument that is a file or a folder that it is one."""
+def _name_values(parser: ArgumentParser) -> None:
+    """Say of each argument that is a file, a folder or a severity that it is one; argparse knows no more of it than a text."""
     for action in parser._actions:
         if isinstance(action.choices, dict):
             for command in action.choices.values():
-                _name_files(command)
+                _name_values(command)
+        elif action.metavar == "SEVERITY":
+            setattr(action, "choices", SEVERITIES)  # noqa: B010 (it is refused with better words where its command runs)
         elif what := _what(action):
             setattr(action, "complete", what)  # noqa: B010 (an attribute that argparse does not know, and shtab looks for)
 

@@ -103,6 +103,8 @@ _COMPLETE: Mapping[str, Callable[[Path, str], list[str]]] = {"bash": _bash, "zsh
         ("lint --fix --sel", "--select"),
         ("validate --schema-", "--schema-location"),
         ("validate -o sa", "sarif"),
+        ("lint --fail-on ", "error info warning"),
+        ("validate --fail-on w", "warning"),
         ("validate jo", "job.yaml jobs"),
         ("validate --crd jo", "job.yaml jobs"),
         ("render --to jo", "jobs"),
