@@ -59,7 +59,7 @@ class Unnamed:
 
 @cache
 def _entries() -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name("known.yaml").read_text())
+    found: dict[str, list[dict[str, Any]]] = yaml.load(Path(__file__).with_name("known.yaml").read_text(), yaml.CSafeLoader)
     return found
 
 

@@ -149,7 +149,7 @@ def test_origins_stand_behind_each_line(folder: Path) -> None:
     plain = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", cwd=folder).stdout
     told = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", "--origin", cwd=folder)
     assert told.stderr == ""
-    assert list(yaml.safe_load_all(told.stdout)) == list(yaml.safe_load_all(plain))
+    assert list(yaml.load_all(told.stdout, yaml.CSafeLoader)) == list(yaml.load_all(plain, yaml.CSafeLoader))
     lines = [line.split("  # ") for line in told.stdout.splitlines()]
     assert [line.rstrip() for line, *_ in lines] == plain.splitlines()
     by_text = {line.strip(): place for line, *rest in lines for place in rest}

@@ -115,7 +115,7 @@ def _bases() -> list[list[Data]]:
     """The ordinary jobs among the cases, each with its runtime."""
     found = []
     for path in sorted((ROOT / "tests" / "cases" / "ordinary").glob("*.yaml")):
-        documents = list(yaml.safe_load_all(path.read_text()))
+        documents = list(yaml.load_all(path.read_text(), yaml.CSafeLoader))
         runtimes = {each["metadata"]["name"]: each for each in documents if each["kind"] == "ClusterTrainingRuntime"}
         for job in documents:
             if job["kind"] in ("PyTorchJob", "TrainJob"):

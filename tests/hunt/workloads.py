@@ -24,7 +24,7 @@ from tests.support.server import STRICT, WORKLOADS, Answer, Server
 
 KINDS: dict[str, dict[str, Any]] = {
     name: each
-    for name, each in yaml.safe_load((ROOT / "tests" / "cases" / "mutants" / "workloads.yaml").read_text()).items()
+    for name, each in yaml.load((ROOT / "tests" / "cases" / "mutants" / "workloads.yaml").read_text(), yaml.CSafeLoader).items()
     if name[0].isupper()
 }
 VERSIONS = {kind: re.sub(r"^/apis?/(.*)/namespaces.*", r"\1", path) for kind, path in WORKLOADS.items()}

@@ -34,4 +34,4 @@ class FieldTexts:
 
 def field_texts(name: str) -> FieldTexts:
     """The texts of a file."""
-    return FieldTexts(**yaml.safe_load((ROOT / "tests" / "cases" / "mutants" / f"{name}.yaml").read_text()))
+    return FieldTexts(**yaml.load((ROOT / "tests" / "cases" / "mutants" / f"{name}.yaml").read_text(), yaml.CSafeLoader))

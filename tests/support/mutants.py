@@ -12,7 +12,7 @@ from jobspec.shapes import Shape
 from tests.support.reference import ROOT
 from tests.support.rewriting import broken, restyled
 
-TEXTS = yaml.safe_load((ROOT / "tests" / "cases" / "mutants" / "texts.yaml").read_text())
+TEXTS = yaml.load((ROOT / "tests" / "cases" / "mutants" / "texts.yaml").read_text(), yaml.CSafeLoader)
 _META: dict[str, list[str]] = TEXTS["metadata"]
 _FITTING = {
     "boolean": ("true", "false", "y", "off", "'true'", "1"),

@@ -10,7 +10,7 @@ import yaml
 from jobspec.shapes import Shape
 from tests.support.reference import ROOT
 
-_TEXTS = yaml.safe_load((ROOT / "tests" / "cases" / "mutants" / "pods.yaml").read_text())
+_TEXTS = yaml.load((ROOT / "tests" / "cases" / "mutants" / "pods.yaml").read_text(), yaml.CSafeLoader)
 _WORDS: dict[str, list[Any]] = _TEXTS["words"]
 _SCALARS: dict[str, list[Any]] = _TEXTS["scalars"]
 
