@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.overlays.conflicts import conflicting, settings_of, settings_of_flags
 from jobspec.overlays.directives import APPEND
@@ -13,7 +15,7 @@ from jobspec.overlays.removals import wrong_removals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
@@ -26,11 +28,13 @@ if TYPE_CHECKING:
     #: Tells the settings of a patch.
     Settings = Callable[[], Iterator[OverlayValue]]
 
+_MANY = 1024  # changes that are kept for the other variants of a project, which have overlays and pods in common
+
 
 class Application:
     """The application of one overlay to one job: it changes the job's tree, and collects settings, volumes and problems."""
 
-    __slots__ = ("_entries", "_set", "document", "overlay", "pods", "problems", "shape", "volumes")
+    __slots__ = ("_set", "document", "overlay", "pods", "problems", "shape", "volumes")
 
     def __init__(
         self, document: Document, shape: Shape, overlay: Overlay, problems: list[Diagnostic], pods: TrainJobPods | None = None
@@ -43,7 +47,6 @@ class Application:
         """The problems of the job's applications so far; this one adds its own."""
         self._set: list[Settings] = []
         self.volumes: list[MarkedTree] = []
-        self._entries: dict[tuple[int, str], MarkedTree | None] = {}
 
     @property
     def settings(self) -> list[OverlayValue]:
@@ -53,14 +56,17 @@ class Application:
     def changed_job(self, job: MarkedTree) -> MarkedTree:
         """The job with the overlay's partial manifest for its kind merged into it."""
         partial = self.overlay.spec.get("job", self.document.kind)
-        patch = self._substituted(partial, {}) if partial else None
+        patch = self._substituted(partial) if partial else None
         return self._merged(job, patch, (), entry=-1) if patch else job
 
     def changed_pods(self, job: MarkedTree, roles: list[TrainingRole]) -> MarkedTree:
         """The job with the overlay's entries for training pods merged into the pod templates of the *roles* that the job has."""
+        entries = items(self.overlay.spec.get("pods"))
+        if not entries:
+            return job
         roles = [role for role in roles if not role.path or job.get(*map(str, role.path))]  # the overlay can remove a role itself
         by_entry: list[tuple[MarkedTree | None, list[Settings]]] = []
-        for number, entry in enumerate(items(self.overlay.spec.get("pods"))):
+        for number, entry in enumerate(entries):
             wanted = entry.get("roles")
             chosen = [role for role in roles if role.answers_to(wanted.data() if wanted else ())]
             if not chosen:
@@ -74,9 +80,7 @@ class Application:
         return job
 
     def _changed_pod(self, job: MarkedTree, role: TrainingRole, entry: MarkedTree, number: int) -> MarkedTree:
-        if (number, role.container) not in self._entries:  # roles that share it take the same change
-            self._entries[number, role.container] = self._substituted(entry, {TRAINING: role.container})
-        substituted = self._entries[number, role.container]
+        substituted = self._substituted(entry, role.container)
         if substituted and self.pods:
             return self._changed_nodes(job, self.pods, substituted, entry.get("roles"), number)
         template, flags = (substituted.get("template"), substituted.get("flags")) if substituted else (None, None)
@@ -110,9 +114,14 @@ class Application:
         if wrong:
             self.problems.extend(wrong)
             return job
-        merge = Merge(self.overlay.name, entry)
-        changed = job.replace_at(path, lambda base: merge(base, patch, shape, path))
-        self.problems.extend(merge.problems)
+        merge = _merged_pod if path else _merged
+
+        def change(base: MarkedTree) -> MarkedTree:
+            result, problems = merge(self.overlay.name, entry, base, patch, shape, path)
+            self.problems.extend(problems)
+            return result
+
+        changed = job.replace_at(path, change)
         self._set.append(lambda: settings_of(everything or patch, shape, path))
         return changed
 
@@ -131,11 +140,10 @@ class Application:
             self.problems.append(Diagnostic("missing-container", message, flags.place()))
         return job
 
-    def _substituted(self, tree: MarkedTree, more: dict[str, str]) -> MarkedTree | None:
-        """The tree with the values of the overlay's parameters, and *more*, in place; None where nothing is left of it."""
-        substitution = Substitution({**self.overlay.values, **more})
-        result = substitution(tree)
-        self.problems.extend(substitution.problems)
+    def _substituted(self, tree: MarkedTree, container: str = "") -> MarkedTree | None:
+        """The tree with the values of the overlay's parameters, and the *container* that trains, in place; None where nothing is left."""
+        result, problems = _substituted(self.overlay, tree, container)
+        self.problems.extend(problems)
         return result
 
     def _report_differing_roles(self, by_entry: list[tuple[MarkedTree | None, list[Settings]]]) -> None:
@@ -157,6 +165,23 @@ class Application:
         place = wanted.place() if wanted else entry.place()
         hint = "add the role to the job, or leave the overlay out"
         self.problems.append(Diagnostic("missing-role", message, place, hint=hint))
+
+
+@lru_cache(maxsize=_MANY)
+def _substituted(overlay: Overlay, tree: MarkedTree, container: str) -> tuple[MarkedTree | None, Sequence[Diagnostic]]:
+    substitution = Substitution({**overlay.values, TRAINING: container})
+    return substitution(tree), substitution.problems
+
+
+def _merged(
+    overlay: str, entry: int, base: MarkedTree, patch: MarkedTree, shape: Shape | None, path: Path
+) -> tuple[MarkedTree, Sequence[Diagnostic]]:
+    """The base with an overlay's patch merged into it, and what is wrong with the patch there."""
+    merge = Merge(overlay, entry)
+    return merge(base, patch, shape, path), merge.problems
+
+
+_merged_pod = lru_cache(maxsize=_MANY)(_merged)
 
 
 def _all(settings: list[Settings]) -> list[OverlayValue]:
