@@ -48,7 +48,7 @@ class Merge:
     def _mapping(self, base: MarkedTree | None, patch: MarkedTree, shape: Shape | None, path: Path) -> MarkedTree:
         old = base if base and isinstance(base.value, dict) else patch.with_value({})
         excluded = excludes(patch, shape)
-        merged = {name: child for name, child in old.value.items() if name not in excluded}
+        merged = {name: child for name, child in old.value.items() if name not in excluded} if excluded else dict(old.value)
         for name, child in old.value.items() if excluded else ():
             if name in excluded and not child.mark.layer and shape and shape.name == "Volume":
                 self._warn_other_volume(name, patch, path)
@@ -168,7 +168,7 @@ def chosen(patch: MarkedTree, shape: Shape | None) -> list[str]:
 
 def excludes(patch: MarkedTree, shape: Shape | None) -> set[str]:
     """The fields that a merge of the patch removes, such as the other sources of a volume."""
-    names = chosen(patch, shape)
+    names = chosen(patch, shape) if shape and shape.one_of else ()
     return set(shape.one_of) - set(names) if shape and names else set()
 
 
