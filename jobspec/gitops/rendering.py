@@ -42,10 +42,10 @@ class RenderedObject:
         """Name of its file in the variant's folder."""
         self.is_job = is_workload(document)
         self.identity = identity_of(document)
-        self.place = document.marks.nearest(("metadata", "name")).place()
-        """Where its name is written."""
         self.synced = SyncedObject(document)
         """The object as an engine sees it."""
+        self.place = self.synced.place
+        """Where its name is written."""
         self.text = text
 
 
