@@ -13,7 +13,7 @@ from jobspec.lint.containers import (
     written,
 )
 from jobspec.lint.rule import Finding, Rule
-from jobspec.operators.pods import text
+from jobspec.overlays.marked_tree import text
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False

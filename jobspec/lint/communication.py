@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.kinds import NETWORK_POLICY, SERVICE
 from jobspec.lint.containers import resources, torchrun_flags, variable, variables, written
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.operators.pods import text
+from jobspec.overlays.marked_tree import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

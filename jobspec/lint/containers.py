@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.operators.pods import text
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 from jobspec.quantities import quantity
 
 TYPE_CHECKING = False

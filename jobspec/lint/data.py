@@ -5,8 +5,7 @@ from __future__ import annotations
 from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM
 from jobspec.lint.containers import DEAD_ADDRESSES, DOWNLOADS, flags, mounted_at, tokens, variables
 from jobspec.lint.rule import Finding, Rule
-from jobspec.operators.pods import text
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False

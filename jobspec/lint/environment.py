@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from jobspec.lint.containers import variables
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.operators.pods import text
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.lint.containers import gpus
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.operators.pods import text
+from jobspec.overlays.marked_tree import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.kinds import NAMESPACE
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.operators.pods import text
+from jobspec.overlays.marked_tree import text
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from jobspec.lint.rule import Finding, Rule
-from jobspec.operators.pods import text
+from jobspec.overlays.marked_tree import text
 from jobspec.workloads import is_workload, items_at, value_at
 
 TYPE_CHECKING = False

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from jobspec.kinds import TRAINING_RUNTIME
 from jobspec.lint.rule import Finding, Rule
-from jobspec.operators.pods import text
-from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.overlays.marked_tree import MarkedTree, items, text
 from jobspec.runtimes.runtime import ANCESTOR, TRAINER, Reference
 from jobspec.workloads import roles_in, value_at
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.kinds import SERVICE_ACCOUNT
 from jobspec.lint.containers import TOKENS, tokens, variables
 from jobspec.lint.rule import Finding, Rule
-from jobspec.operators.pods import text
+from jobspec.overlays.marked_tree import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM
 from jobspec.lint.containers import amount, bytes_of, flags, gpu_place, gpus, volume_at, written
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.operators.pods import text
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, TRAINING_RUNTIME
 from jobspec.lint.containers import DEAD_ADDRESSES, DOWNLOADS, OTHER_ACCELERATORS, TOKENS, TORCHRUN
 from jobspec.lint.views import RUNTIMES
-from jobspec.operators.pods import text
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

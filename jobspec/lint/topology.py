@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.lint.containers import gpus
 from jobspec.lint.rule import Finding, Rule
-from jobspec.operators.pods import text
+from jobspec.overlays.marked_tree import text
 from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False

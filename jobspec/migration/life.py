@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from jobspec import kinds
 from jobspec.migration.facts import Fact, flat
-from jobspec.operators.edits import text
-from jobspec.overlays.marked_tree import items, with_marks
+from jobspec.overlays.marked_tree import items, text, with_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

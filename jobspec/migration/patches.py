@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from jobspec.migration.facts import NAMED
 from jobspec.migration.made import by_migration, present
-from jobspec.operators.edits import text
-from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.overlays.marked_tree import MarkedTree, items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

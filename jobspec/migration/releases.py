@@ -10,8 +10,7 @@ from jobspec.migration.patches import FIELDS, OF_JOBSET, read_changes, unwritten
 from jobspec.migration.pruned import Dropped, pruned
 from jobspec.migration.variables import TRAINERS
 from jobspec.migration.view import view
-from jobspec.operators.edits import text
-from jobspec.overlays.marked_tree import MarkedTree, items, with_marks
+from jobspec.overlays.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.runtimes.runtime import API_VERSION
 from jobspec.targets import reached
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from jobspec.migration.nodes import nodes_of
-from jobspec.operators.edits import text
-from jobspec.overlays.marked_tree import with_marks
+from jobspec.overlays.marked_tree import text, with_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

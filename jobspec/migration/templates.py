@@ -7,8 +7,7 @@ from jobspec.migration.made import by_migration, present
 from jobspec.migration.placement import is_of_job
 from jobspec.migration.selectors import with_new_names
 from jobspec.migration.variables import environment, operators_own, port_of_trainer, text_of, translated
-from jobspec.operators.edits import text
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from jobspec.migration.hosts import NAME, NAME_FIELD
 from jobspec.migration.launcher import LAUNCHER, command_line
 from jobspec.migration.made import by_migration
 from jobspec.migration.program import known_port
-from jobspec.operators.pods import text
 from jobspec.operators.trainer.torch import COMPLETION_INDEX
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

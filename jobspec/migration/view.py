@@ -10,9 +10,8 @@ from jobspec.migration.placement import pod_facts
 from jobspec.migration.program import Side
 from jobspec.migration.selectors import selector_facts
 from jobspec.operators.api_defaults.objects import completed
-from jobspec.operators.edits import text
 from jobspec.operators.expansion import expand
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 from jobspec.workloads import released
 
 TYPE_CHECKING = False

@@ -58,12 +58,6 @@ def _identity(item: MarkedTree, name: str) -> set[tuple[str, Any]]:
     return {(field, field_value(item, field)) for field in IDENTITIES[name]}
 
 
-def text(tree: MarkedTree | None, *path: str) -> str:
-    """The text at a path, empty where there is none."""
-    child = tree.get(*path) if tree else None
-    return child.value if child and isinstance(child.value, str) else ""
-
-
 def number(tree: MarkedTree | None, *path: str, default: int) -> int:
     """The number at a path."""
     child = tree.get(*path) if tree else None

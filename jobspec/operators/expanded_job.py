@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.operators.pods import ROLE, pods_among, text
+from jobspec.operators.pods import ROLE, pods_among
+from jobspec.overlays.marked_tree import text
 from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,12 +84,6 @@ class _Among:
                 ranks = [text(each, "metadata", "annotations", _INDEX) for each in trees]
             self._ranks = {id(tree): rank for tree, rank in zip(trees, ranks, strict=True)}
         return self._ranks
-
-
-def text(tree: MarkedTree | None, *path: str) -> str:
-    """The text of the scalar at a path, empty where there is none."""
-    found = tree.get(*path) if tree else None
-    return "" if found is None or found.value is None or isinstance(found.value, (dict, list)) else str(found.value)
 
 
 def value_of(variable: MarkedTree, pod: MarkedTree) -> str:

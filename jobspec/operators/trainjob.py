@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
 from jobspec.operators.batch_job import completions_of, job_defaults, pods_of
-from jobspec.operators.edits import changed, text
+from jobspec.operators.edits import changed
 from jobspec.operators.jobset.made import made_by_jobset
 from jobspec.operators.jobset.pod_webhook import admitted
 from jobspec.operators.jobset.stored import stored_jobset
@@ -14,6 +14,7 @@ from jobspec.operators.pods import ROLE
 from jobspec.operators.stored import api_server, stored
 from jobspec.operators.trainer.made import made_by_trainer
 from jobspec.operators.trainer.train_job import TrainJob
+from jobspec.overlays.marked_tree import text
 from jobspec.runtimes.runtime import Reference
 from jobspec.workloads import value_at
 

@@ -6,11 +6,11 @@ A program that does not ends with 2, and so does every restart of it.
 from __future__ import annotations
 
 from jobspec.contracts import Contract, contract_of
-from jobspec.operators.pods import text
 from jobspec.outcome import torchrun
 from jobspec.outcome.program import Program
 from jobspec.outcome.rule import Outcome, place_of
 from jobspec.outcome.words import is_flag, read, starts_python
+from jobspec.overlays.marked_tree import text
 from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jobspec.operators.pods import text
 from jobspec.outcome.program import Program
 from jobspec.outcome.rule import Outcome, place_of
+from jobspec.overlays.marked_tree import text
 from jobspec.runtimes.runtime import ANCESTOR, TRAINER
 from jobspec.targets import reached
 

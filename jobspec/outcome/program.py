@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from jobspec.operators.pods import text
 from jobspec.outcome.torchrun import given, length_of_start
 from jobspec.outcome.words import starts_python
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from jobspec.kinds import TRAINJOB
-from jobspec.operators.pods import text
 from jobspec.operators.stored import as_a_cluster_names
 from jobspec.outcome.rule import Outcome, place_in
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 from jobspec.validation.builtin import builtin_problems
 
 TYPE_CHECKING = False

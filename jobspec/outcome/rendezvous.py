@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
-from jobspec.operators.pods import text
 from jobspec.outcome.rule import Outcome, place_of
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

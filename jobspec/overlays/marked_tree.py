@@ -196,6 +196,12 @@ def items(tree: MarkedTree | None) -> list[MarkedTree]:
     return list(tree.value) if tree and isinstance(tree.value, list) else []
 
 
+def text(tree: MarkedTree | None, *path: str) -> str:
+    """The text of the scalar at a path, empty where there is none."""
+    found = tree.get(*path) if tree else None
+    return "" if found is None or found.value is None or isinstance(found.value, (dict, list)) else str(found.value)
+
+
 def by_rank(trees: list[MarkedTree]) -> list[MarkedTree]:
     """The base's items in their order, then those of overlays by rank."""
     return sorted(trees, key=lambda each: (each.rank is not None, each.rank or ("", 0, 0)))

@@ -6,7 +6,8 @@ Follows `SetDefaults_PodSpec` and what is generated around it, k8s.io/kubernetes
 from __future__ import annotations
 
 from jobspec.operators.api_defaults.filling import as_stored, where_given, with_missing
-from jobspec.operators.edits import each_item, text
+from jobspec.operators.edits import each_item
+from jobspec.overlays.marked_tree import text
 from jobspec.validation.image import default_pull_policy
 from jobspec.validation.pods.completed import completed
 from jobspec.validation.pods.defaults import CONTAINERS, without_disabled

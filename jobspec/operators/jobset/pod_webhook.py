@@ -6,11 +6,11 @@ that is on a node, and goes where that is; which topology that will be, nobody k
 
 from __future__ import annotations
 
-from jobspec.operators.edits import changed, text, with_fields
+from jobspec.operators.edits import changed, with_fields
 from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR, PREFIX
 from jobspec.operators.marks import operator_mark, set_by
 from jobspec.operators.stored import RANDOM
-from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.overlays.marked_tree import MarkedTree, items, text
 from jobspec.targets import reached
 
 TYPE_CHECKING = False

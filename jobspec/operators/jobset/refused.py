@@ -9,9 +9,8 @@ from jobspec.admission.review import review
 from jobspec.admission.webhooks import Objects
 from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.documents.document import Document
-from jobspec.operators.edits import text
 from jobspec.operators.stored import as_a_cluster_names
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False

@@ -6,8 +6,9 @@ Follows the plugins coscheduling and volcano (2.1 on), github.com/kubeflow/train
 
 from __future__ import annotations
 
-from jobspec.operators.edits import changed, text, with_fields
+from jobspec.operators.edits import changed, with_fields
 from jobspec.operators.trainer.pod_sets import POD
+from jobspec.overlays.marked_tree import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

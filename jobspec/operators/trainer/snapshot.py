@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.documents.writer import write
-from jobspec.operators.edits import changed, text
+from jobspec.operators.edits import changed
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.trainer.typed import as_typed
+from jobspec.overlays.marked_tree import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.operators.edits import text
 from jobspec.operators.marks import operator_mark
-from jobspec.overlays.marked_tree import items
+from jobspec.overlays.marked_tree import items, text
 from jobspec.runtimes.runtime import TORCHTUNE
 from jobspec.targets import reached
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.operators.pods import text, value_of
-from jobspec.overlays.marked_tree import items
+from jobspec.operators.pods import value_of
+from jobspec.overlays.marked_tree import items, text
 from jobspec.reports.expansion.shell import shown_command
 
 TYPE_CHECKING = False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.operators.pods import pods_among, text
-from jobspec.overlays.marked_tree import items
+from jobspec.operators.pods import pods_among
+from jobspec.overlays.marked_tree import items, text
 from jobspec.reports.expansion.details import groups, rows
 from jobspec.reports.visible import visible
 
