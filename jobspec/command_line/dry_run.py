@@ -43,11 +43,11 @@ def run(options: Options) -> int:
             raise
         raise JobspecError(f"dry-run needs the package `{package}`: pip install 'jobspec-k8s[dry-run]'") from None
 
-    place = dry_run.Place(
+    asked = dry_run.AskedServer(
         context=options.context,
         envtest=options.envtest,
         kubernetes=options.kubernetes,
         recreate=options.recreate,
         delete=options.delete,
     )
-    return dry_run.run(inputs_of(options), place, diff=options.diff, pods=options.pods)
+    return dry_run.run(inputs_of(options), asked, diff=options.diff, pods=options.pods)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-class Place:
+class AskedServer:
     """The server to ask: a context of the kubeconfig, else etcd and kube-apiserver for this run, else the kind cluster."""
 
     __slots__ = ("context", "delete", "envtest", "kubernetes", "recreate")
@@ -58,15 +58,15 @@ class Place:
         return self.context is None
 
 
-def run(inputs: Inputs, place: Place, *, diff: bool, pods: bool) -> int:
+def run(inputs: Inputs, asked: AskedServer, *, diff: bool, pods: bool) -> int:
     """Ask a server about files, folders and standard input, and report: 1 for an error, 2 where the server gives no verdict.
 
     *pods*: about the pods of accepted jobs, too.
     """
-    if not place.is_owned or place.envtest:
-        _refuse_options_of_kind(place)
+    if not asked.is_owned or asked.envtest:
+        _refuse_options_of_kind(asked)
     if not inputs.paths:
-        if not place.delete:
+        if not asked.delete:
             raise JobspecError("dry-run: name a PATH")
         kind.delete_cluster()
         return 0
@@ -79,9 +79,9 @@ def run(inputs: Inputs, place: Place, *, diff: bool, pods: bool) -> int:
         files = [questions_about(each, setting.cluster.target) for each in manifests]
         about_pods = _about_pods(manifests, setting) if pods else []
         questions = [*(question for file in files for question in file.questions), *(each.question for each in about_pods)]
-        with _ended_by_signals(), _opened(place) if questions else nullcontext() as client:
+        with _ended_by_signals(), _opened(asked) if questions else nullcontext() as client:
             if client:
-                answers = _ask(questions, Server(client), inputs, setting, owned=place.is_owned)
+                answers = _ask(questions, Server(client), inputs, setting, owned=asked.is_owned)
         results = [_result(file, answers, setting.cluster.target, skip_unknown=inputs.skip_unknown, diff=diff) for file in files]
         results = _with_pods(results, about_pods, answers) if about_pods else results
     results = require_workload(setting.overlays, results)
@@ -125,26 +125,26 @@ def _told(result: FileResult, told: Sequence[Diagnostic]) -> FileResult:
     return FileResult(result.path, rows, [*result.diagnostics, *told])
 
 
-def _refuse_options_of_kind(place: Place) -> None:
-    for given, option in ((place.kubernetes, "--kubernetes"), (place.recreate, "--recreate"), (place.delete, "--delete")):
+def _refuse_options_of_kind(asked: AskedServer) -> None:
+    for given, option in ((asked.kubernetes, "--kubernetes"), (asked.recreate, "--recreate"), (asked.delete, "--delete")):
         if given:
             raise JobspecError(f"{option} is for the kind cluster, and goes neither with --context nor with --envtest")
 
 
-def _opened(place: Place) -> AbstractContextManager[Client]:
-    if place.context is not None:
-        return closing(of_context(place.context, os.environ.get("KUBECONFIG") or None))
-    return control_plane(os.environ.get("KUBEBUILDER_ASSETS", "")) if place.envtest else _kind_cluster(place)
+def _opened(asked: AskedServer) -> AbstractContextManager[Client]:
+    if asked.context is not None:
+        return closing(of_context(asked.context, os.environ.get("KUBECONFIG") or None))
+    return control_plane(os.environ.get("KUBEBUILDER_ASSETS", "")) if asked.envtest else _kind_cluster(asked)
 
 
 @contextmanager
-def _kind_cluster(place: Place) -> Iterator[Client]:
-    client = kind.open_cluster(kubernetes=place.kubernetes, recreate=place.recreate, report=_report)
+def _kind_cluster(asked: AskedServer) -> Iterator[Client]:
+    client = kind.open_cluster(kubernetes=asked.kubernetes, recreate=asked.recreate, report=_report)
     try:
         with closing(client):
             yield client
     finally:
-        if place.delete:
+        if asked.delete:
             kind.delete_cluster()
 
 

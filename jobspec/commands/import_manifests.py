@@ -16,7 +16,7 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.text import decode
 from jobspec.gitops.importing.originals import originals
-from jobspec.gitops.importing.plan import Existing, Setting, plan
+from jobspec.gitops.importing.plan import Destination, Existing, plan
 from jobspec.gitops.project import FILE, OUTPUT
 from jobspec.gitops.sources import Sources
 from jobspec.gitops.tree import differences
@@ -57,7 +57,7 @@ def run(inputs: Inputs, *, to: str, preview: bool) -> int:
     folder = _folder(to, project.output if project else OUTPUT)
     planned = plan(
         jobs,
-        Setting(
+        Destination(
             FILE, folder, ProjectFiles(FILE).read, cluster.target, wishes=project.wishes if project else _wishes(inputs), existing=existing
         ),
     )

@@ -21,7 +21,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 _MAX_CHANGES = 100  # of a text, each at the cost of reading it again
 
 
-class Source:
+class Events:
     """The events of a text. Characters that libyaml refuses are replaced for it by unused ones, and put back into its events."""
 
     def __init__(self, text: str, *, is_later: bool) -> None:

@@ -80,9 +80,9 @@ def _read_piece(piece: Piece, index: int, documents: list[Document], problems: l
 def _events(piece: Piece) -> Callable[[], Any]:
     """A function that gives the parser's next event."""
     if any(each in piece.text for each in _READ_DIFFERENTLY) or ("!" in piece.text and _has_tag_before_comma(piece.text)):
-        from jobspec.documents.go_scanner import Source
+        from jobspec.documents.go_scanner import Events
 
-        return Source(piece.text, is_later=piece.first_line > 0).next
+        return Events(piece.text, is_later=piece.first_line > 0).next
     next_event: Callable[[], Any] = CParser(piece.text).get_event
     return next_event
 

@@ -42,8 +42,8 @@ class Existing:
         """The names of its variants, in lower case."""
 
 
-class Setting:
-    """Where an import takes place."""
+class Destination:
+    """Where an import goes: a project, or the place of a new one."""
 
     __slots__ = ("existing", "folder", "path", "read", "target", "wishes")
 
@@ -79,28 +79,28 @@ class Planned:
         self.diagnostics = diagnostics
 
 
-def plan(originals: Sequence[Original], setting: Setting) -> Planned:
+def plan(originals: Sequence[Original], into: Destination) -> Planned:
     """What to write for originals. Those that do not render again from the base of their group get one each."""
-    found = groups([import_of(each, setting.target) for each in originals], setting.target)
-    planned = _planned(found, setting)
+    found = groups([import_of(each, into.target) for each in originals], into.target)
+    planned = _planned(found, into)
     if not planned.diagnostics or all(len(group) == 1 for group in found):
         return planned
-    fresh = Setting(setting.path, setting.folder, setting.read, setting.target, wishes=setting.wishes)
+    fresh = Destination(into.path, into.folder, into.read, into.target, wishes=into.wishes)
     fitting = [[group[0], *(each for each in group[1:] if _fits(group[0], each, fresh))] for group in found]
     others = [[each] for group, good in zip(found, fitting, strict=True) for each in group if each not in good]
-    planned = _planned([*fitting, *others], setting)
-    return _planned([[each] for group in found for each in group], setting) if planned.diagnostics else planned
+    planned = _planned([*fitting, *others], into)
+    return _planned([[each] for group in found for each in group], into) if planned.diagnostics else planned
 
 
-def _fits(first: Import, other: Import, setting: Setting) -> bool:
+def _fits(first: Import, other: Import, into: Destination) -> bool:
     """Whether two jobs render again from one base."""
-    return not _planned([[first, other]], setting).diagnostics
+    return not _planned([[first, other]], into).diagnostics
 
 
-def _planned(found: Sequence[Sequence[Import]], setting: Setting) -> Planned:
+def _planned(found: Sequence[Sequence[Import]], into: Destination) -> Planned:
     """What to write for groups of imports, each with one base."""
-    shared = [on_one_base(group, setting.target) if len(group) > 1 else group for group in found]
-    names = _Names(setting.existing.names if setting.existing else ())
+    shared = [on_one_base(group, into.target) if len(group) > 1 else group for group in found]
+    names = _Names(into.existing.names if into.existing else ())
     files: dict[str, str] = {}
     entries: list[Entry] = []
     for group in shared:
@@ -108,22 +108,22 @@ def _planned(found: Sequence[Sequence[Import]], setting: Setting) -> Planned:
         bases: dict[str, str] = {}
         for name, each in zip(chosen, group, strict=True):
             one_base = all(each.text == other.text for other in group)
-            path = bases.setdefault(each.text, f"{setting.folder}/{_common(chosen, names) if one_base else name}.yaml".removeprefix("./"))
+            path = bases.setdefault(each.text, f"{into.folder}/{_common(chosen, names) if one_base else name}.yaml".removeprefix("./"))
             files[path] = each.text
             kept = [*each.original.unwritten, *lost(each.original.text, each.text)]
-            entries.append(Entry(name, path, each, kept, without_history=setting.has_history))
-    files[FILE] = _project(entries, setting)
-    return Planned(files, entries, list(_problems(files, entries, setting)))
+            entries.append(Entry(name, path, each, kept, without_history=into.has_history))
+    files[FILE] = _project(entries, into)
+    return Planned(files, entries, list(_problems(files, entries, into)))
 
 
-def _project(entries: Sequence[Entry], setting: Setting) -> str:
-    if not setting.existing:
-        return new_project(entries, setting.wishes)
+def _project(entries: Sequence[Entry], into: Destination) -> str:
+    if not into.existing:
+        return new_project(entries, into.wishes)
     try:
-        return extended(setting.existing.text, setting.existing.document, entries)
+        return extended(into.existing.text, into.existing.document, entries)
     except Uncuttable:
         hint = "write its variants as a list with a `- ` before each, or give the manifests one by one to a new project"
-        raise JobspecError(f"{setting.path}: no variant can be added to the text as it is written: {hint}") from None
+        raise JobspecError(f"{into.path}: no variant can be added to the text as it is written: {hint}") from None
 
 
 class _Names:
@@ -153,20 +153,20 @@ def _common(names: Sequence[str], taken: _Names) -> str:
     return name if name in names or (name and taken.is_free(name)) else names[0]
 
 
-def _problems(files: Mapping[str, str], entries: Sequence[Entry], setting: Setting) -> Iterator[Diagnostic]:
+def _problems(files: Mapping[str, str], entries: Sequence[Entry], into: Destination) -> Iterator[Diagnostic]:
     """What keeps the files from rendering to the originals."""
 
     def read(path: str) -> pipeline.Source:
-        return pipeline.Source(path, files[path]) if path in files else setting.read(path)
+        return pipeline.Source(path, files[path]) if path in files else into.read(path)
 
-    found = whole(pipeline.Source(setting.path, files[FILE]), read)
+    found = whole(pipeline.Source(into.path, files[FILE]), read)
     yield from (each for each in found.diagnostics if each.severity == "error")
     without_engines = _without_engines(files[FILE])
     if without_engines:
-        found = whole(pipeline.Source(setting.path, without_engines), read)
+        found = whole(pipeline.Source(into.path, without_engines), read)
     rendered = {each.name: each for each in found.variants}
     for entry in entries if found.valid else ():
-        yield from _differences(rendered[entry.name], entry, is_new=setting.existing is None)
+        yield from _differences(rendered[entry.name], entry, is_new=into.existing is None)
 
 
 def _without_engines(text: str) -> str:
