@@ -310,9 +310,9 @@ def with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None:
 
 def _meant(job: Document, runtimes: Mapping[str, Sequence[Document]]) -> Sequence[Document]:
     """The runtimes, by name, that a job may mean."""
-    from jobspec.runtimes.runtime import Reference
+    from jobspec.runtimes.runtime import RuntimeRef
 
-    return runtimes.get(str(Reference(job.data).name), ())
+    return runtimes.get(str(RuntimeRef(job.data).name), ())
 
 
 def _foreseen(

@@ -10,7 +10,7 @@ from jobspec.admission import trainjob
 from jobspec.admission.rule import Fault
 from jobspec.admission.webhooks import Answer, diagnostic, diagnostics
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
-from jobspec.runtimes.runtime import Reference, is_meant, runtime_of, shipped
+from jobspec.runtimes.runtime import RuntimeRef, is_meant, runtime_of, shipped
 from jobspec.workloads import Workload, roles_in, value_at
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     alone = diagnostics(trainjob.WITHOUT_RUNTIME, Workload(job, old=old), target)
     if any(each.rule == "unsupported-runtime" for each in alone):
         return Answer([each for each in alone if each.rule == "unsupported-runtime"])
-    ref = Reference(job.data)
+    ref = RuntimeRef(job.data)
     refused = any(is_meant(ref, job, each) for each in objects.refused)
     if refused:
         return Answer([*alone, diagnostic(job, _RULE, _refused(ref))] if objects.closed else alone)  # the runtime's own error says why
@@ -45,16 +45,16 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     return Answer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 
 
-def _runtime_name(ref: Reference, job: Document) -> Name:
+def _runtime_name(ref: RuntimeRef, job: Document) -> Name:
     return ref.group_kind, job.namespace if ref.group_kind == TRAINING_RUNTIME else "", ref.name
 
 
-def _refused(ref: Reference) -> Fault:
+def _refused(ref: RuntimeRef) -> Fault:
     message = f"the {ref.kind} `{ref.name}` in this file is refused, and so is the job that needs it"
     return Fault((*trainjob.RUNTIME_REF, "name"), message, field=_field(ref))
 
 
-def _no_runtime(ref: Reference, job: Document, target: Target, objects: Objects) -> Fault:
+def _no_runtime(ref: RuntimeRef, job: Document, target: Target, objects: Objects) -> Fault:
     from jobspec.validation.wording import closest
 
     known = [document.name for document in (*objects.beside, *objects.elsewhere) if document.group_kind == ref.group_kind]
@@ -77,7 +77,7 @@ def _is_of_namespace(name: str, job: Document, objects: Objects) -> bool:
     return any((each.name, each.namespace) == (name, job.namespace) for each in runtimes)
 
 
-def _field(ref: Reference) -> str:
+def _field(ref: RuntimeRef) -> str:
     """The field of the reference as the webhook spells it."""
     return "spec.RuntimeRef" if ref.group_kind == CLUSTER_TRAINING_RUNTIME else "spec.runtimeRef"
 

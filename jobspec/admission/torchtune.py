@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.admission.policies import is_reviewed_by_torch
 from jobspec.admission.rule import Fault, WebhookRule
-from jobspec.runtimes.runtime import Reference, ancestor
+from jobspec.runtimes.runtime import RuntimeRef, ancestor
 from jobspec.runtimes.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.targets import reached
 from jobspec.validation.formats import is_parsed_quantity
@@ -37,7 +37,7 @@ _MODELS_2_0 = ("llama3_2/1B", "llama3_2/7B", _LARGE)
 
 
 def _model(workload: Workload) -> str:
-    return model_of(Reference(workload.document.data).name)
+    return model_of(RuntimeRef(workload.document.data).name)
 
 
 def _nodes(workload: Workload) -> int:
@@ -60,7 +60,7 @@ def torchtune_model(workload: Workload, target: Target) -> Iterator[Fault]:
     """
     known = _MODELS if reached(target["trainer"], "2.1.0") else _MODELS_2_0
     if is_reviewed_by_torch(workload, target) and _model(workload) not in known:
-        message = f"the runtime's name `{Reference(workload.document.data).name}` stands for no model that torchtune is set up for"
+        message = f"the runtime's name `{RuntimeRef(workload.document.data).name}` stands for no model that torchtune is set up for"
         yield Fault(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
 
 

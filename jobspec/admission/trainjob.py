@@ -13,7 +13,7 @@ from jobspec.admission.pods import PATCHES, changes, pods_of
 from jobspec.admission.rule import Fault, WebhookRule
 from jobspec.admission.runtime import deprecated_runtime
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
-from jobspec.runtimes.runtime import GROUP, TORCHTUNE, Reference
+from jobspec.runtimes.runtime import GROUP, TORCHTUNE, RuntimeRef
 from jobspec.targets import reached
 from jobspec.workloads import items_at, value_at
 
@@ -37,7 +37,7 @@ _OWN_ENVIRONMENT = {"node": "spec.trainer.env", "dataset-initializer": "spec.ini
 
 def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Fault]:
     """A TrainJob runs on a TrainingRuntime or a ClusterTrainingRuntime of `trainer.kubeflow.org`; the schema takes any kind."""
-    ref = Reference(workload.document.data)
+    ref = RuntimeRef(workload.document.data)
     if value_at(workload.document.data, RUNTIME_REF) is None:
         yield Fault(RUNTIME_REF, "the job names no runtime", "write `runtimeRef: {name: torch-distributed}` in `spec`")
     elif ref.group != GROUP:
@@ -80,7 +80,7 @@ def _initializers(workload: Workload) -> Iterator[tuple[Path, str, str]]:
 
 
 def _runtime_name(workload: Workload) -> str:
-    return Reference(workload.document.data).name
+    return RuntimeRef(workload.document.data).name
 
 
 def patch_manager(workload: Workload, target: Target) -> Iterator[Fault]:

@@ -84,9 +84,9 @@ class Documents:
     def used_runtimes(self) -> Set[tuple[str, str]]:
         """The kinds and names of runtimes that TrainJobs refer to."""
         if self._used_runtimes is None:
-            from jobspec.runtimes.runtime import Reference
+            from jobspec.runtimes.runtime import RuntimeRef
 
-            references = (Reference(each.data) for each in self.of_kind(TRAINJOB))
+            references = (RuntimeRef(each.data) for each in self.of_kind(TRAINJOB))
             self._used_runtimes = {(str(each.kind), str(each.name)) for each in references}
         return self._used_runtimes
 
@@ -94,9 +94,9 @@ class Documents:
         """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""
         found = [*self.of_kind(PRIORITY_CLASS)]
         if job.group_kind == TRAINJOB:
-            from jobspec.runtimes.runtime import GROUP, Reference
+            from jobspec.runtimes.runtime import GROUP, RuntimeRef
 
-            ref = Reference(job.data)
+            ref = RuntimeRef(job.data)
             found = [*self.of_name((GROUP, str(ref.kind)), str(ref.name)), *found]
         return sorted(found, key=lambda each: each.file != job.file)
 

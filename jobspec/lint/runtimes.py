@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.kinds import TRAINING_RUNTIME
 from jobspec.lint.rule import Finding, Rule
 from jobspec.overlays.marked_tree import MarkedTree, items, text
-from jobspec.runtimes.runtime import ANCESTOR, TRAINER, Reference
+from jobspec.runtimes.runtime import ANCESTOR, TRAINER, RuntimeRef
 from jobspec.workloads import roles_in, value_at
 
 TYPE_CHECKING = False
@@ -224,7 +224,7 @@ def implicit_runtime_kind(job: JobView) -> Iterator[Finding]:
     Evidence: the CRD of TrainJob, whose default is ClusterTrainingRuntime
     """
     ref = job.tree.get("spec", "runtimeRef")
-    if ref and job.runtime and not text(ref, "kind") and job.documents.named(job.given, TRAINING_RUNTIME, Reference(job.given.data).name):
+    if ref and job.runtime and not text(ref, "kind") and job.documents.named(job.given, TRAINING_RUNTIME, RuntimeRef(job.given.data).name):
         name = text(ref, "name")
         message = f"the job uses the ClusterTrainingRuntime `{name}`, and not the TrainingRuntime of its namespace"
         yield Finding(ref.get("name") or ref, message, "write `kind`")

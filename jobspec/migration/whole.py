@@ -9,7 +9,7 @@ from jobspec.migration.loss_report import loss_report
 from jobspec.migration.migrated import Migrated, as_document
 from jobspec.migration.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migration.texts import irreplaceable, place_of, replaced
-from jobspec.runtimes.runtime import Reference, runtime_of
+from jobspec.runtimes.runtime import RuntimeRef, runtime_of
 from jobspec.trees import HEADER
 
 TYPE_CHECKING = False
@@ -104,7 +104,7 @@ def to_release(files: Sequence[File], before: Cluster, cluster: Cluster) -> list
             return (), ()
         beside = _beside(file, files)
         if runtime_of(document, beside, before.target) is None:
-            ref = Reference(document.data)
+            ref = RuntimeRef(document.data)
             return (), [cannot(document, f"its {ref.kind} `{ref.name}` is not at hand; give the file of it, too")]
         found, dropped = migrate_trainjob(document, beside, [new(each) for each in beside if each is not document], before.target, cluster)
         if found.refusals:

@@ -15,7 +15,7 @@ from jobspec.operators.stored import api_server, stored
 from jobspec.operators.trainer.made import made_by_trainer
 from jobspec.operators.trainer.train_job import TrainJob
 from jobspec.overlays.marked_tree import text
-from jobspec.runtimes.runtime import Reference
+from jobspec.runtimes.runtime import RuntimeRef
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
@@ -109,7 +109,7 @@ def _stored_runtime(runtime: Document, target: Target) -> MarkedTree:
 
 
 def _no_runtime(job: Document, target: Target) -> Diagnostic:
-    ref = Reference(job.data)
+    ref = RuntimeRef(job.data)
     message = f"there is no {ref.kind} `{ref.name}` at hand, and none in trainer {target['trainer']}: nobody can say what comes of the job"
     hint = "write the runtime into the job's file, or give its file, too"
     return job.problem("unresolved-reference", message, ("spec", "runtimeRef", "name"), hint=hint)

@@ -6,7 +6,7 @@ Follows `Builder.Trainer`, github.com/kubeflow/trainer pkg/runtime/framework/plu
 from __future__ import annotations
 
 from jobspec.overlays.marked_tree import MarkedTree, items, with_marks
-from jobspec.runtimes.runtime import TEMPLATE, TRAINER, Reference, ancestor, training_jobs
+from jobspec.runtimes.runtime import TEMPLATE, TRAINER, RuntimeRef, ancestor, training_jobs
 from jobspec.targets import reached
 from jobspec.workloads import roles_in, value_at
 
@@ -32,7 +32,7 @@ class JobRuntime:
     def __init__(self, job: Document, runtime: Document | None, release: str) -> None:
         self.document = runtime
         """None where the runtime is not among the documents and not shipped with the release."""
-        self.name = Reference(job.data).name
+        self.name = RuntimeRef(job.data).name
         self.jobs = training_jobs(runtime)
         """The replicated jobs whose pods train."""
         self.merges_resources = reached(release, MERGES_RESOURCES)

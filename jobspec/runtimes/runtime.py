@@ -28,7 +28,7 @@ TORCHTUNE = ["tune", "run"]  # the command of a job that fine-tunes with torchtu
 TEMPLATE: Path = ("template", "spec", "template")  # of a replicated job: its pod template
 
 
-class Reference:
+class RuntimeRef:
     """The `runtimeRef` of a TrainJob, with the API's defaults; all fields are empty where the job has none."""
 
     __slots__ = ("group", "kind", "name")
@@ -56,7 +56,7 @@ def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, els
 
     All marks of a shipped runtime are at the reference.
     """
-    ref = Reference(job.data)
+    ref = RuntimeRef(job.data)
     found = [each for each in beside if is_meant(ref, job, each)][:1] or [each for each in elsewhere if is_meant(ref, job, each)]
     if len(found) == 1:
         return found[0]
@@ -66,7 +66,7 @@ def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, els
     return Document(data, OnePlace(data, lambda: job.marks.nearest(("spec", "runtimeRef", "name")).place()), file=job.file)
 
 
-def is_meant(ref: Reference, job: Document, runtime: Document) -> bool:
+def is_meant(ref: RuntimeRef, job: Document, runtime: Document) -> bool:
     """Whether a document is the runtime that a job's reference names."""
     named = (runtime.group_kind, runtime.name) == (ref.group_kind, ref.name)
     return named and (runtime.group_kind == CLUSTER_TRAINING_RUNTIME or runtime.namespace == job.namespace)

@@ -6,7 +6,7 @@ import json
 from contextlib import contextmanager, nullcontext
 
 from jobspec.kinds import group_kind
-from jobspec.runtimes.runtime import API_VERSION, Reference, shipped
+from jobspec.runtimes.runtime import API_VERSION, RuntimeRef, shipped
 from jobspec.server import pool, preparation, webhooks
 from jobspec.server.hints import with_hints
 from jobspec.validation.custom_kinds import CRD, defined_by
@@ -88,7 +88,7 @@ def _stored_meanwhile(looked_up: dict[Question, Answer], rest: Sequence[Question
 
 def _wanted_runtimes(questions: Iterable[Question], server: Server) -> set[tuple[str, str]]:
     """Kind and name of the runtimes that the server's webhooks will look up for TrainJobs."""
-    references = [Reference(each.document.data) for each in questions if each.gvk == _TRAINJOB]
+    references = [RuntimeRef(each.document.data) for each in questions if each.gvk == _TRAINJOB]
     if not references or webhooks.absent(server, [_TRAINJOB]):
         return set()
     return {(each.kind, each.name) for each in references}

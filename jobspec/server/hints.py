@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.kinds import COMPONENTS, TRAINJOB
-from jobspec.runtimes.runtime import Reference, is_meant
+from jobspec.runtimes.runtime import RuntimeRef, is_meant
 from jobspec.targets import OPERATORS
 from jobspec.validation.custom_kinds import CRD, defined_by
 from jobspec.validation.verdict import verdict
@@ -67,7 +67,7 @@ def _hint(diagnostic: Diagnostic, question: Question, documents: Iterable[Docume
         return _stands_in(found) or f"make it first: kubectl create namespace {name}"
     job = question.document
     if diagnostic.rule == "refused-by-webhook" and diagnostic.field.lower() == "spec.runtimeref" and job.group_kind == TRAINJOB:
-        return _stands_in([each for each in documents if is_meant(Reference(job.data), job, each)])
+        return _stands_in([each for each in documents if is_meant(RuntimeRef(job.data), job, each)])
     return ""
 
 

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
 from jobspec.judge import judge
 from jobspec.kinds import COMPONENTS, LOOKED_UP, TRAINJOB
-from jobspec.runtimes.runtime import API_VERSION, Reference, is_meant
+from jobspec.runtimes.runtime import API_VERSION, RuntimeRef, is_meant
 from jobspec.targets import OPERATORS
 
 TYPE_CHECKING = False
@@ -121,7 +121,7 @@ def _cluster(beside: Iterable[Question], answers: Mapping[Question, Answer], ser
 
 def _live_runtime(job: Question, known: Iterable[Document], server: Server) -> list[Document]:
     """The runtime that a job refers to, where the server has it and it is none of the *known* documents."""
-    reference = Reference(job.document.data)
+    reference = RuntimeRef(job.document.data)
     resource = server.resource(API_VERSION, str(reference.kind))
     if resource is None or not reference.name or any(is_meant(reference, job.document, each) for each in known):
         return []

@@ -7,7 +7,7 @@ from jobspec.documents.comments import comments_of, has_alias
 from jobspec.documents.pieces import cut
 from jobspec.documents.text import is_json
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
-from jobspec.runtimes.runtime import Reference, is_meant
+from jobspec.runtimes.runtime import RuntimeRef, is_meant
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ def _written(file: str, parts: Sequence[Sequence[Document]], target: Target, com
 def _parts(jobs: Sequence[Document], documents: Sequence[Document]) -> list[list[Document]]:
     """For each job, itself and the companions that go with it, in the order of the file."""
     named = {
-        id(job): [each for each in documents if each.group_kind in _RUNTIMES and is_meant(Reference(job.data), job, each)] for job in jobs
+        id(job): [each for each in documents if each.group_kind in _RUNTIMES and is_meant(RuntimeRef(job.data), job, each)] for job in jobs
     }
     runtimes = {id(each) for found in named.values() for each in found}
     others = [each for each in documents if not is_workload(each) and id(each) not in runtimes]
