@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.admission import jobset, policies, pytorchjob, runtime, torchtune, trainjob
-from jobspec.diagnostics import RULES, STAGES
+from jobspec.explanations import RULES, STAGES
 from jobspec.lint.page import as_markdown, summary
 from jobspec.lint.rules import RULES as LINT
 from jobspec.lint.rules import TOPICS

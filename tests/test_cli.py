@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.catalogue import rules
-from jobspec.diagnostics import RULES
+from jobspec.explanations import RULES
 from jobspec.reports.formats import report
 from jobspec.results import FileResult
 from jobspec.targets import choose, reported

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 
-from jobspec.diagnostics import DECODING, Diagnostic, Mark
+from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.comments import placed_comments
 from jobspec.documents.reader import read
+from jobspec.explanations import DECODING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

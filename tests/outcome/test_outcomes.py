@@ -6,8 +6,9 @@ import pytest
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import RULES, Diagnostic
+from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
+from jobspec.explanations import RULES
 from jobspec.results import FileResult
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import checked

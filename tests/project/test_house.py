@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.catalogue import ADMISSION, rules
-from jobspec.diagnostics import RULES
+from jobspec.explanations import RULES
 from jobspec.lint.rules import RULES as LINT
 from tests.support.processes import python
 from tests.support.reference import ROOT
@@ -23,6 +23,7 @@ PACKAGE = ROOT / "jobspec"
 ORDER = [
     "jobspec",
     "jobspec.remedies",
+    "jobspec.explanations",
     "jobspec.diagnostics",
     "jobspec.kinds",
     "jobspec.targets",
@@ -206,7 +207,7 @@ def test_every_rule_that_code_gives_is_in_the_catalogue_and_the_other_way_round(
     texts = {
         node.value
         for _, path in _modules()
-        if path != PACKAGE / "diagnostics.py"
+        if path != PACKAGE / "explanations.py"
         for node in _nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }

@@ -23,7 +23,8 @@ import jsonschema
 import pytest
 
 from jobspec import catalogue
-from jobspec.diagnostics import RULES, Diagnostic, Mark
+from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.explanations import RULES
 from jobspec.reports.excerpt import excerpt
 from jobspec.reports.formats import FORMATS, report
 from jobspec.results import FileResult
