@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     #: Tells the settings of a patch.
     Settings = Callable[[], Iterator[OverlayValue]]
 
-_MANY = 1024  # changes that are kept for the other variants of a project, which have overlays and pods in common
+_KEPT = 64  # changes; the variants of a project that have overlays and pods in common come one after the other
 
 
 class Application:
@@ -167,7 +167,7 @@ class Application:
         self.problems.append(Diagnostic("missing-role", message, place, hint=hint))
 
 
-@lru_cache(maxsize=_MANY)
+@lru_cache(maxsize=_KEPT)
 def _substituted(overlay: Overlay, tree: MarkedTree, container: str) -> tuple[MarkedTree | None, Sequence[Diagnostic]]:
     substitution = Substitution({**overlay.values, TRAINING: container})
     return substitution(tree), substitution.problems
@@ -181,7 +181,7 @@ def _merged(
     return merge(base, patch, shape, path), merge.problems
 
 
-_merged_pod = lru_cache(maxsize=_MANY)(_merged)
+_merged_pod = lru_cache(maxsize=_KEPT)(_merged)
 
 
 def _all(settings: list[Settings]) -> list[OverlayValue]:
