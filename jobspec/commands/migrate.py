@@ -11,7 +11,8 @@ from jobspec.commands.files import STDIN, content_of, find, reader, source_of
 from jobspec.commands.inputs import load
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
-from jobspec.commands.project_files import ProjectFiles, project_among
+from jobspec.commands.project_among import project_among
+from jobspec.commands.project_files import ProjectFiles
 from jobspec.commands.rewriting import complete_earlier, show
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from jobspec import rendering, trees
+from jobspec import rendering
 from jobspec.commands.checking import checked_together
 from jobspec.commands.files import find, reader
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver
+from jobspec.commands.project_among import project_among
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 def run(inputs: Inputs, *, to: str | None, only: Sequence[str], check: bool) -> int:
     """Render a project, of which *only* and *check* tell more, or manifests; 1 where an error was found."""
-    from jobspec.commands.project_files import project_among
-
     project = project_among(inputs.paths)
     if project is None:
         if only or check:
@@ -56,6 +55,8 @@ def _render_manifests(inputs: Inputs, *, to: str | None) -> int:
         if inputs.output != "text" or inputs.output_file or skipped or any(each.diagnostics for each in results):
             deliver(results, releases, inputs, sys.stderr, read=reader(found))
     else:
+        from jobspec import trees
+
         files = {name: rendering.text_of([document], target) for name, document in rendering.files_of(rendered.documents).items()}
         written = trees.replace(to, files)
         if inputs.output == "text":

@@ -503,7 +503,8 @@ def test_of_objects_that_are_surely_accepted_nobody_asks_a_server(tmp_path: Path
 @pytest.mark.parametrize("arguments", [("--overlay", "gpu-nccl"), ("--overlay", "cpu", "--overlay", "istio-off")])
 def test_render_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     loaded = _loaded("render", str(ROOT / "tests" / "cases" / "guides" / "simple.yaml"), *arguments)
-    assert not {"typing", "dataclasses", "pydantic", "jsonschema", "ruamel", "kubernetes"} & loaded
+    assert not {"json", "re", "typing", "dataclasses", "pydantic", "jsonschema", "ruamel", "kubernetes"} & loaded
+    assert not [module for module in loaded if module.startswith("jobspec.gitops")]
 
 
 @pytest.mark.parametrize("arguments", [("-o", "json"), ("-o", "yaml", "--defaults")])
