@@ -15,6 +15,7 @@ from jobspec.models.pod.resources import ResourceRequirements
 from jobspec.models.pod.spec import PodSpec
 from jobspec.models.pod.template import PodTemplateSpec
 from jobspec.models.pytorchjob import ElasticPolicy, PyTorchJobSpec, ReplicaSpec
+from tests.support.models import dump, refused_at
 from tests.support.processes import python
 from tests.support.reference import ROOT
 
@@ -34,10 +35,6 @@ def _models(annotation: Any, around: frozenset[type[Model]] = frozenset()) -> It
 EVERY = sorted({model for root in roots() for model in _models(root)}, key=lambda model: model.__name__)
 
 
-def _dump(model: Model) -> dict[str, Any]:
-    return model.model_dump(by_alias=True, exclude_unset=True)
-
-
 def test_a_job_in_python_is_the_document_in_yaml() -> None:
     container = Container(
         name="pytorch",
@@ -52,11 +49,11 @@ def test_a_job_in_python_is_the_document_in_yaml() -> None:
         metadata=ObjectMeta(name="pytorch-simple"),
         spec=PyTorchJobSpec(pytorch_replica_specs={"Master": replica, "Worker": replica}),
     )
-    assert _dump(job) == GUIDE
+    assert dump(job) == GUIDE
 
 
 def test_a_document_in_yaml_is_the_job_in_python() -> None:
-    assert _dump(PyTorchJob.model_validate(GUIDE)) == GUIDE
+    assert dump(PyTorchJob.model_validate(GUIDE)) == GUIDE
 
 
 def test_a_claim() -> None:
@@ -66,7 +63,7 @@ def test_a_claim() -> None:
         "metadata": {"name": "data"},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}},
     }
-    assert _dump(PersistentVolumeClaim.model_validate(data)) == data
+    assert dump(PersistentVolumeClaim.model_validate(data)) == data
 
 
 @pytest.mark.parametrize(
@@ -82,9 +79,7 @@ def test_a_claim() -> None:
     ],
 )
 def test_strict(model: type[Model], data: dict[str, Any], where: tuple[str, ...]) -> None:
-    with pytest.raises(ValidationError) as caught:
-        model.model_validate(data)
-    assert [error["loc"] for error in caught.value.errors()] == [where]
+    assert refused_at(model, data) == [where]
 
 
 def test_a_quantity_that_is_none() -> None:
@@ -100,9 +95,9 @@ def test_frozen() -> None:
 
 
 def test_names_that_no_rule_makes() -> None:
-    assert _dump(PodSpec(host_ipc=True, host_pid=True, containers=[])) == {"hostIPC": True, "hostPID": True, "containers": []}
-    assert _dump(ElasticPolicy(n_proc_per_node=2, rdzv_id="x")) == {"nProcPerNode": 2, "rdzvId": "x"}
-    assert _dump(PyTorchJobSpec(nproc_per_node="2", pytorch_replica_specs={})) == {"nprocPerNode": "2", "pytorchReplicaSpecs": {}}
+    assert dump(PodSpec(host_ipc=True, host_pid=True, containers=[])) == {"hostIPC": True, "hostPID": True, "containers": []}
+    assert dump(ElasticPolicy(n_proc_per_node=2, rdzv_id="x")) == {"nProcPerNode": 2, "rdzvId": "x"}
+    assert dump(PyTorchJobSpec(nproc_per_node="2", pytorch_replica_specs={})) == {"nprocPerNode": "2", "pytorchReplicaSpecs": {}}
 
 
 @pytest.mark.parametrize("model", EVERY, ids=lambda model: str(model.__name__))
