@@ -19,6 +19,7 @@ from jobspec.fixes.mending import mended
 from jobspec.fixes.rounds import Mended, mend_files
 from jobspec.lint.linting import lint
 from jobspec.remedies import Change, Unfit, applied, quote, remove, rename, set_to
+from tests.support.any_data import MAPPINGS
 from tests.support.checking import mend
 from tests.support.manifests import paths_in
 from tests.support.reference import ROOT, folder
@@ -139,20 +140,8 @@ def _remedies(data: Any, chance: random.Random) -> list[Change]:
     return [one(chance.choice(paths)) for _ in range(chance.randrange(1, 5))] if paths else []
 
 
-_SCALARS = st.sampled_from(["a", "b # no comment", "1", "yes", "", "two\nlines\n", "- c", "{d}", "é", 1, 0.5, True, None])
-_TREES = st.dictionaries(
-    st.sampled_from(["k", "l", "a b", "1", "sidecar.io/x"]),
-    st.recursive(
-        _SCALARS,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["x", "y", "z"]), inner, max_size=3),
-        max_leaves=8,
-    ),
-    min_size=1,
-)
-
-
 @settings(max_examples=300, deadline=None)
-@given(_TREES, st.integers(0, 10**9))
+@given(MAPPINGS, st.integers(0, 10**9))
 def test_remedies_of_any_text_change_its_data_as_they_say_and_keep_comments(data: dict[str, Any], number: int) -> None:
     from jobspec.documents.writer import write
 

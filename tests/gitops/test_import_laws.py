@@ -16,19 +16,9 @@ from jobspec.documents.writer import write as written
 from jobspec.fixes.cuts import without
 from jobspec.fixes.places import Uncuttable
 from tests.gitops.test_import import _imported, _objects, _place, _render_equals
+from tests.support.any_data import MAPPINGS
 from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB, paths_in
 from tests.support.processes import run_here
-
-_SCALARS = st.sampled_from(["a", "b # no comment", "1", "yes", "", "two\nlines\n", "- c", "{d}", "é", 1, 0.5, True, None])
-_DATA = st.dictionaries(
-    st.sampled_from(["k", "l", "a b", "1", "sidecar.io/x"]),
-    st.recursive(
-        _SCALARS,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["x", "y", "z"]), inner, max_size=3),
-        max_leaves=8,
-    ),
-    min_size=1,
-)
 
 
 def _pruned(data: Any, path: tuple[str | int, ...]) -> Any:
@@ -57,7 +47,7 @@ def _dumped(data: Any, style: int, chance: random.Random) -> str:
 
 
 @settings(max_examples=400)
-@given(_DATA, st.integers(0, 3), st.randoms(use_true_random=False))
+@given(MAPPINGS, st.integers(0, 3), st.randoms(use_true_random=False))
 def test_a_cut_removes_the_value_and_keeps_everything_else(data: dict[str, Any], style: int, chance: random.Random) -> None:
     text = _dumped(data, style, chance)
     ((document,), problems) = read(text, file="")
