@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from tests.support.cluster import Runner, assets
+from tests.support.cluster import Runner
 
 NAMESPACE = """\
 apiVersion: v1
@@ -35,13 +33,6 @@ spec:
           hostNetwork: true
           containers: [{name: pytorch, image: "example.com/train:v1"}]
 """
-
-
-@pytest.fixture
-def dry_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Runner:
-    """A runner with a kubeconfig that nobody has to read."""
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", assets())
-    return Runner(tmp_path / "kubeconfig", monkeypatch, capsys)
 
 
 def test_pods_are_refused_at_the_lines_of_their_job(dry_run: Runner, tmp_path: Path) -> None:

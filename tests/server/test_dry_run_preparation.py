@@ -42,13 +42,6 @@ def own() -> Iterator[Client]:
 
 
 @pytest.fixture
-def dry_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Runner:
-    """A runner with a kubeconfig that nobody has to read."""
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", assets())
-    return Runner(tmp_path / "kubeconfig", monkeypatch, capsys)
-
-
-@pytest.fixture
 def user(own: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Runner:
     """A runner for the same server as somebody else's."""
     (tmp_path / "kubeconfig").write_text(kubeconfig(own))
