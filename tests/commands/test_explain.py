@@ -34,11 +34,9 @@ from jobspec.models.base import (
 from jobspec.models.meta import ObjectMeta
 from jobspec.schemas import explain, places
 from jobspec.schemas.structure import structure_of
-from jobspec.targets import RELEASES, choose
+from jobspec.targets import RELEASES
 from tests.support.processes import environment, run_here
 from tests.support.reference import ROOT
-
-NEWEST = choose([])
 
 
 class Part(Model):

@@ -134,8 +134,8 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _many(folder: Path, lr: str = "0.10") -> str:
-    (path,) = (folder / "rendered" / f"many-{lr}").glob("pytorchjob-*")
+def _many(folder: Path) -> str:
+    (path,) = (folder / "rendered" / "many-0.10").glob("pytorchjob-*")
     return str(path.relative_to(folder))
 
 

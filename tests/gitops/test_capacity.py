@@ -187,8 +187,8 @@ def test_other_resources_are_none(name: str) -> None:
     assert not is_gpu(name)
 
 
-def _cost(text: str, prices: str = PRICES) -> Decimal | str:
-    (document,), _ = read(yaml.safe_dump(yaml.safe_load(prices)), file="prices.yaml")
+def _cost(text: str) -> Decimal | str:
+    (document,), _ = read(yaml.safe_dump(yaml.safe_load(PRICES)), file="prices.yaml")
     found = cost_of(_capacity(text), Prices(document))
     return found.why if found.amount is None else found.amount
 

@@ -320,8 +320,8 @@ def test_junit_tells_of_overlays(tmp_path: Path) -> None:
 # text
 
 
-def _excerpt(line: str, column: int, end: int, *, width: int = 40, lines: int = 1) -> tuple[str, str]:
-    return excerpt(line, Mark("a", 1, column, lines, end), width=width)
+def _excerpt(line: str, column: int, end: int, *, lines: int = 1) -> tuple[str, str]:
+    return excerpt(line, Mark("a", 1, column, lines, end), width=40)
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ _OBJECTS = """
 """
 
 
-def _objects(*, closed: bool = False) -> PolicyObjects:
-    return PolicyObjects(yaml.safe_load_all(_OBJECTS), closed=closed)
+def _objects() -> PolicyObjects:
+    return PolicyObjects(yaml.safe_load_all(_OBJECTS))
 
 
 def _pod(spec: dict[str, Any], **container: Any) -> dict[str, Any]:
