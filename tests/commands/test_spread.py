@@ -20,6 +20,15 @@ def test_results_come_in_the_order_of_their_items_from_several_processes() -> No
     assert len({pid for _, pid in found}) == 2
 
 
+def test_neighbours_are_worked_on_in_one_process() -> None:
+    found = spread(range(165), lambda number: (number, os.getpid()))
+    assert [number for number, _ in found] == list(range(165))
+    rows = [{pid for _, pid in found[start : start + 10]} for start in range(0, 165, 10)]
+    assert [len(row) for row in rows] == [1] * 17
+    assert rows[0] != rows[1]
+    assert rows[::2] == rows[:1] * 9
+
+
 def _fails(number: int) -> int:
     if number == 1:
         raise ValueError("no good")
