@@ -617,10 +617,10 @@ def test_thousands_of_problems_in_one_file_are_told_soon(tmp_path: Path, name: s
     metadata = {"name": "a", "labels": {f"a{number}": number for number in range(5000)}}
     text = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}, indent=None if name == "job.json" else 1)
     write(tmp_path, {name: text})
-    start = time.monotonic()
+    start = os.times().children_user
     done = run("validate", name, "-o", output, cwd=tmp_path)
     assert (done.returncode, done.stdout.count("wrong-type") >= 5000 or output == "junit") == (1, True)
-    assert time.monotonic() - start < 10  # a second is usual
+    assert os.times().children_user - start < 10  # seconds of a processor, however busy it is with others; one is usual
 
 
 def test_every_rule_has_an_explanation_that_is_a_sentence() -> None:
