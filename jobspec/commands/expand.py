@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jobspec.commands.inputs import Inputs
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.operators.expanded_job import ExpandedJob
+    from jobspec.operators.expansion import ExpandedJob
     from jobspec.pipeline import Checked
     from jobspec.targets import Target
 
@@ -50,8 +50,7 @@ def _expanded(
 ) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
     """All jobs with their objects, and by file what is to be said of them."""
     from jobspec.operators.api_defaults.objects import completed
-    from jobspec.operators.expanded_job import ExpandedJob
-    from jobspec.operators.expansion import expand
+    from jobspec.operators.expansion import ExpandedJob, expand
 
     found = []
     told: dict[str, list[Diagnostic]] = {}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from jobspec.kinds import GroupKind
     from jobspec.lint.views import JobView
-    from jobspec.operators.expanded_job import ExpandedRole
+    from jobspec.operators.expansion import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
 
 _FILLED_IN = "*?[{$"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.lint.views import JobView
-    from jobspec.operators.expanded_job import ExpandedRole
+    from jobspec.operators.expansion import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
 
 _PROFILE = ("kubeflow.org", "Profile")

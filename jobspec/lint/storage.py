@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from jobspec.documents.document import Document
     from jobspec.lint.views import JobView
-    from jobspec.operators.expanded_job import ExpandedRole
+    from jobspec.operators.expansion import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
 
 _WORKERS = ("--num-workers", "--workers", "--dataloader-num-workers", "--data-workers", "--n-workers")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from jobspec import kinds
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document, marks_at
-from jobspec.operators.expanded_job import ExpandedJob
-from jobspec.operators.expansion import expand
+from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.overlays.marked_tree import with_marks
 from jobspec.workloads import is_workload, released, value_at
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.lint.documents import Documents
-    from jobspec.operators.expanded_job import ExpandedRole
+    from jobspec.operators.expansion import ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.targets import Target
 

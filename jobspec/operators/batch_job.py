@@ -8,8 +8,7 @@ pkg/registry/batch/job, `manageJob`, `addCompletionIndexEnvVariables` and `podGe
 from __future__ import annotations
 
 from jobspec.operators.edits import changed, each_item, is_true, number, with_fields
-from jobspec.operators.marks import operator_mark, set_by
-from jobspec.operators.objects import numbers
+from jobspec.operators.objects import numbers, operator_mark, set_by
 from jobspec.operators.stored import RANDOM, UID
 from jobspec.overlays.marked_tree import MarkedTree, items, text
 

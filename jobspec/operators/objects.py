@@ -1,18 +1,20 @@
-"""What an operator makes of a job: the objects in the order in which they come, what it refuses to make, and how many there may be.
+"""What an operator makes of a job: objects in the order in which they come, values that it sets itself, and how many there may be.
 
-A number that a server takes may be more than anybody could read, or a machine hold.
+The place of a value that an operator sets is the operator, not a line of a file. A number that a server takes may be more than anybody
+could read, or a machine hold.
 """
 
 from __future__ import annotations
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import JobspecError, Mark
+from jobspec.overlays.marked_tree import MarkedTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
     from jobspec.diagnostics import Diagnostic
-    from jobspec.overlays.marked_tree import MarkedTree
 
 MOST = 100_000
 
@@ -47,3 +49,21 @@ def few(number: int, what: str) -> int:
     if number > MOST:
         raise JobspecError(f"{number} {what} are too many to expand: {MOST} are the most")
     return number
+
+
+def operator_mark(operator: str, release: str) -> Mark:
+    """The place of what an operator of a release sets itself, such as `training-operator 1.9.4`."""
+    return Mark(f"{operator} {release}")
+
+
+def set_by(operator: Mark, data: Any) -> MarkedTree:
+    """Plain data as a tree; all of it, but for trees inside, stands at the *operator*'s place."""
+    if type(data) is str:
+        return MarkedTree(data, operator)
+    if isinstance(data, MarkedTree):
+        return data
+    if isinstance(data, dict):
+        return MarkedTree({key: set_by(operator, value) for key, value in data.items()}, operator)
+    if isinstance(data, list):
+        return MarkedTree([set_by(operator, value) for value in data], operator)
+    return MarkedTree(data, operator)

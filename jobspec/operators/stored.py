@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.diagnostics import Mark
-from jobspec.operators.marks import operator_mark, set_by
+from jobspec.operators.objects import operator_mark, set_by
 from jobspec.overlays.marked_tree import MarkedTree, PlainTree, marked
 
 TYPE_CHECKING = False

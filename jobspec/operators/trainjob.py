@@ -6,10 +6,8 @@ from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
 from jobspec.operators.batch_job import completions_of, job_defaults, pods_of
 from jobspec.operators.edits import changed
 from jobspec.operators.jobset.made import made_by_jobset
-from jobspec.operators.jobset.pod_webhook import admitted
-from jobspec.operators.jobset.stored import stored_jobset
-from jobspec.operators.marks import set_by
-from jobspec.operators.objects import Expansion
+from jobspec.operators.jobset.webhooks import admitted, stored_jobset
+from jobspec.operators.objects import Expansion, set_by
 from jobspec.operators.pods import ROLE
 from jobspec.operators.stored import api_server, stored
 from jobspec.operators.trainer.made import made_by_trainer

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from jobspec.operators.expanded_job import ExpandedJob
+    from jobspec.operators.expansion import ExpandedJob
     from jobspec.outcome.words import Given
     from jobspec.overlays.marked_tree import MarkedTree
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import JobspecError, has_error
 from jobspec.kinds import TRAINJOB
-from jobspec.operators.expanded_job import ExpandedJob
-from jobspec.operators.expansion import expand
+from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.outcome.program import started
 from jobspec.outcome.rendezvous import rendezvous_outcomes
 

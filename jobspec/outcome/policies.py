@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jobspec.admission.plugins.objects import PolicyObjects
     from jobspec.diagnostics import Mark, Severity
     from jobspec.documents.document import Document
-    from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
+    from jobspec.operators.expansion import ExpandedJob, ExpandedRole
     from jobspec.validation.problem import Problem
 
 

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
+    from jobspec.operators.expansion import ExpandedJob, ExpandedRole
     from jobspec.overlays.marked_tree import MarkedTree
 
     Started = tuple[ExpandedRole, "Program"]

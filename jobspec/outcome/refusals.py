@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from jobspec.diagnostics import Mark
-    from jobspec.operators.expanded_job import ExpandedJob
+    from jobspec.operators.expansion import ExpandedJob
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.validation.problem import Problem
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.diagnostics import Mark
-    from jobspec.operators.expanded_job import ExpandedJob, ExpandedRole
+    from jobspec.operators.expansion import ExpandedJob, ExpandedRole
     from jobspec.outcome.program import Program, Started, Told
     from jobspec.overlays.marked_tree import MarkedTree
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
-from jobspec.operators.expanded_job import ExpandedJob
-from jobspec.operators.expansion import expand
+from jobspec.operators.expansion import ExpandedJob, expand
 from jobspec.operators.stored import as_a_cluster_names
 from jobspec.server.question import Question
 from jobspec.workloads import is_workload, resumed
@@ -15,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from jobspec.operators.expanded_job import ExpandedRole
+    from jobspec.operators.expansion import ExpandedRole
     from jobspec.pipeline import Checked
     from jobspec.server.api_server import Answer
     from jobspec.targets import Target

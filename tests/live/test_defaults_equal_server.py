@@ -14,7 +14,7 @@ from jobspec.documents.reader import read
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
 from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.shapes import Shape
 from jobspec.targets import choose
 from tests.agreement.created import differing, without_token

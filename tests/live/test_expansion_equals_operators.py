@@ -13,7 +13,7 @@ from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.stored import RANDOM
 from jobspec.targets import choose
 from tests.agreement.created import as_recorded, by_name, differing

@@ -8,7 +8,7 @@ import yaml
 from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
 from jobspec.operators.api_defaults.objects import completed
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.targets import choose
 from jobspec.validation.image import tag_of
 

@@ -6,7 +6,7 @@ import yaml
 
 from jobspec.diagnostics import Mark
 from jobspec.operators.batch_job import job_defaults, pods_of
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.targets import choose
 
 Data = dict[str, Any]

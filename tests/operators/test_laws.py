@@ -12,7 +12,7 @@ from jobspec.documents.manifest import document_of
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
 from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.targets import RELEASES, choose
 from tests.support.job_growth import grown_job

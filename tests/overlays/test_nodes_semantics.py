@@ -16,7 +16,7 @@ from jobspec import shapes
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
 from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.trainer.train_job import PORT
 from jobspec.operators.trainjob import expand_trainjob
 from jobspec.runtimes.runtime import shipped

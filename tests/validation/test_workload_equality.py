@@ -6,7 +6,7 @@ from typing import Any
 from jobspec import shapes
 from jobspec.diagnostics import Mark
 from jobspec.operators.api_defaults.objects import completed
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.targets import choose
 from jobspec.validation.typed import typed_value
 from jobspec.validation.workloads.equality import same_pods

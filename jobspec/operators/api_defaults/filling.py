@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

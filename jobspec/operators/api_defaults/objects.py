@@ -20,7 +20,7 @@ def completed(objects: Sequence[MarkedTree], beside: Sequence[Document], target:
     from jobspec.operators.api_defaults.job import whole_job
     from jobspec.operators.api_defaults.pod import pod_defaults
     from jobspec.operators.api_defaults.service import service_defaults
-    from jobspec.operators.jobset.stored import stored_jobset
+    from jobspec.operators.jobset.webhooks import stored_jobset
 
     server = api_server(target)
     fillers: dict[str, Callable[[MarkedTree, Mark], MarkedTree]] = {

@@ -12,7 +12,7 @@ from jobspec.operators.api_defaults.pod_spec import pod_spec_defaults
 from jobspec.operators.api_defaults.priority import with_priority
 from jobspec.operators.api_defaults.service_account import with_service_account
 from jobspec.operators.edits import each_item
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.validation.pods.defaults import CONTAINERS
 

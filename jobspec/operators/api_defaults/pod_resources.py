@@ -6,7 +6,7 @@ Follows `defaultPodRequests`, k8s.io/kubernetes pkg/apis/core/v1, 1.36.
 from __future__ import annotations
 
 from jobspec.admission.plugins.amounts import exact_amounts, of_containers
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.operators.api_defaults.filling import with_missing
 from jobspec.operators.edits import each_item
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.stored import RANDOM
 from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.validation.pods.defaults import CONTAINERS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.operators.edits import with_fields
 from jobspec.operators.jobset.labels import PREFIX
-from jobspec.operators.marks import operator_mark, set_by
+from jobspec.operators.objects import operator_mark, set_by
 from jobspec.overlays.marked_tree import MarkedTree, items, text
 
 TYPE_CHECKING = False

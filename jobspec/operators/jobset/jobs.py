@@ -9,8 +9,7 @@ from jobspec import shapes
 from jobspec.operators.edits import changed, is_true, number, with_fields
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR, Place, labelled
-from jobspec.operators.marks import operator_mark, set_by
-from jobspec.operators.objects import few
+from jobspec.operators.objects import few, operator_mark, set_by
 from jobspec.operators.stored import UID
 from jobspec.overlays.marked_tree import MarkedTree, items, text
 

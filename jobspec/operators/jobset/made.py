@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.operators.edits import is_true
 from jobspec.operators.jobset.jobs import jobs_of, owned_by
 from jobspec.operators.jobset.labels import PREFIX
-from jobspec.operators.marks import operator_mark, set_by
+from jobspec.operators.objects import operator_mark, set_by
 from jobspec.overlays.marked_tree import items, text
 from jobspec.runtimes.runtime import TEMPLATE
 from jobspec.targets import reached

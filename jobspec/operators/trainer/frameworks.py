@@ -6,12 +6,12 @@ Follows the plugins jax, xgboost and plainml, github.com/kubeflow/trainer pkg/ru
 from __future__ import annotations
 
 from jobspec.operators.edits import with_items
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.trainer.pod_sets import first, with_nodes_of, with_training_container
 from jobspec.operators.trainer.resources import gpus, resources_per_node, whole
 from jobspec.operators.trainer.torch import COMPLETION_INDEX
 from jobspec.operators.trainer.train_job import PORT
-from jobspec.operators.trainer.variables import with_variables
+from jobspec.operators.trainer.written import with_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ Follows `Build` and `Builder` of the plugin jobset, github.com/kubeflow/trainer 
 from __future__ import annotations
 
 from jobspec.operators.edits import with_fields, with_items
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.trainer.pod_sets import NODE, PodSet, is_configured, synced
-from jobspec.operators.trainer.typed import as_applied
-from jobspec.operators.trainer.variables import with_variables
+from jobspec.operators.trainer.written import as_applied, with_variables
 from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.operators.edits import with_fields
-from jobspec.operators.marks import set_by
-from jobspec.operators.objects import Expansion
+from jobspec.operators.objects import Expansion, set_by
 from jobspec.operators.stored import UID
 from jobspec.operators.trainer.jobset import jobset
 from jobspec.operators.trainer.pod_sets import PodSet, pod_sets
 from jobspec.operators.trainer.policies import enforced, is_active
 from jobspec.operators.trainer.resources import with_resources
-from jobspec.operators.trainer.typed import as_typed
+from jobspec.operators.trainer.written import as_typed
 from jobspec.overlays.marked_tree import LateTree, MarkedTree, text
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ Follows the plugin mpi, github.com/kubeflow/trainer pkg/runtime/framework/plugin
 from __future__ import annotations
 
 from jobspec.operators.edits import is_true, with_items
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.stored import RANDOM
 from jobspec.operators.trainer.pod_sets import LAUNCHER, NODE, endpoints, first
 from jobspec.operators.trainer.resources import gpus, resources_per_node, whole

@@ -10,7 +10,7 @@ from jobspec import shapes
 from jobspec.documents.writer import write
 from jobspec.operators.edits import changed
 from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.trainer.typed import as_typed
+from jobspec.operators.trainer.written import as_typed
 from jobspec.overlays.marked_tree import text
 
 TYPE_CHECKING = False

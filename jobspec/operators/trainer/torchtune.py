@@ -6,7 +6,7 @@ pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
 
 from __future__ import annotations
 
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.trainer.pod_sets import NODE, first
 from jobspec.operators.trainer.resources import gpus, processes_per_node, resources_per_node, whole
 from jobspec.operators.trainer.train_job import PORT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.operators.marks import operator_mark
+from jobspec.operators.objects import operator_mark
 from jobspec.overlays.marked_tree import items, text
 from jobspec.runtimes.runtime import TORCHTUNE
 from jobspec.targets import reached

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.training_operator.names import metadata
 
 TYPE_CHECKING = False

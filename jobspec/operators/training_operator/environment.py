@@ -6,7 +6,7 @@ Follows `setPodEnv` and `MasterEnvVarGenerator.Generate`, github.com/kubeflow/tr
 
 from __future__ import annotations
 
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False

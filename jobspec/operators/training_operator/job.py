@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.marks import operator_mark, set_by
-from jobspec.operators.objects import numbers
+from jobspec.operators.objects import numbers, operator_mark, set_by
 from jobspec.operators.stored import stored
 from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.targets import reached

@@ -6,7 +6,7 @@ pkg/controller.v1/common, 1.7.0 to 1.9.4.
 
 from __future__ import annotations
 
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.stored import UID
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from jobspec import shapes
 from jobspec.operators.api_defaults.priority import value_of_class
 from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.training_operator.names import metadata
 from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.quantities import quantity

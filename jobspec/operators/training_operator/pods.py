@@ -7,7 +7,7 @@ and number of tries, 1.7.0 to 1.9.4.
 
 from __future__ import annotations
 
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.training_operator.environment import variables, with_variables
 from jobspec.operators.training_operator.names import labels, metadata, object_name, role_label
 from jobspec.overlays.marked_tree import MarkedTree, items

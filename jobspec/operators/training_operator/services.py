@@ -6,7 +6,7 @@ pkg/core, 1.7.0 to 1.9.4. The operator walks the ports in no fixed order; here t
 
 from __future__ import annotations
 
-from jobspec.operators.marks import set_by
+from jobspec.operators.objects import set_by
 from jobspec.operators.training_operator.names import labels, metadata, object_name
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobspec.operators.expanded_job import ExpandedJob
+    from jobspec.operators.expansion import ExpandedJob
     from jobspec.operators.pods import Pod
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.reports.expansion.details import Row

@@ -1,18 +1,28 @@
-"""A JobSet's spec as Go writes it from its types, which have some objects always, even empty ones, and as an apply configuration.
+"""How the trainer writes what it sends: a JobSet's spec, which has some objects always, even empty ones, and variables, which lose some.
 
-Follows the types of k8s.io/api batch/v1 and core/v1, 0.32 to 0.36, and of JobSet 0.8.2 to 0.12.0; and `FromTypedObjWithFields`,
-github.com/kubeflow/trainer pkg/apply, 2.0.0 to 2.3.0.
+Follows the types of k8s.io/api batch/v1 and core/v1, 0.32 to 0.36, and of JobSet 0.8.2 to 0.12.0; and `FromTypedObjWithFields`, `EnvVar`
+and `UpsertEnvVars`, github.com/kubeflow/trainer pkg/apply, 2.0.0 to 2.3.0.
 """
 
 from __future__ import annotations
 
-from jobspec.operators.edits import changed, each_item, with_fields
+from jobspec.operators.edits import changed, each_item, with_fields, with_items
 from jobspec.operators.go_types import as_go_writes
-from jobspec.overlays.marked_tree import MarkedTree
+from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jobspec.shapes import Shape
+
+#: The sources of a variable that the trainer knows -> the fields that it copies, with what it writes where they are absent.
+_SOURCES: Mapping[str, Mapping[str, str | None]] = {
+    "fieldRef": {"fieldPath": ""},
+    "resourceFieldRef": {"containerName": "", "resource": "", "divisor": "0"},
+    "configMapKeyRef": {"key": "", "name": "", "optional": None},
+    "secretKeyRef": {"key": "", "name": "", "optional": None},
+}
 
 
 def as_typed(spec: MarkedTree, shape: Shape) -> MarkedTree:
@@ -47,10 +57,10 @@ def _pod(spec: MarkedTree) -> MarkedTree:
 
 
 def _container(container: MarkedTree) -> MarkedTree:
-    return each_item(changed(container, ("resources",), _same), "env", _variable)
+    return each_item(changed(container, ("resources",), _same), "env", _with_divisor)
 
 
-def _variable(variable: MarkedTree) -> MarkedTree:
+def _with_divisor(variable: MarkedTree) -> MarkedTree:
     source = variable.get("valueFrom", "resourceFieldRef")
     if source is None or "divisor" in source.value:
         return variable
@@ -72,3 +82,28 @@ def _claim(claim: MarkedTree) -> MarkedTree:
 
 def _same(tree: MarkedTree) -> MarkedTree:
     return tree
+
+
+def with_variables(container: MarkedTree, variables: MarkedTree | None) -> MarkedTree:
+    """A container with a TrainJob's variables; one without a value has the empty text."""
+    return with_items(container, "env", map(_copied, items(variables)))
+
+
+def _copied(given: MarkedTree) -> MarkedTree:
+    """A variable of a TrainJob as the trainer writes it: a source hides its value, and of sources it knows four."""
+    source = given.get("valueFrom")
+    own = source.with_value(_source(source)) if source else None
+    value = None if source else given.get("value") or given.with_value("")
+    name = given.get("name") or given.with_value("")  # a webhook of the trainer writes the job anew, with names that are not there
+    return with_fields(given.with_value({"name": name}), {"valueFrom": own, "value": value})
+
+
+def _source(source: MarkedTree) -> dict[str, MarkedTree]:
+    found = {}
+    for name, fields in _SOURCES.items():
+        given = source.get(name)
+        if given:
+            always = {field: given.with_value(empty) for field, empty in fields.items() if empty is not None}
+            own = {field: child for field in fields if (child := given.get(field))}
+            found[name] = given.with_value({**always, **own})
+    return found
