@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.admission.rule import faults
-from jobspec.diagnostics import Diagnostic, has_error, spell
+from jobspec.diagnostics import Diagnostic, spell
 from jobspec.kinds import find
 
 TYPE_CHECKING = False
@@ -55,11 +55,6 @@ class Answer:
     def __init__(self, diagnostics: list[Diagnostic], wanted: Sequence[Name] = ()) -> None:
         self.diagnostics = diagnostics
         self.wanted = wanted
-
-    @property
-    def accepts(self) -> bool:
-        """Whether the answer has no error."""
-        return not has_error(self.diagnostics)
 
 
 def diagnostics(rules: Iterable[WebhookRule], workload: Workload, target: Target) -> list[Diagnostic]:

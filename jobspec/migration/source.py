@@ -18,18 +18,16 @@ if TYPE_CHECKING:
 class SourceJob:
     """One PyTorchJob, and the release that it goes to."""
 
-    __slots__ = ("document", "gang_scheduler", "nodes", "objects", "release", "replicas", "spec", "target", "tree")
+    __slots__ = ("document", "gang_scheduler", "nodes", "release", "replicas", "spec", "tree")
 
     def __init__(self, document: Document, objects: Sequence[MarkedTree], target: Target, *, gang_scheduler: str) -> None:
+        """*objects*: what training-operator makes of it."""
         self.document = document
-        self.target = target
         self.release = target["trainer"]
         self.gang_scheduler = gang_scheduler
         """What schedules its pods all at once; empty where nothing does."""
         self.tree = _without_nulls(with_marks(document.data, document.marks))
         self.spec: MarkedTree = self.tree.value["spec"]
-        self.objects = objects
-        """What training-operator makes of it."""
         self.replicas = dict(sorted(self.spec.entries("pytorchReplicaSpecs")))
         """Master first."""
         self.nodes: list[Node] = [each for each in nodes_of(objects, document.group_kind) if each.training]
