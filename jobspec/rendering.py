@@ -30,7 +30,7 @@ class Rendered:
         self.results = results
 
 
-def rendered(files: Sequence[Checked], *, companions_once: bool = False) -> Rendered:
+def rendered(files: Sequence[Checked], *, companions_once: bool) -> Rendered:
     """All objects of checked files that a server has; an object that stands twice is an error in the result of its file.
 
     *companions_once*: overlays were applied, so that jobs of several files may share a companion, such as a volume claim.

@@ -54,7 +54,7 @@ class RenderedVariant:
 
     __slots__ = ("checked", "earlier", "name", "objects")
 
-    def __init__(self, name: str, checked: Checked, objects: Sequence[RenderedObject] = (), earlier: Sequence[str] = ()) -> None:
+    def __init__(self, name: str, checked: Checked, objects: Sequence[RenderedObject], earlier: Sequence[str]) -> None:
         self.name = name
         self.checked = checked
         self.objects = objects

@@ -46,8 +46,8 @@ class Variant:
         hashed: bool,
         entry: MarkedTree,
         values: Values,
-        history: History | None = None,
-        engines: Engines | None = None,
+        history: History | None,
+        engines: Engines | None,
     ) -> None:
         self.name = name
         """Its name, which is that of its folder, too."""

@@ -43,7 +43,7 @@ class JobView(DocumentView):
     __slots__ = ("_said", "_tree", "expanded", "is_job", "refused", "roles", "runtime")
 
     def __init__(
-        self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic] = ()
+        self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic]
     ) -> None:
         super().__init__(given, documents)
         self.expanded = expanded

@@ -83,8 +83,8 @@ class ExpandedJob:
 
     __slots__ = ("_by_kind", "_roles", "counts", "job", "objects", "operator", "target")
 
-    def __init__(self, job: Document, objects: Sequence[MarkedTree], target: Target, counts: Mapping[str, int] | None = None) -> None:
-        """*counts*: of an expansion; where there is none, the pods among the objects are counted."""
+    def __init__(self, job: Document, objects: Sequence[MarkedTree], target: Target, counts: Mapping[str, int]) -> None:
+        """*counts*: of an expansion; the pods of a role that it does not count are counted among the objects."""
         self.job = job
         self.objects = objects
         """Whole objects, in the order in which they come."""
@@ -92,7 +92,7 @@ class ExpandedJob:
         operator = _OPERATORS[job.group_kind[0]]
         self.operator = f"{operator} {target[operator]}"
         """Name and release, such as `training-operator 1.9.4`."""
-        self.counts = counts or {}
+        self.counts = counts
         self._by_kind: dict[str, list[MarkedTree]] = {}
         for each in objects:
             self._by_kind.setdefault(text(each, "kind"), []).append(each)

@@ -41,7 +41,7 @@ class OverlayValue:
         self.mark = mark
 
 
-def settings_of(patch: MarkedTree, shape: Shape | None, address: Path = ()) -> Iterator[OverlayValue]:
+def settings_of(patch: MarkedTree, shape: Shape | None, address: Path) -> Iterator[OverlayValue]:
     """The settings of a patch."""
     value = patch.value
     if isinstance(value, dict) and APPEND in value:

@@ -68,7 +68,7 @@ class TrainingJob:
 
     __slots__ = ("elastic", "ends", "gang_scheduler", "name", "namespace", "operator", "processes", "release", "replicas", "tree")
 
-    def __init__(self, document: Document, target: Target, *, gang_scheduler: str = "", ends: bool = False) -> None:
+    def __init__(self, document: Document, target: Target, *, gang_scheduler: str, ends: bool) -> None:
         shape = shapes.load(document.api_version, document.kind, target)
         self.release = target["training-operator"]
         self.gang_scheduler = gang_scheduler
