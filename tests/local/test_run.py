@@ -159,9 +159,17 @@ def test_where_a_worker_fails_for_good_the_others_end_with_it(tmp_path: Path) ->
     assert "jobspec: worker-0 ended with 3\njobspec: ending master-0\njobspec: the job has failed\n" in done.stderr
 
 
+def _heed_interrupts() -> None:
+    """For a process of tests that run in the background of a shell, which has them ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(_job("import os; print(os.getpid(), flush=True)\n" + SLEEP))
-    with subprocess.Popen(command("run", "job.yaml"), cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True) as process:
+    asked = command("run", "job.yaml")
+    with subprocess.Popen(
+        asked, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True, preexec_fn=_heed_interrupts
+    ) as process:
         assert process.stdout
         number = int(process.stdout.readline().partition("|")[2])
         process.send_signal(signal.SIGINT)
