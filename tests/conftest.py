@@ -1,5 +1,6 @@
 """Where every check has to run, a skip is a failure; and what is made at random is made from one seed."""
 
+import gc
 import os
 from collections.abc import Generator
 
@@ -18,6 +19,7 @@ def pytest_configure() -> None:
     hypothesis.settings.register_profile("one seed", derandomize=not asked, database=None, deadline=None)
     hypothesis.settings.load_profile("one seed")
     hypothesis.core.global_force_seed = seeds.seed() if asked else None
+    gc.set_threshold(50_000, 20, 100)  # each full collection walks over all that the tests have imported
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
