@@ -232,6 +232,7 @@ def test_the_layout() -> None:
 
 
 EVERY = [(kind, release) for (_, kind), component in COMPONENTS.items() for release in RELEASES[component]]
+OF_NEWEST = {(kind, list(RELEASES[component])[-1]) for (_, kind), component in COMPONENTS.items()}
 
 
 def _paths(structure: dict[str, Any], steps: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -249,7 +250,8 @@ def test_every_place_of_every_kind_is_explained(kind: str, release: str, monkeyp
     monkeypatch.setattr(places, "structure_of", cache(structure_of))
     model: type[Model] = getattr(models, kind)
     paths = list(_paths(structure_of(model, release)))
-    for steps in Random(release).sample(paths, min(len(paths), 120)):
+    many = 120 if (kind, release) in OF_NEWEST else 40  # most places of other releases are the same
+    for steps in Random(release).sample(paths, min(len(paths), many)):
         page = explain.page(places.root_of(model), steps, release)
         assert page.note == ""
         assert page.meaning[0][0].isupper() or page.meaning[0][0] in "`0123456789"
