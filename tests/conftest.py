@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Generator
 
 import hypothesis
@@ -20,6 +21,8 @@ def pytest_configure() -> None:
     hypothesis.settings.load_profile("one seed")
     hypothesis.core.global_force_seed = seeds.seed() if asked else None
     gc.set_threshold(50_000, 20, 100)  # each full collection walks over all that the tests have imported
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # some images set it, and every process would compile everything that it imports
+    sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
