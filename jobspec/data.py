@@ -1,4 +1,4 @@
-"""Where the files that belong to jobspec are, installed or in a checkout, and reading those that are JSON."""
+"""Where the files that belong to jobspec are, installed or in a checkout, reading those that are JSON, and writing JSON."""
 
 from __future__ import annotations
 
@@ -73,6 +73,20 @@ def decoder(path: str) -> Callable[[str], Any]:
             return _decode_slowly(text, path)
 
     return decode
+
+
+def as_json(value: Any) -> str:
+    """A value as JSON, its keys sorted, by the encoder that CPython's `json` is built on, where there is one."""
+    try:
+        from _json import encode_basestring, make_encoder
+
+        others: Any = None  # what JSON has no place for is left to `json`, which says so
+        encode = make_encoder(None, others, encode_basestring, None, ": ", ", ", True, False, True)
+        return "".join(encode(value, 0))
+    except (ImportError, TypeError):
+        import json
+
+        return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def _decode_slowly(text: str, path: str) -> Any:

@@ -1,4 +1,4 @@
-"""Files of ours are read as the json package reads them, with it and without."""
+"""JSON is read and written as the json package does it, with it and without."""
 
 import json
 import sys
@@ -36,3 +36,11 @@ def test_a_text_is_decoded_up_to_the_end_of_its_value_and_told_with_its_file_whe
     with pytest.raises(ValueError, match="line 1") as error:
         data.decoder("a.json")('{"a": ')
     assert error.value.__notes__ == ["in a.json"]
+
+
+@pytest.mark.parametrize("parser", ["its encoder", "the package"])
+@pytest.mark.parametrize("value", [None, True, 1, -1.5, 1e300, 'é "\n', [], {}, {"b": [1, "é", None], "a": {"é": {}}}])
+def test_a_value_is_written_as_json_writes_it(value: object, parser: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if parser == "the package":
+        monkeypatch.setitem(sys.modules, "_json", None)
+    assert data.as_json(value) == json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -7,8 +7,6 @@ The order in which they are applied does not matter.
 
 from __future__ import annotations
 
-import json
-
 from jobspec import data
 from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.overlays.directives import APPEND, is_removal
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.shapes import Shape
 
-_AS_JSON = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 _NULL = "null"
 _OPEN = "an empty mapping"  # which does not conflict with what other overlays set inside
 _ONE_OF = Key("one of")  # the last step of the address of a choice among fields that exclude each other
@@ -64,7 +61,7 @@ def settings_of_flags(flags: MarkedTree, address: Path) -> Iterator[OverlayValue
     """The settings of flags: each in both lists that can hold the flag, since replacing either list undoes it."""
     for flag, value in flags.value.items():
         for name in ("command", "args"):
-            yield OverlayValue((*address, name, Key(flag)), json.dumps(text_after(value)), value.place())
+            yield OverlayValue((*address, name, Key(flag)), data.as_json(text_after(value)), value.place())
 
 
 def _keyed(items: list[MarkedTree], shape: Shape, address: Path) -> Iterator[OverlayValue]:
@@ -88,7 +85,7 @@ def _appended(items: list[MarkedTree], shape: Shape | None, address: Path) -> It
 
 
 def _text(tree: MarkedTree) -> str:
-    return _AS_JSON.encode(tree.data())
+    return data.as_json(tree.data())
 
 
 def conflicting(earlier: Sequence[OverlayValue], later: Sequence[OverlayValue]) -> Iterator[tuple[OverlayValue, OverlayValue]]:
