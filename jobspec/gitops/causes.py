@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from jobspec.diagnostics import Mark
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.gitops.project import Project
     from jobspec.gitops.variants import Variant
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.overlays.overlay import Overlay
 
     Kind = Literal["parameter", "matrix", "hash"]

@@ -11,10 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.gitops.matrix import Values
     from jobspec.gitops.sources import Sources
     from jobspec.gitops.spelling import Spelling
-    from jobspec.overlays.marked_tree import MarkedTree
 
 
 def overlays_of(

@@ -7,7 +7,7 @@ into the same tree gives the same bytes everywhere.
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
-from jobspec.overlays.marked_tree import MarkedTree
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.gitops.matrix import filled, in_layer
-from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.overlays.overlay import Overlay
 from jobspec.overlays.overlay_check import check_overlay
 from jobspec.overlays.parameters import as_text, has_dollar

@@ -6,8 +6,8 @@ from itertools import product
 from math import prod
 
 from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.scalars import resolve
-from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.overlays.parameters import as_text, pieces
 from jobspec.validation.wording import closest
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
+from jobspec.documents.marked_tree import items, with_marks
 from jobspec.gitops.engines.declared import Engines
 from jobspec.gitops.spelling import Spelling
-from jobspec.overlays.marked_tree import items, with_marks
 from jobspec.targets import CHOSEN, RELEASES, known_releases
 from jobspec.validation.wording import closest
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.documents.document import Document
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 FILE = "jobspec.yaml"
 OUTPUT = "rendered"

@@ -6,6 +6,7 @@ from jobspec import pipeline, rendering
 from jobspec.contracts import FLAGS
 from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.documents.document import Document, Marks
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.gitops.engines.notes import notes_of
 from jobspec.gitops.engines.synced import SyncedObject
 from jobspec.gitops.expiry import expiring
@@ -14,7 +15,6 @@ from jobspec.gitops.matrix import in_layer
 from jobspec.gitops.naming import hashed, room_of
 from jobspec.kinds import is_cluster_scoped
 from jobspec.overlays.apply import apply
-from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.pipeline import Checked, Manifests
 from jobspec.results import FileResult
 from jobspec.runtimes.runtime import runtime_of

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Mark
     from jobspec.documents.document import Document
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.overlays.overlay import Overlay
     from jobspec.pipeline import Source
 

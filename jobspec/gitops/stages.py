@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import with_marks
 from jobspec.gitops.layer import own_layer
 from jobspec.gitops.matrix import filled_text
 from jobspec.gitops.project import field
@@ -10,7 +11,6 @@ from jobspec.gitops.rendering import in_namespace
 from jobspec.kinds import TRAINJOB
 from jobspec.overlays.apply import apply
 from jobspec.overlays.job import overlaid
-from jobspec.overlays.marked_tree import with_marks
 from jobspec.runtimes.runtime import runtime_of
 from jobspec.workloads import is_workload
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.cluster import Cluster
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.gitops.project import Project
     from jobspec.gitops.variants import Variant
     from jobspec.overlays.conflicts import OverlayValue
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.overlays.overlay import Overlay
 
 

@@ -10,8 +10,8 @@ from collections import Counter
 
 from jobspec import shapes
 from jobspec.diagnostics import Key, spell
+from jobspec.documents.marked_tree import items, with_marks
 from jobspec.overlays.flags import flags_of
-from jobspec.overlays.marked_tree import items, with_marks
 from jobspec.overlays.merge import identity
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.shapes import Shape
     from jobspec.targets import Target
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, each_once, has_error
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.gitops.entries import overlays_of
 from jobspec.gitops.history import History
 from jobspec.gitops.layer import own_layer
 from jobspec.gitops.matrix import LIMIT, combinations, filled_text, in_layer, matrix_mistakes, names_in, size_of
 from jobspec.gitops.naming import label_of
 from jobspec.gitops.project import field
-from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

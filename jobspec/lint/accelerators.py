@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.lint.containers import (
     flags,
     gpu_place,
@@ -13,15 +14,14 @@ from jobspec.lint.containers import (
     written,
 )
 from jobspec.lint.rule import Finding, Rule
-from jobspec.overlays.marked_tree import text
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _MOST_OF_A_NODE = 16
 _PROCESSES = "PET_NPROC_PER_NODE"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.kinds import NETWORK_POLICY, SERVICE
 from jobspec.lint.containers import resources, torchrun_flags, variable, variables, written
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.overlays.marked_tree import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.diagnostics import Severity
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _ADDRESSES = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.overlays.marked_tree import items, text
+from jobspec.documents.marked_tree import items, text
 from jobspec.quantities import quantity
 
 TYPE_CHECKING = False
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import TypeVar
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.pods import Pod
-    from jobspec.overlays.marked_tree import MarkedTree
 
     #: A flag's name, its value, and the place of the value, which is the flag's own where it is joined to it or there is none.
     Flag = tuple[str, str, MarkedTree]

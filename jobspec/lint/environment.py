@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items, text
 from jobspec.lint.containers import variables
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.overlays.marked_tree import items, text
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _RESERVED = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
 _JAX = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")

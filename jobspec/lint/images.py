@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.lint.containers import gpus
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.overlays.marked_tree import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
-    from jobspec.overlays.marked_tree import MarkedTree
 
 
 _FILLED_IN = "${"  # what stands for a text that a program fills in later

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.kinds import NAMESPACE
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.overlays.marked_tree import text
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
     from jobspec.operators.expansion import ExpandedRole
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _PROFILE = ("kubeflow.org", "Profile")
 _KEY = "sidecar.istio.io/inject"

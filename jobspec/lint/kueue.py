@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.lint.containers import requested, requests_of
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.overlays.marked_tree import text
 from jobspec.quantities import Quantity, quantity
 from jobspec.targets import reached
 from jobspec.workloads import items_at, value_at

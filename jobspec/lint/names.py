@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
 from jobspec.lint.rule import Finding, Rule
-from jobspec.overlays.marked_tree import text
 from jobspec.workloads import is_workload, items_at, value_at
 
 TYPE_CHECKING = False

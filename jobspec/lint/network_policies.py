@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from jobspec.documents.document import Document
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 _PORTS_OF_NAMES = (53, 5353)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.lint.containers import gpus
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.overlays.marked_tree import text
 from jobspec.targets import reached
 from jobspec.workloads import value_at
 
@@ -12,9 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
     from jobspec.operators.expansion import ExpandedRole
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _CLEANING = ("All", "Running", "None", "")
 _ENGINES = (

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from jobspec.diagnostics import Path, Severity
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
     #: What a rule sees, as its only argument: `pods`, a `JobView` of a job or of a runtime alone; `job`, one of a job; `document`, a
     #: `DocumentView` of any document; `runtime`, one of a runtime.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import TRAINING_RUNTIME
 from jobspec.lint.rule import Finding, Rule
-from jobspec.overlays.marked_tree import MarkedTree, items, text
 from jobspec.runtimes.runtime import ANCESTOR, TRAINER, RuntimeRef
 from jobspec.workloads import roles_in, value_at
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.kinds import SERVICE_ACCOUNT
 from jobspec.lint.containers import TOKENS, tokens, variables
 from jobspec.lint.rule import Finding, Rule
-from jobspec.overlays.marked_tree import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items, text
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM
 from jobspec.lint.containers import amount, bytes_of, flags, gpu_place, gpus, volume_at, written
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
     from jobspec.operators.expansion import ExpandedRole
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _WORKERS = ("--num-workers", "--workers", "--dataloader-num-workers", "--data-workers", "--n-workers")
 _LEAST_MEMORY = 1 << 20

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items, text
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, TRAINING_RUNTIME
 from jobspec.lint.containers import DEAD_ADDRESSES, DOWNLOADS, OTHER_ACCELERATORS, TOKENS, TORCHRUN
 from jobspec.lint.views import RUNTIMES
-from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

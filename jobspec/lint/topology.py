@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.lint.containers import gpus
 from jobspec.lint.rule import Finding, Rule
-from jobspec.overlays.marked_tree import text
 from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False

@@ -5,8 +5,8 @@ from __future__ import annotations
 from jobspec import kinds
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document, marks_at
+from jobspec.documents.marked_tree import with_marks
 from jobspec.operators.expansion import ExpandedJob, expand
-from jobspec.overlays.marked_tree import with_marks
 from jobspec.workloads import is_workload, released, value_at
 
 TYPE_CHECKING = False
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.documents import Documents
     from jobspec.operators.expansion import ExpandedRole
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)

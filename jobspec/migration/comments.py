@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from jobspec.documents.comments import Comment
     from jobspec.documents.document import Marks
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 
 def with_comments(

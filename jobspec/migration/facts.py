@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.overlays.marked_tree import items
+from jobspec.documents.marked_tree import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Mark
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 #: The subject, such as `node 0` or `job`, the area, such as `env` or `life`, and what it is about.
 Key = tuple[str, ...]

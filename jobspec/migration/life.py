@@ -8,8 +8,8 @@ k8s.io/kubernetes pkg/controller/job, 1.36; and `executeFailurePolicy`, sigs.k8s
 from __future__ import annotations
 
 from jobspec import kinds
+from jobspec.documents.marked_tree import items, text, with_marks
 from jobspec.migration.facts import Fact, flat
-from jobspec.overlays.marked_tree import items, text, with_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Key
     from jobspec.migration.nodes import Node
-    from jobspec.overlays.marked_tree import MarkedTree
 
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which kubectl keeps what it has applied last."""

@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.list_items import WrittenValue
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _DASH_ALONE = re.compile(r"^( *)-[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _ONLY_A_COMMENT = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=\r?\n|$)")

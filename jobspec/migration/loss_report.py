@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
+from jobspec.documents.marked_tree import with_marks
 from jobspec.migration.loss import CHANGED, LOST, NOTE
 from jobspec.migration.placement import TRAINING
 from jobspec.migration.view import JOBSET
-from jobspec.overlays.marked_tree import with_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark, Severity
     from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Difference, Fact, Key
     from jobspec.migration.migrated import Migrated
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _SEVERITIES: dict[str, Severity] = {LOST: "warning", CHANGED: "warning", NOTE: "info"}
 _LONGEST = 80

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Mark
-from jobspec.overlays.marked_tree import MarkedTree
+from jobspec.documents.marked_tree import MarkedTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobspec.cluster import Cluster
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Difference
     from jobspec.migration.view import View
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _REFUSED = 1_000_000_000
 

@@ -11,9 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kinds import GroupKind
     from jobspec.operators.pods import Pod
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 

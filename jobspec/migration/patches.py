@@ -6,9 +6,9 @@ of the spec are for the JobSet.
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.migration.facts import NAMED
 from jobspec.migration.made import by_migration, present
-from jobspec.overlays.marked_tree import MarkedTree, items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items
 from jobspec.migration.facts import Fact, flat_field
 from jobspec.migration.program import THE_PORT, known_port, program_facts
 from jobspec.migration.selectors import with_neutral_names
-from jobspec.overlays.marked_tree import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Key
     from jobspec.migration.nodes import Node
     from jobspec.migration.program import Side
-    from jobspec.overlays.marked_tree import MarkedTree
 
 TRAINING = "container that trains"
 #: How a pod is called; a job says it seldom, operators do.

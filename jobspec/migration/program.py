@@ -8,22 +8,22 @@ of a node follows `config_from_args` there: it counts where nodes do not agree o
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items
 from jobspec.local.pods import expand
 from jobspec.migration.facts import Fact
 from jobspec.migration.hosts import NAME
 from jobspec.migration.launcher import LAUNCHER, PROGRAM, SETTINGS, command_line
 from jobspec.operators.pods import value_of
-from jobspec.overlays.marked_tree import items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from jobspec.diagnostics import Mark
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Key
     from jobspec.migration.launcher import CommandLine
     from jobspec.migration.nodes import Hosts, Node
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
 _OF_JOBS = "JOB_COMPLETION_INDEX"  # which Kubernetes adds to the pods of every Job

@@ -6,7 +6,7 @@ from jobspec import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.shapes import Shape
     from jobspec.targets import Target
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.migration.hosts import of_one_job, of_roles
 from jobspec.migration.life import APPLIED
 from jobspec.migration.made import by_migration, present
 from jobspec.migration.templates import has_deadline, job_template, pod_template, training_container, words
 from jobspec.migration.variables import RANK_OF_JOB, RANK_OF_POD, TRAINERS, environment, needed, operators_own, translated
-from jobspec.overlays.marked_tree import text
 from jobspec.runtimes.runtime import API_VERSION
 from jobspec.targets import reached
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.source import SourceJob
-    from jobspec.overlays.marked_tree import MarkedTree
 
 SHIPPED = "torch-distributed"
 _MANAGED = {"kubeflow.org/training-operator": None, "trainer.kubeflow.org/trainjob-controller": None}

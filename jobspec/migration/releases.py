@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec import shapes
+from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.migration.loss import LOST, NOTE
 from jobspec.migration.migrated import Migrated
@@ -10,7 +11,6 @@ from jobspec.migration.patches import FIELDS, OF_JOBSET, read_changes, unwritten
 from jobspec.migration.pruned import Dropped, pruned
 from jobspec.migration.variables import TRAINERS
 from jobspec.migration.view import view
-from jobspec.overlays.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.runtimes.runtime import API_VERSION
 from jobspec.targets import reached
 

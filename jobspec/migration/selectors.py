@@ -5,8 +5,8 @@ Operators label their pods in words of their own, so that the same selector may 
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.migration.facts import Fact
-from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text, with_marks
 from jobspec.migration.nodes import nodes_of
-from jobspec.overlays.marked_tree import text, with_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.nodes import Node
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 

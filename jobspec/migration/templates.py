@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items, text
 from jobspec.migration.life import UNLIMITED, exit_code_rule
 from jobspec.migration.made import by_migration, present
 from jobspec.migration.placement import is_of_job
 from jobspec.migration.selectors import with_new_names
 from jobspec.migration.variables import environment, operators_own, port_of_trainer, text_of, translated
-from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Any
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.nodes import Node
     from jobspec.migration.source import SourceJob
-    from jobspec.overlays.marked_tree import MarkedTree
 
 TRAINING = "node"
 _V1 = "pytorch"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items, text
 from jobspec.migration.hosts import NAME, NAME_FIELD
 from jobspec.migration.launcher import LAUNCHER, command_line
 from jobspec.migration.made import by_migration
 from jobspec.migration.program import known_port
 from jobspec.operators.trainer.torch import COMPLETION_INDEX
-from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 RANK_OF_JOB = "metadata.labels['jobset.sigs.k8s.io/job-global-index']"
 """Where a pod finds the number of its Job in the JobSet."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
+from jobspec.documents.marked_tree import items, text
 from jobspec.migration.facts import Fact, differences
 from jobspec.migration.life import life_facts
 from jobspec.migration.nodes import Hosts, nodes_of
@@ -11,7 +12,6 @@ from jobspec.migration.program import Side
 from jobspec.migration.selectors import selector_facts
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
-from jobspec.overlays.marked_tree import items, text
 from jobspec.workloads import released
 
 TYPE_CHECKING = False
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Difference, Key
     from jobspec.migration.nodes import Node
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 JOBSET = "jobset"

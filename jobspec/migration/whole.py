@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kinds import GroupKind
-    from jobspec.overlays.marked_tree import MarkedTree
 
     #: What becomes of a document: the trees that take its place, if any do, and what is told of it.
     Outcome = tuple[Sequence[MarkedTree], Sequence[Diagnostic]]

@@ -7,10 +7,10 @@ pkg/registry/batch/job, `manageJob`, `addCompletionIndexEnvVariables` and `podGe
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import changed, each_item, is_true, number, with_fields
 from jobspec.operators.objects import numbers, operator_mark, set_by
 from jobspec.operators.stored import RANDOM, UID
-from jobspec.overlays.marked_tree import MarkedTree, items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

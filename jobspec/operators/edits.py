@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.overlays.marked_tree import MarkedTree, field_value, items
+from jobspec.documents.marked_tree import MarkedTree, field_value, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from jobspec import kinds
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.marked_tree import text
 from jobspec.operators.pods import ROLE, pods_among
-from jobspec.overlays.marked_tree import text
 from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.objects import Expansion
     from jobspec.operators.pods import Pod
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 #: Group of a job's kind -> its operator.

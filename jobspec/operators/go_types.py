@@ -6,14 +6,14 @@ but for required fields and for pointers (`GoPointer` in the models), which can 
 
 from __future__ import annotations
 
-from jobspec.overlays.marked_tree import PlainTree
+from jobspec.documents.marked_tree import PlainTree
 from jobspec.quantities import canonical_quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.shapes import Shape
 
 

@@ -7,7 +7,7 @@ could read, or a machine hold.
 from __future__ import annotations
 
 from jobspec.diagnostics import JobspecError, Mark
-from jobspec.overlays.marked_tree import MarkedTree
+from jobspec.documents.marked_tree import MarkedTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

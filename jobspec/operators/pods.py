@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from jobspec.overlays.marked_tree import items, text
+from jobspec.documents.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 _RANKS = ("RANK", "PET_NODE_RANK")
 ROLE = "jobset.sigs.k8s.io/replicatedjob-name"

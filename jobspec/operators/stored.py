@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.diagnostics import Mark
+from jobspec.documents.marked_tree import MarkedTree, PlainTree, marked
 from jobspec.operators.objects import operator_mark, set_by
-from jobspec.overlays.marked_tree import MarkedTree, PlainTree, marked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
 from jobspec.operators.batch_job import completions_of, job_defaults, pods_of
 from jobspec.operators.edits import changed
@@ -12,7 +13,6 @@ from jobspec.operators.pods import ROLE
 from jobspec.operators.stored import api_server, stored
 from jobspec.operators.trainer.made import made_by_trainer
 from jobspec.operators.trainer.train_job import TrainJob
-from jobspec.overlays.marked_tree import text
 from jobspec.runtimes.runtime import RuntimeRef
 from jobspec.workloads import value_at
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Diagnostic, Mark
     from jobspec.documents.document import Document
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 

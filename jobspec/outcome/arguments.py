@@ -6,20 +6,20 @@ A program that does not ends with 2, and so does every restart of it.
 from __future__ import annotations
 
 from jobspec.contracts import Contract, contract_of
+from jobspec.documents.marked_tree import text
 from jobspec.outcome import torchrun
 from jobspec.outcome.program import Program
 from jobspec.outcome.rule import Outcome, place_of
 from jobspec.outcome.words import is_flag, read, starts_python
-from jobspec.overlays.marked_tree import text
 from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.expansion import ExpandedJob
     from jobspec.outcome.words import Given
-    from jobspec.overlays.marked_tree import MarkedTree
 
     Words = Sequence[MarkedTree]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.outcome.program import Program
 from jobspec.outcome.rule import Outcome, place_of
-from jobspec.overlays.marked_tree import text
 from jobspec.runtimes.runtime import ANCESTOR, TRAINER
 from jobspec.targets import reached
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.diagnostics import Mark
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.expansion import ExpandedJob
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _MAKES_AGAIN = "2.1.0"
 """The release from which on the trainer makes the JobSet of a failed job again, which a time to live has deleted."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items, text
 from jobspec.outcome.torchrun import given, length_of_start
 from jobspec.outcome.words import starts_python
-from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
-    from jobspec.overlays.marked_tree import MarkedTree
 
     Started = tuple[ExpandedRole, "Program"]
 

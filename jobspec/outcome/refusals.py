@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items, text
 from jobspec.kinds import TRAINJOB
 from jobspec.operators.stored import as_a_cluster_names
 from jobspec.outcome.rule import Outcome, place_in
-from jobspec.overlays.marked_tree import items, text
 from jobspec.validation.builtin import builtin_problems
 
 TYPE_CHECKING = False
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from jobspec.diagnostics import Mark
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.expansion import ExpandedJob
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.validation.problem import Problem
 
 #: Kind of an object -> the rule that tells of its refusal, and what the objects are called.

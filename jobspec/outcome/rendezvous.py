@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items, text
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.outcome.rule import Outcome, place_of
-from jobspec.overlays.marked_tree import items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.diagnostics import Mark
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
     from jobspec.outcome.program import Program, Started, Told
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _RANKS = ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "JAX_PROCESS_ID")
 _NUMBER_WORDS = ("auto", "cpu", "gpu", "xpu")

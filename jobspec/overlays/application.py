@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.overlays.conflicts import conflicting, settings_of, settings_of_flags
 from jobspec.overlays.directives import APPEND
 from jobspec.overlays.flags import set_flags
-from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.overlays.merge import Merge
 from jobspec.overlays.parameters import TRAINING, Substitution
 from jobspec.overlays.removals import wrong_removals

@@ -17,8 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.overlays.job import OverlaidJob
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.overlays.overlay import Overlay
     from jobspec.targets import Target
 

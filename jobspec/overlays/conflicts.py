@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.diagnostics import Mark, Path
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.shapes import Shape
 
 _NULL = "null"

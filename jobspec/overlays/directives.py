@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.documents.marked_tree import MarkedTree, items
 
 WHEN = "$when"
 APPEND = "$append"

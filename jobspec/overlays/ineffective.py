@@ -10,9 +10,9 @@ Follows `TrainingRuntime.mergeRuntimePatches` (`mergePodSpecOverrides` in 2.0), 
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.overlays.directives import APPEND, is_removal, only_removes
 from jobspec.overlays.job_runtime import CONTAINER
-from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.overlays.merge import excludes, identity
 from jobspec.overlays.trainjob import TRAINER, WAY_OUT
 

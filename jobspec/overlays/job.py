@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from jobspec import shapes, workloads
 from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import with_marks
 from jobspec.overlays.application import Application
 from jobspec.overlays.conflicts import conflict, conflicting
-from jobspec.overlays.marked_tree import with_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.overlays.conflicts import OverlayValue
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.overlays.overlay import Overlay
     from jobspec.overlays.trainjob import TrainJobPods
     from jobspec.shapes import Shape

@@ -5,7 +5,7 @@ Follows `Builder.Trainer`, github.com/kubeflow/trainer pkg/runtime/framework/plu
 
 from __future__ import annotations
 
-from jobspec.overlays.marked_tree import MarkedTree, items, with_marks
+from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.runtimes.runtime import TEMPLATE, TRAINER, RuntimeRef, ancestor, training_jobs
 from jobspec.targets import reached
 from jobspec.workloads import roles_in, value_at

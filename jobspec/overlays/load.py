@@ -6,10 +6,10 @@ import os
 
 from jobspec import data, shapes
 from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.documents.marked_tree import MarkedTree, with_marks
 from jobspec.documents.reader import read
 from jobspec.documents.text import decode
 from jobspec.kinds import OVERLAY
-from jobspec.overlays.marked_tree import MarkedTree, with_marks
 from jobspec.overlays.overlay import Overlay, name_of
 from jobspec.overlays.overlay_check import check_overlay
 from jobspec.overlays.parameters import parameter_values

@@ -9,8 +9,8 @@ the overlays are applied does not matter.
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.documents.marked_tree import MarkedTree, by_rank, items, share_rank
 from jobspec.overlays.directives import APPEND, is_removal, only_removes
-from jobspec.overlays.marked_tree import MarkedTree, by_rank, items, share_rank
 from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False

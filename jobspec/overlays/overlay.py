@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Mark
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 
 class Overlay:

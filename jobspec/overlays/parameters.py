@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents.marked_tree import MarkedTree, field_value
 from jobspec.overlays.directives import WHEN
-from jobspec.overlays.marked_tree import MarkedTree, field_value
 from jobspec.validation.formats import is_quantity
 from jobspec.validation.wording import closest
 

@@ -5,9 +5,9 @@ The field is `podSpecOverrides` (2.0), `podTemplateOverrides` (2.1) or `runtimeP
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.overlays.directives import APPEND, REMOVE, is_removal
 from jobspec.overlays.job_runtime import is_named
-from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.runtimes.runtime import TEMPLATE
 
 TYPE_CHECKING = False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.overlays.directives import APPEND, REMOVE, is_removal
-from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.overlays.merge import identity
 
 TYPE_CHECKING = False

@@ -10,10 +10,10 @@ pkg/runtime/framework/plugins/jobset and pkg/runtime/core, 2.0.0 to 2.3.0.
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, spell
+from jobspec.documents.marked_tree import MarkedTree, by_rank, items
 from jobspec.overlays.directives import APPEND, is_removal, only_removes
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.ineffective import NODE_PATH, at_address, changes_in, last_source, why_ineffective
-from jobspec.overlays.marked_tree import MarkedTree, by_rank, items
 from jobspec.overlays.merge import Merge, identity
 from jobspec.overlays.pod_overrides import nested, same_field
 from jobspec.overlays.trainjob import TRAINER

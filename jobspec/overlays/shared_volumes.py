@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.overlays.job import OverlaidJob
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _MANY = "ReadWriteMany"
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.overlays.directives import APPEND, is_removal, only_removes
 from jobspec.overlays.job_runtime import CONTAINER, JOBS, JobRuntime
-from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.overlays.pod_overrides import PodOverrides, without_useless_removals
 from jobspec.runtimes.runtime import ANCESTOR, API_VERSION, TEMPLATE
 

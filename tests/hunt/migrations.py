@@ -14,6 +14,7 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.comments import comments_of
 from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.migration.loss import meaning_in
 from jobspec.migration.loss_report import report_of
@@ -23,7 +24,6 @@ from jobspec.migration.whole import File, MigratedFile, to_release, to_trainjobs
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
 from jobspec.operators.pods import value_of
-from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.pipeline import Source
 from tests.hunt.finds import Find, bug
 from tests.support.migration_growth import pytorchjobs_text, trainjobs_text

@@ -12,12 +12,12 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.fixes.rounds import Mended, mend_files
 from jobspec.lint.linting import lint, seen
 from jobspec.lint.page import sections
 from jobspec.lint.rules import RULES
 from jobspec.operators.expansion import expand
-from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.pipeline import Source
 from jobspec.workloads import is_workload
 from tests.lint.test_lint import files_of

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from jobspec.cluster import Cluster
 from jobspec.commands.overlays import load_overlays
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
-from jobspec.overlays.marked_tree import MarkedTree
 from jobspec.targets import choose
 from tests.support.checking import checked
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.overlays.flags import set_flags
-from jobspec.overlays.marked_tree import MarkedTree
 
 BASE, OVERLAY = Mark("base.yaml", 1, 1), Mark("a.yaml", 1, 1, layer="a")
 

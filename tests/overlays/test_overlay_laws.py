@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from jobspec.commands.overlays import load_overlays
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document, Marks
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
 from jobspec.overlays.apply import apply
-from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.overlays.overlay import Overlay
 from jobspec.targets import choose
 from jobspec.validation.verdict import as_sound

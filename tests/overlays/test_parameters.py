@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobspec.diagnostics import Mark
-from jobspec.overlays.marked_tree import MarkedTree
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.overlays.parameters import Given, parameter_values, pieces
 
 MARK = Mark("a.yaml", 1, 1, layer="a")

@@ -156,8 +156,8 @@ _ASSIGNING = {
     "jobspec.commands.completion": "what completes an argument is an attribute that argparse does not know, and shtab looks for",
     "jobspec.documents.go_scanner": "a scanner keeps its state, and corrects the events of libyaml",
     "jobspec.documents.libyaml": "a package of Python's is loaded in parts",
+    "jobspec.documents.marked_tree": "what is inside plain data, and a text that takes long, are made when somebody first looks at them",
     "jobspec.documents.reader": "a constructor keeps its state",
-    "jobspec.overlays.marked_tree": "what is inside plain data, and a text that takes long, are made when somebody first looks at them",
     "jobspec.reports.junit": "ElementTree takes the text of an element no other way",
     "jobspec.server.kubeconfig": "the configuration belongs to the kubernetes package",
     "jobspec.shapes": "an attribute of a shape is set when it is first asked for",
@@ -340,6 +340,7 @@ NOT_ORDINARY = {
 }
 #: What the judgement of the whole job loads besides, of every job.
 OUTCOMES_LOAD = {
+    "jobspec.documents.marked_tree",
     "jobspec.documents.places",
     "jobspec.operators",
     "jobspec.operators.expansion",
@@ -352,8 +353,6 @@ OUTCOMES_LOAD = {
     "jobspec.outcome.refusals",
     "jobspec.outcome.rendezvous",
     "jobspec.outcome.rule",
-    "jobspec.overlays",
-    "jobspec.overlays.marked_tree",
     "jobspec.quantities",
     "jobspec.validation.builtin",
     "jobspec.validation.pods",

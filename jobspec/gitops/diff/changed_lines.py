@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Path
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.gitops.diff.changes import FieldChange
     from jobspec.gitops.diff.fields import Fields
     from jobspec.gitops.variants import Variant
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.overlays.overlay import Overlay
 
 

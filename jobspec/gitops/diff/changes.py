@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.gitops.diff.fields import Item, spelling_of
-from jobspec.overlays.marked_tree import MarkedTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

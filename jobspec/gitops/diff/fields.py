@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.diagnostics import Key, spell
+from jobspec.documents.marked_tree import MarkedTree, with_marks
 from jobspec.overlays.flags import read_flags
-from jobspec.overlays.marked_tree import MarkedTree, with_marks
 from jobspec.overlays.merge import identity
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from jobspec.operators.api_defaults.filling import where_given, with_missing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Mark
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 _CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
 

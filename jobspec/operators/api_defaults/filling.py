@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Mark
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 
 def with_missing(tree: MarkedTree, defaults: Mapping[str, Any], server: Mark) -> MarkedTree:

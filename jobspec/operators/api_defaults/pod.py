@@ -6,6 +6,7 @@ plugin/pkg/admission, 1.36, as they are without any configuration.
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.operators.api_defaults.filling import where_given, with_missing
 from jobspec.operators.api_defaults.pod_resources import with_pod_requests
 from jobspec.operators.api_defaults.pod_spec import pod_spec_defaults
@@ -13,7 +14,6 @@ from jobspec.operators.api_defaults.priority import with_priority
 from jobspec.operators.api_defaults.service_account import with_service_account
 from jobspec.operators.edits import each_item
 from jobspec.operators.objects import set_by
-from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.validation.pods.defaults import CONTAINERS
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from jobspec.operators.objects import set_by
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Mark
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 
 def with_pod_requests(spec: MarkedTree, server: Mark) -> MarkedTree:

@@ -5,9 +5,9 @@ Follows `SetDefaults_PodSpec` and what is generated around it, k8s.io/kubernetes
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.operators.api_defaults.filling import as_stored, where_given, with_missing
 from jobspec.operators.edits import each_item
-from jobspec.overlays.marked_tree import text
 from jobspec.validation.image import default_pull_policy
 from jobspec.validation.pods.completed import completed
 from jobspec.validation.pods.defaults import CONTAINERS, without_disabled
@@ -15,7 +15,7 @@ from jobspec.validation.pods.defaults import CONTAINERS, without_disabled
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Mark
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 
 def pod_spec_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark
     from jobspec.documents.document import Document
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 
 def with_priority(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:

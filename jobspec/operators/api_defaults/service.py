@@ -12,7 +12,7 @@ from jobspec.operators.edits import each_item
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Mark
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 
 def service_defaults(service: MarkedTree, server: Mark) -> MarkedTree:

@@ -5,10 +5,10 @@ Follows `createPVCsIfNecessary` and `addVolumes`, sigs.k8s.io/jobset pkg/control
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import with_fields
 from jobspec.operators.jobset.labels import PREFIX
 from jobspec.operators.objects import operator_mark, set_by
-from jobspec.overlays.marked_tree import MarkedTree, items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

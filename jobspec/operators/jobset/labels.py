@@ -5,10 +5,10 @@ Follows `labelAndAnnotateObject`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import number, with_fields
 from jobspec.operators.objects import set_by
 from jobspec.operators.stored import SHA1, UID
-from jobspec.overlays.marked_tree import MarkedTree, items, text
 from jobspec.targets import reached
 
 TYPE_CHECKING = False

@@ -5,17 +5,17 @@ Follows `reconcile` and `createHeadlessSvcIfNecessary`, sigs.k8s.io/jobset pkg/c
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items, text
 from jobspec.operators.edits import is_true
 from jobspec.operators.jobset.jobs import jobs_of, owned_by
 from jobspec.operators.jobset.labels import PREFIX
 from jobspec.operators.objects import operator_mark, set_by
-from jobspec.overlays.marked_tree import items, text
 from jobspec.runtimes.runtime import TEMPLATE
 from jobspec.targets import reached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 _CONTAINERS = (*map(str, TEMPLATE), "spec", "containers")

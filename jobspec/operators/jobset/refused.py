@@ -9,8 +9,8 @@ from jobspec.admission.review import review
 from jobspec.admission.webhooks import Objects
 from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import items, text
 from jobspec.operators.stored import as_a_cluster_names
-from jobspec.overlays.marked_tree import items, text
 from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.diagnostics import Mark
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 

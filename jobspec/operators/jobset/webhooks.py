@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from jobspec import shapes
 from jobspec.diagnostics import Mark
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import changed, each_item, with_fields
 from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR, PREFIX
 from jobspec.operators.objects import operator_mark, set_by
 from jobspec.operators.stored import RANDOM, filled
-from jobspec.overlays.marked_tree import MarkedTree, items, text
 from jobspec.targets import reached
 
 TYPE_CHECKING = False

@@ -6,8 +6,8 @@ Follows `EnforceMLPolicy` of the plugins mpi, jax and flux, github.com/kubeflow/
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.operators.trainer.pod_sets import LAUNCHER, NODE
-from jobspec.overlays.marked_tree import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

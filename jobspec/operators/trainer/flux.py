@@ -6,11 +6,11 @@ into a ConfigMap are its own; here a remark stands for them.
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import with_fields, with_items
 from jobspec.operators.objects import set_by
 from jobspec.operators.stored import RANDOM
 from jobspec.operators.trainer.pod_sets import NODE, first
-from jobspec.overlays.marked_tree import MarkedTree, items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

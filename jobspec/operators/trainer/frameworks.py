@@ -17,9 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.trainer.pod_sets import PodSet
     from jobspec.operators.trainer.train_job import TrainJob
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _RANK = {"fieldRef": {"fieldPath": COMPLETION_INDEX}}
 

@@ -5,11 +5,11 @@ Follows `Build` and `Builder` of the plugin jobset, github.com/kubeflow/trainer 
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.operators.edits import with_fields, with_items
 from jobspec.operators.objects import set_by
 from jobspec.operators.trainer.pod_sets import NODE, PodSet, is_configured, synced
 from jobspec.operators.trainer.written import as_applied, with_variables
-from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

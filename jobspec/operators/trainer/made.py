@@ -6,6 +6,7 @@ Follows `NewObjects`, github.com/kubeflow/trainer pkg/runtime/core, and `reconci
 from __future__ import annotations
 
 from jobspec import shapes
+from jobspec.documents.marked_tree import LateTree, MarkedTree, text
 from jobspec.operators.edits import with_fields
 from jobspec.operators.objects import Expansion, set_by
 from jobspec.operators.stored import UID
@@ -14,7 +15,6 @@ from jobspec.operators.trainer.pod_sets import PodSet, pod_sets
 from jobspec.operators.trainer.policies import enforced, is_active
 from jobspec.operators.trainer.resources import with_resources
 from jobspec.operators.trainer.written import as_typed
-from jobspec.overlays.marked_tree import LateTree, MarkedTree, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

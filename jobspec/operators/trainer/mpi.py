@@ -5,12 +5,12 @@ Follows the plugin mpi, github.com/kubeflow/trainer pkg/runtime/framework/plugin
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.operators.edits import is_true, with_items
 from jobspec.operators.objects import set_by
 from jobspec.operators.stored import RANDOM
 from jobspec.operators.trainer.pod_sets import LAUNCHER, NODE, endpoints, first
 from jobspec.operators.trainer.resources import gpus, resources_per_node, whole
-from jobspec.overlays.marked_tree import MarkedTree, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

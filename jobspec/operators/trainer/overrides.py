@@ -6,10 +6,10 @@ Follows `mergePodSpecOverrides`, `mergePodTemplateOverrides` and `mergeRuntimePa
 from __future__ import annotations
 
 from jobspec import shapes
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import changed, each_item
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.trainer.strategic_merge import merged
-from jobspec.overlays.marked_tree import MarkedTree, items, text
 from jobspec.runtimes.runtime import API_VERSION, TEMPLATE
 
 TYPE_CHECKING = False

@@ -6,18 +6,18 @@ Follows the plugins coscheduling and volcano (2.1 on), github.com/kubeflow/train
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import text
 from jobspec.operators.edits import changed, with_fields
 from jobspec.operators.trainer.pod_sets import POD
-from jobspec.overlays.marked_tree import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.admission.plugins.amounts import Amounts
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.trainer.pod_sets import PodSet
     from jobspec.operators.trainer.train_job import TrainJob
-    from jobspec.overlays.marked_tree import MarkedTree
 
 _LABEL = "scheduling.x-k8s.io/pod-group"
 _ANNOTATION = "scheduling.k8s.io/group-name"

@@ -5,9 +5,9 @@ Follows `newRuntimeInfo` and `WithPodSet`, github.com/kubeflow/trainer pkg/runti
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import changed, each_item, is_true, number, with_fields, with_items
 from jobspec.operators.objects import few
-from jobspec.overlays.marked_tree import MarkedTree, items, text
 from jobspec.runtimes.runtime import ANCESTOR, TEMPLATE, TRAINER
 
 TYPE_CHECKING = False

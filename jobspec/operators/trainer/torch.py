@@ -5,13 +5,13 @@ Follows `EnforceMLPolicy` of the plugin torch, github.com/kubeflow/trainer pkg/r
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import with_items
 from jobspec.operators.objects import set_by
 from jobspec.operators.trainer.pod_sets import first, with_nodes_of, with_training_container
 from jobspec.operators.trainer.resources import processes_per_node
 from jobspec.operators.trainer.train_job import PORT
 from jobspec.operators.trainer.written import with_variables
-from jobspec.overlays.marked_tree import MarkedTree, items, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.objects import set_by
 from jobspec.operators.trainer.pod_sets import NODE, first
 from jobspec.operators.trainer.resources import gpus, processes_per_node, resources_per_node, whole
 from jobspec.operators.trainer.train_job import PORT
-from jobspec.overlays.marked_tree import MarkedTree, items, text
 from jobspec.runtimes.torchtune import MANAGED, is_lora, is_qlora, model_of
 
 TYPE_CHECKING = False

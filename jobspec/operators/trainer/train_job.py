@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items, text
 from jobspec.operators.objects import operator_mark
-from jobspec.overlays.marked_tree import items, text
 from jobspec.runtimes.runtime import TORCHTUNE
 from jobspec.targets import reached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 PORT = 29500
 """Where the first node of a training listens."""

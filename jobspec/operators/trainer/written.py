@@ -6,9 +6,9 @@ and `UpsertEnvVars`, github.com/kubeflow/trainer pkg/apply, 2.0.0 to 2.3.0.
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.operators.edits import changed, each_item, with_fields, with_items
 from jobspec.operators.go_types import as_go_writes
-from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

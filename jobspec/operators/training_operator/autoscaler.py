@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.training_operator.job import TrainingJob
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 

@@ -5,7 +5,7 @@ Follows `ElasticEnvVarGenerator.Generate`, github.com/kubeflow/training-operator
 
 from __future__ import annotations
 
-from jobspec.overlays.marked_tree import MarkedTree, items
+from jobspec.documents.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

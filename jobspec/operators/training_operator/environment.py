@@ -6,8 +6,8 @@ Follows `setPodEnv` and `MasterEnvVarGenerator.Generate`, github.com/kubeflow/tr
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.operators.objects import set_by
-from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ Follows `SetDefaults_PyTorchJob`, github.com/kubeflow/training-operator pkg/apis
 from __future__ import annotations
 
 from jobspec import shapes
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.objects import numbers, operator_mark, set_by
 from jobspec.operators.stored import stored
-from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.targets import reached
 
 TYPE_CHECKING = False

@@ -8,11 +8,11 @@ Which of two replica types of one priority comes first is by chance; here the Ma
 from __future__ import annotations
 
 from jobspec import shapes
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.operators.api_defaults.priority import value_of_class
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.objects import set_by
 from jobspec.operators.training_operator.names import metadata
-from jobspec.overlays.marked_tree import MarkedTree, items
 from jobspec.quantities import quantity
 from jobspec.validation.pods.needs import sum_of
 

@@ -7,10 +7,10 @@ and number of tries, 1.7.0 to 1.9.4.
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.operators.objects import set_by
 from jobspec.operators.training_operator.environment import variables, with_variables
 from jobspec.operators.training_operator.names import labels, metadata, object_name, role_label
-from jobspec.overlays.marked_tree import MarkedTree, items
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 _MANAGER = ("spec", "runPolicy", "managedBy")

@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.training_operator.job import Replicas, TrainingJob
-    from jobspec.overlays.marked_tree import MarkedTree
 
 
 def services(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Mark
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.gitops.diff.capacity import Capacity
     from jobspec.gitops.diff.changes import FieldChange
     from jobspec.gitops.diff.comparison import Comparison, VariantChange
     from jobspec.gitops.diff.meaning import Meaning, ObjectChange
     from jobspec.gitops.diff.prices import Cost, Prices
-    from jobspec.overlays.marked_tree import MarkedTree
 
 WORDS: dict[Meaning, str] = {
     "refused": "refused as immutable",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark
     from jobspec.documents.document import Marks
-    from jobspec.overlays.marked_tree import MarkedTree
+    from jobspec.documents.marked_tree import MarkedTree
 
 _COLUMN = 60
 """The column of the places, where lines are not longer."""

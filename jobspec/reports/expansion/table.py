@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from jobspec.documents.marked_tree import items, text
 from jobspec.operators.pods import pods_among
-from jobspec.overlays.marked_tree import items, text
 from jobspec.reports.expansion.details import groups, rows
 from jobspec.reports.visible import visible
 
@@ -11,9 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.expansion import ExpandedJob
     from jobspec.operators.pods import Pod
-    from jobspec.overlays.marked_tree import MarkedTree
     from jobspec.reports.expansion.details import Row
 
 _BOLD, _DIM = "1", "2"
