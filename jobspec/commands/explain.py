@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from jobspec.catalogue import page, rules
 from jobspec.diagnostics import JobspecError, Key
-from jobspec.lint.page import as_text
-from jobspec.lint.rules import RULES as LINT
+from jobspec.explanations import RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,22 +22,41 @@ def run(name: str | None, *, targets: Iterable[str], recursive: bool, markdown: 
 
     *markdown*: all rules as one page.
     """
-    explained = rules()
     if name is None:
-        sys.stdout.writelines(f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in explained.items() if not markdown)
-        sys.stdout.write(page() if markdown else "")
-        return 0
+        _all_rules(markdown=markdown)
+    elif name in RULES:
+        sys.stdout.write(f"{name}: {RULES[name]}\n")
+    elif "." in name or not _explain_rule(name):
+        kind, steps = _steps(name)
+        sys.stdout.writelines(f"{line}\n" for line in _field(kind, steps, targets, recursive=recursive))
+    return 0
+
+
+def _all_rules(*, markdown: bool) -> None:
+    from jobspec.catalogue import page, rules
+
+    if markdown:
+        sys.stdout.write(page())
+    else:
+        sys.stdout.writelines(f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
+
+
+def _explain_rule(name: str) -> bool:
+    """Explain a rule that stands beside its function; whether there is one of this name."""
+    from jobspec.catalogue import rules
+    from jobspec.lint.page import as_text
+    from jobspec.lint.rules import RULES as LINT
+
     advice = next((rule for rule in LINT if rule.name == name), None)
     if advice:
         import shutil
 
         sys.stdout.write(as_text(advice, shutil.get_terminal_size().columns))
-    elif name in explained:
+        return True
+    explained = rules()
+    if name in explained:
         sys.stdout.write(f"{name}: {explained[name]}\n")
-    else:
-        kind, steps = _steps(name)
-        sys.stdout.writelines(f"{line}\n" for line in _field(kind, steps, targets, recursive=recursive))
-    return 0
+    return name in explained
 
 
 def _steps(text: str) -> tuple[str, list[str]]:
@@ -51,6 +68,7 @@ def _steps(text: str) -> tuple[str, list[str]]:
     kind, *steps = [Key(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"[^.\[\]]+|\[[^\[\]]*\]", text)]
     by_lower = {each.lower(): each for each in _kinds()}
     if kind.lower() not in by_lower:
+        from jobspec.catalogue import rules
         from jobspec.validation.wording import closest
 
         known = by_lower.values() if steps else [*rules(), *by_lower.values()]
