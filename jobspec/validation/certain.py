@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from jobspec.remedies import quote, rename, set_to
 
 TYPE_CHECKING = False
@@ -17,7 +19,8 @@ _NEAR = 0.8  # of difflib's ratio: one letter of five is wrong
 _APART = 0.15  # how much nearer the nearest name has to be than the next one
 
 
-def sure_name(name: str, known: Iterable[str]) -> str:
+@lru_cache(maxsize=1000)  # one mistake is often in many files
+def sure_name(name: str, known: tuple[str, ...]) -> str:
     """The one known name that a misspelt one can only mean; empty where none is near, or two are."""
     from difflib import SequenceMatcher
 
@@ -32,13 +35,13 @@ def sure_name(name: str, known: Iterable[str]) -> str:
 
 def renamed_field(path: Path, shape: Shape) -> Change | None:
     """The remedy of a misspelt field at a path of a shape's object."""
-    meant = sure_name(str(path[-1]), shape.fields or ())
+    meant = sure_name(str(path[-1]), tuple(shape.fields or ()))
     return rename(path, meant) if meant else None
 
 
 def chosen(value: Any, choices: Iterable[Any], path: Path) -> Change | None:
     """The remedy of a misspelt choice."""
-    meant = sure_name(value, (each for each in choices if isinstance(each, str) and each)) if isinstance(value, str) else ""
+    meant = sure_name(value, tuple(each for each in choices if isinstance(each, str) and each)) if isinstance(value, str) else ""
     return set_to(path, meant) if meant else None
 
 
