@@ -229,6 +229,7 @@ def is_of_type(value: Any, shape: Shape) -> bool:
     return shape.type not in TYPES or kind in TYPES[shape.type] or (kind is float and shape.type == "integer")
 
 
+_END = "\n]}\n"  # of a compiled file, behind the line of its last shape
 _loaded: dict[str, Shape] = {}
 _builtin: dict[str, dict[str, Shape]] = {}
 
@@ -263,8 +264,11 @@ def _in_releases(api_version: str, kind: str) -> dict[str, Shape]:
 def _read(name: str) -> tuple[dict[str, Any], Table]:
     """What a compiled file says of its kind, and its shapes."""
     path = data.path("schemas", "compiled", *name.split("/"))
-    decode = data.decoder(path)
-    head, *lines, _, _ = data.text(path).split("\n")
+    decode, text = data.decoder(path), data.text(path)
+    if not text.endswith(_END):  # broken, or in another layout
+        whole = decode(text)
+        return whole, Table(whole["shapes"])
+    head, *lines = text.removesuffix(_END).split("\n")
     return decode(f"{head}]}}"), Table(lines, decode)
 
 
