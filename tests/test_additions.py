@@ -70,6 +70,7 @@ def _add_many(folder: Path) -> int:
     return 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_new", [True, False])
 def test_an_addition_killed_at_any_moment_is_none_or_is_completed(tmp_path: Path, is_new: bool) -> None:
     (tmp_path / "usual").mkdir()

@@ -152,6 +152,7 @@ def test_threads_get_the_same_answers() -> None:
         assert list(pool.map(answer, works)) == list(map(answer, works))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_what_is_checked() -> None:
     def check(first: int, last: int) -> None:
         for number in range(first, last):

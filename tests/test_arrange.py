@@ -76,6 +76,7 @@ def _out_of_order(data: Any, shape: Shape | None) -> Iterator[list[str]]:
             yield from _out_of_order(value, shape.at((key,)) if shape else None)
 
 
+@pytest.mark.slow
 @given(_manifests(), st.randoms(use_true_random=False))
 @settings(max_examples=300, deadline=None)
 def test_the_same_data_in_any_order_gives_the_same_bytes(manifest: tuple[Shape | None, Any], chance: Random) -> None:

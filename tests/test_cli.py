@@ -230,6 +230,7 @@ def test_an_unknown_rule_is_answered_with_the_nearest() -> None:
     assert "did you mean `unknown-field`?" in done.stderr
 
 
+@pytest.mark.slow
 def test_schemas_are_exported_and_checked(tmp_path: Path) -> None:
     assert run_here("schema", "check").stdout == ""
     done = run_here("schema", "export", tmp_path / "new" / "schemas")

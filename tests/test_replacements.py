@@ -164,6 +164,7 @@ def test_killed_on_the_way_back_it_goes_back(allowed: int, tmp_path: Path) -> No
     assert _contents(tmp_path) == _all("new" if allowed == 0 else "old")
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_it_is_all_or_none_after_the_next_run(tmp_path: Path) -> None:
     start = time.monotonic()
     replace_all(_made(tmp_path / "usual"))

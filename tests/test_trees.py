@@ -233,6 +233,7 @@ def test_a_run_that_dies_at_any_step_leaves_the_old_tree_or_the_new(tmp_path: Pa
     assert [each for number, each in enumerate(seen) if number == 0 or each != seen[number - 1]] == [old, new]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("following", [OLD, NEW, THIRD])
 def test_without_an_exchange_the_next_run_makes_the_folder_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, following: dict[str, str]

@@ -167,6 +167,7 @@ _KEYS = st.text(min_size=1, max_size=4) | st.just("a" * 200)
 _VALUES = st.recursive(_SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3), max_leaves=12)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(_KEYS, _VALUES, min_size=1, max_size=4))
 def test_origins_change_nothing_in_what_the_text_means(data: dict[str, Any]) -> None:
     text = with_origin(set_by(operator_mark("an operator", "1.0"), data))

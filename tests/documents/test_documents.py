@@ -305,6 +305,7 @@ MAPPINGS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(MAPPINGS, min_size=20, max_size=20))
 @settings(max_examples=25, deadline=None)
 def test_merges_that_we_accept_mean_the_same_to_kubectl_and_to_readers_for_which_written_keys_win(mappings: list[str]) -> None:

@@ -115,6 +115,7 @@ def test_kubectl_create_reads_back_every_text_as_value_and_as_key() -> None:
     assert (created["data"], created["metadata"]["annotations"]) == (data, data)
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(TEXT, DATA, max_size=4), min_size=1, max_size=20))
 @settings(max_examples=25, deadline=None)
 def test_kubernetes_reads_back_any_data(documents: list[Any]) -> None:

@@ -140,6 +140,7 @@ def _remedies(data: Any, chance: random.Random) -> list[Change]:
     return [one(chance.choice(paths)) for _ in range(chance.randrange(1, 5))] if paths else []
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(MAPPINGS, st.integers(0, 10**9))
 def test_remedies_of_any_text_change_its_data_as_they_say_and_keep_comments(data: dict[str, Any], number: int) -> None:
@@ -212,6 +213,7 @@ def _texts_with_advice() -> list[Path]:
     return sorted((ROOT / "tests" / "cases" / "lint").rglob("*.yaml"))
 
 
+@pytest.mark.slow
 def test_fixing_what_lint_finds_leaves_valid_what_was_and_nothing_to_fix() -> None:
     done = set()
     for path in _texts_with_advice():

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,6 +61,7 @@ def _told(report: dict[str, Any]) -> Iterator[tuple[str, tuple[str, str, str]]]:
                 yield "goes", (each["kind"], before, each["follows"])
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(_VARIANTS, _VARIANTS)
 def test_each_object_that_differs_is_told_and_no_other(one: dict[str, Any], other: dict[str, Any]) -> None:

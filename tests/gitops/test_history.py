@@ -236,6 +236,7 @@ def test_earlier_runs_are_valid(tmp_path: Path) -> None:
     assert run_here("validate", "jobspec.yaml", "rendered", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3), st.booleans()), min_size=1, max_size=8),

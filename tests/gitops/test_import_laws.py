@@ -46,6 +46,7 @@ def _dumped(data: Any, style: int, chance: random.Random) -> str:
     return text
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(MAPPINGS, st.integers(0, 3), st.randoms(use_true_random=False))
 def test_a_cut_removes_the_value_and_keeps_everything_else(data: dict[str, Any], style: int, chance: random.Random) -> None:

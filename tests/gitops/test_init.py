@@ -201,6 +201,7 @@ def test_the_checks_alone_come_to_a_project_that_is_there(tmp_path: Path) -> Non
     assert "is no project that can be checked" in run_here("init", "--checks", cwd=there).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_new", [True, False])
 def test_an_init_killed_at_any_moment_is_completed_by_the_next_or_was_none(tmp_path: Path, is_new: bool) -> None:
     killing = Killing(lambda folder: main(["init", str(folder)]), tmp_path / "whole")

@@ -117,6 +117,7 @@ def _undeclared(changed: Mapping[str, set[tuple[str, ...]]]) -> list[tuple[str, 
     return [(rule, path) for rule, paths in changed.items() for path in paths if not fields[rule] & {*path}]
 
 
+@pytest.mark.slow
 def test_the_objects_of_a_job_differ_after_a_fix_only_where_its_rule_says_so() -> None:
     fixing, effective = set(), set()
     for case in sorted((ROOT / "tests" / "cases" / "lint").iterdir()):

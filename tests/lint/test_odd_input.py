@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
 import yaml
 
 from jobspec import pipeline
@@ -58,6 +59,7 @@ def _with(data: Any, path: tuple[Any, ...], value: Any) -> Any:
     return [inner if index == path[0] else each for index, each in enumerate(data)]
 
 
+@pytest.mark.slow
 def test_odd_values_are_told_or_passed_by() -> None:
     random = Random(seed())
     files = [list(yaml.safe_load_all(path.read_text())) for path in sorted((CASES / "lint").rglob("*.yaml"))]

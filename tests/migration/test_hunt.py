@@ -10,6 +10,7 @@ from tests.migration.jobs import pytorchjob, text_of
 from tests.support.seeds import seed
 
 
+@pytest.mark.slow
 def test_a_migration_tells_what_its_pods_have_lost() -> None:
     assert not report(migrations.finds(Random(seed()), count=8))
 

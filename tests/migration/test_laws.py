@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+import pytest
+
 from jobspec.documents.document import Document
 from jobspec.migration.choice import migrate_pytorchjob
 from jobspec.migration.facts import Fact, Key
@@ -33,6 +35,7 @@ def _grown() -> Iterator[tuple[dict[str, Any], Document]]:
             yield manifest, documents[0]
 
 
+@pytest.mark.slow
 def test_every_job_becomes_one_that_a_server_takes_or_it_is_said_why_not() -> None:
     migrated = 0
     for trainer in ("2.0", "2.3"):
@@ -117,6 +120,7 @@ def _there(documents: list[Document], before: str, after: str) -> tuple[list[Doc
     return read, found
 
 
+@pytest.mark.slow
 def test_there_and_back_again_are_the_same_pods() -> None:
     random = Random(seed())
     compared = 0

@@ -27,6 +27,7 @@ from jobspec.targets import choose
 from jobspec.validation.verdict import as_sound
 
 TARGET = choose([])
+pytestmark = pytest.mark.slow
 LAW = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 Data = dict[str, Any]

@@ -173,6 +173,7 @@ def _documents(paths: Iterable[Path]) -> list[Document]:
     return [document for path in sorted(paths) for document in documents(path, TARGET)]
 
 
+@pytest.mark.slow
 def test_json_schemas_never_refuse_what_the_verdict_accepts() -> None:
     documents = _documents(CASES.rglob("*.yaml"))
     assert len(documents) > 60
@@ -190,6 +191,7 @@ def test_json_schemas_never_refuse_what_the_verdict_accepts_of_real_projects() -
     assert looser <= LOOSER.keys()
 
 
+@pytest.mark.slow
 def test_json_schemas_never_refuse_what_the_verdict_accepts_of_mutants() -> None:
     bases = [*_documents((CASES / "guides").glob("*.yaml")), *(Document(manifest, lambda: None, file="") for manifest in MANIFESTS)]
     random = Random(seed())
@@ -299,6 +301,7 @@ def test_the_readme_names_schemas_that_exist() -> None:
     assert location == expected
 
 
+@pytest.mark.slow
 def test_check_tells_stale_missing_and_needless_schemas(exported: Path, tmp_path: Path) -> None:
     (tmp_path / "jobspec").symlink_to(ROOT / "jobspec")
     shutil.copytree(exported, tmp_path / "schemas")

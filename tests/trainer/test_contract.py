@@ -97,6 +97,7 @@ ARGUMENTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(ARGUMENTS, max_size=4))
 def test_the_contract_and_the_program_agree(groups: list[tuple[str, ...]]) -> None:
