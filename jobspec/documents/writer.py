@@ -38,8 +38,9 @@ class Part:
         """What is written for it: it begins on the line of the *lead*, and *indent* begins its other lines."""
         place = (lead, indent)
         if place not in self._pieces:
-            self._pieces[place] = []
-            _value(self._data, lead, indent, self._pieces[place].append)
+            made: list[str] = []
+            _value(self._data, lead, indent, made.append)
+            self._pieces[place] = made  # whole, since threads may share it
         return self._pieces[place]
 
 
