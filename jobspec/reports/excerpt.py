@@ -43,9 +43,6 @@ def excerpt(line: str, mark: Mark, *, width: int) -> tuple[str, str]:
     """A line, cut around the mark if it is wider than *width* columns, and the carets below it."""
     start = mark.column - 1
     end = max(mark.end_column - 1 if mark.end_line == mark.line else len(line), start + 1)
-    if len(line) < width and line.isascii() and line.isprintable():  # as most lines are, of one column for each character
-        start = min(start, len(line))
-        return line.rstrip(), " " * start + "^" * max(min(end, len(line)) - start, 1)
     first = max(start - width // 3, 0) if _is_wide(line, end, width) else 0
     shown = "…" if first else ""
     carets = " " * len(shown)
