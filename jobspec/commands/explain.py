@@ -24,9 +24,9 @@ def run(name: str | None, *, targets: Iterable[str], recursive: bool, markdown: 
     """
     if name is None:
         _all_rules(markdown=markdown)
-    elif name in RULES:
-        sys.stdout.write(f"{name}: {RULES[name]}\n")
-    elif "." in name or not _explain_rule(name):
+    elif text := _rule(name):
+        sys.stdout.write(text)
+    else:
         kind, steps = _steps(name)
         sys.stdout.writelines(f"{line}\n" for line in _field(kind, steps, targets, recursive=recursive))
     return 0
@@ -41,8 +41,12 @@ def _all_rules(*, markdown: bool) -> None:
         sys.stdout.writelines(f"{each:32}{text.partition('. ')[0].rstrip('.')}\n" for each, text in rules().items())
 
 
-def _explain_rule(name: str) -> bool:
-    """Explain a rule that stands beside its function; whether there is one of this name."""
+def _rule(name: str) -> str:
+    """What is said of a rule; empty where there is none of this name, such as a path. Not all rules are loaded for one."""
+    if name in RULES:
+        return f"{name}: {RULES[name]}\n"
+    if "." in name:
+        return ""
     from jobspec.catalogue import rules
     from jobspec.lint.page import as_text
     from jobspec.lint.rules import RULES as LINT
@@ -51,12 +55,9 @@ def _explain_rule(name: str) -> bool:
     if advice:
         import shutil
 
-        sys.stdout.write(as_text(advice, shutil.get_terminal_size().columns))
-        return True
-    explained = rules()
-    if name in explained:
-        sys.stdout.write(f"{name}: {explained[name]}\n")
-    return name in explained
+        return as_text(advice, shutil.get_terminal_size().columns)
+    explanation = rules().get(name)
+    return f"{name}: {explanation}\n" if explanation else ""
 
 
 def _steps(text: str) -> tuple[str, list[str]]:
