@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import items, text
+from jobspec.outcome import torchrun
 from jobspec.quantities import quantity
 
 TYPE_CHECKING = False
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
 #: What names of resources have that count memory or cores of a GPU, for pods that share one.
 _PARTS = ("mem", "core", "percentage", "ratio")
-TORCHRUN = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
-"""The programs that start the processes of a node."""
 DEAD_ADDRESSES = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
 """Addresses of data sets that answer no more, each with another one that does."""
 DOWNLOADS = {
@@ -167,7 +166,7 @@ def launcher(container: MarkedTree) -> str:
     said = [token for token, _ in tokens(container)]
     if not items(container.get("command")):
         return ""
-    if any(token.rpartition("/")[2] in TORCHRUN for token in said):
+    if any(token.rpartition("/")[2] in torchrun.NAMES for token in said):
         return "torchrun"
     return "other" if any(token.rpartition("/")[2].startswith("python") for token in said) else ""
 
@@ -181,11 +180,9 @@ def torchrun_flags(container: MarkedTree) -> list[Flag]:
     """The options between `torchrun` and the program that it starts, by their full names."""
     if launcher(container) != "torchrun":
         return []
-    from jobspec.outcome.torchrun import given
-
     said = tokens(container)
-    start = next(number for number, (word, _) in enumerate(said, 1) if word.rpartition("/")[2] in TORCHRUN)
-    told = given([word for word, _ in said[start:]])
+    start = next(number for number, (word, _) in enumerate(said, 1) if word.rpartition("/")[2] in torchrun.NAMES)
+    told = torchrun.given([word for word, _ in said[start:]])
     return [(each.option, (each.value or "").strip("\"'"), said[start + each.value_at][1]) for each in told if each.option]
 
 

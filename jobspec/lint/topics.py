@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import items, text
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, TRAINING_RUNTIME
-from jobspec.lint.containers import DEAD_ADDRESSES, DOWNLOADS, OTHER_ACCELERATORS, TOKENS, TORCHRUN
+from jobspec.lint.containers import DEAD_ADDRESSES, DOWNLOADS, OTHER_ACCELERATORS, TOKENS
 from jobspec.lint.views import RUNTIMES
+from jobspec.outcome import torchrun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +60,11 @@ def _asks_for_gpus(job: JobView) -> bool:
 def _counts_processes(job: JobView) -> bool:
     """Whether a job asks for accelerators, or says how many processes start or how they talk."""
     names = " ".join(job.words).lower()
-    return any(each in names for each in ("gpu", *OTHER_ACCELERATORS)) or job.says("backend") or (job.is_pytorchjob and job.says(*TORCHRUN))
+    return (
+        any(each in names for each in ("gpu", *OTHER_ACCELERATORS))
+        or job.says("backend")
+        or (job.is_pytorchjob and job.says(*torchrun.NAMES))
+    )
 
 
 def _has_metadata_for_pods(job: JobView) -> bool:
@@ -187,7 +192,9 @@ def _topology() -> Rules:
 #: By name, in the order of `docs/rules.md`.
 TOPICS = {
     "accelerators": Topic(_accelerators, _counts_processes),
-    "communication": Topic(_communication, _where("elasticPolicy", "env", "hostNetwork", "rdma", texts=TORCHRUN, kinds=(NETWORK_POLICY,))),
+    "communication": Topic(
+        _communication, _where("elasticPolicy", "env", "hostNetwork", "rdma", texts=torchrun.NAMES, kinds=(NETWORK_POLICY,))
+    ),
     "data": Topic(_data, _where("flux", "mpi", "volumes", "volumeClaimPolicies", texts=(*DEAD_ADDRESSES, *DOWNLOADS))),
     "environment": Topic(_environment, _where("env")),
     "images": Topic(_images),

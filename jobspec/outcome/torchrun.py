@@ -39,7 +39,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
 }
 #: The switch that `python -m torch.distributed.launch` has besides.
 OF_LAUNCH = "--use-env"
-_NAMES = frozenset(("torchrun", "torch.distributed.run", "torch.distributed.launch"))
+#: The programs that start the processes of a node.
+NAMES = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
 _ALL = (*OPTIONS, OF_LAUNCH)
 _SWITCHES = frozenset((*(name for name, each in OPTIONS.items() if each is _SWITCH), OF_LAUNCH))
 _SHORT = {"-m": "--module", "-r": "--redirects", "-t": "--tee", "-h": "--help"}
@@ -48,9 +49,9 @@ _SHORT = {"-m": "--module", "-r": "--redirects", "-t": "--tee", "-h": "--help"}
 def length_of_start(words: Sequence[str]) -> int:
     """How many words of a command line start torchrun: 1, or 3 of `python -m torch.distributed.run`; 0 where something else starts."""
     names = list(map(file_name, words[:3]))
-    if names[:1] and names[0] in _NAMES:
+    if names[:1] and names[0] in NAMES:
         return 1
-    return 3 if starts_python(words) and names[1:2] == ["-m"] and names[2:3] and names[2] in _NAMES else 0
+    return 3 if starts_python(words) and names[1:2] == ["-m"] and names[2:3] and names[2] in NAMES else 0
 
 
 def given(words: Sequence[str]) -> Iterator[Given]:
