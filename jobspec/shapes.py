@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     #: What a compiled file says of a shape.
     Raw = dict[str, Any]
-    #: Beside an attribute that is called `type`.
+    #: Python's `type`, under a name that no attribute of `Shape` has.
     PythonType = type
 
 _PLAIN: dict[str, type] = {"string": str, "boolean": bool}
