@@ -40,10 +40,10 @@ def run(inputs: Inputs, field: str | None, *, project: str | None) -> int:
     file = find(inputs.paths[0], project)
     if isinstance(file, FileResult):
         return _refuse([file], inputs, Cluster(), [Found(file.path, named=True)])
-    planned = plan(inputs, ProjectFiles(file.project_path))
+    planned = plan(inputs, ProjectFiles(file.project_path)).with_variants()
     if not all(each.valid for each in planned.results):
         return _refuse(planned.results, inputs, planned.cluster, planned.read)
-    folders = tree_before(planned.variants, planned.output)
+    folders = tree_before(planned.combinations, planned.output)
     variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
     variant, (checked, documents) = _rendered(file, variants, planned.cluster)
     if not checked.result.valid:

@@ -64,7 +64,7 @@ def run(inputs: Inputs, ref: str, *, project: str, prices: str | None, exit_code
 
 
 def _side(inputs: Inputs, files: Files) -> Side:
-    planned = plan(inputs, files)
+    planned = plan(inputs, files).with_variants()
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results) or not planned.project:
         return Side(planned.results, planned.read, releases)

@@ -15,12 +15,12 @@ from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.text import decode
+from jobspec.gitops.combinations import combinations_of
 from jobspec.gitops.importing.originals import originals
 from jobspec.gitops.importing.plan import Destination, Existing, plan
 from jobspec.gitops.project import FILE, OUTPUT
 from jobspec.gitops.sources import Sources
 from jobspec.gitops.tree import differences
-from jobspec.gitops.variants import variants_of
 from jobspec.results import FileResult
 from jobspec.targets import parse_wish
 from jobspec.workloads import KINDS, is_workload, value_at
@@ -101,9 +101,9 @@ def _existing(project: Project | None) -> Existing | None:
         return None
     text = decode(content_of(Found(FILE, named=True)), FILE)
     assert isinstance(text, str)  # the file has been read before
-    planned = variants_of(project, Sources(ProjectFiles(FILE).read, Cluster(project.wishes)))
+    found = combinations_of(project, Sources(ProjectFiles(FILE).read, Cluster(project.wishes)))
     (document,) = read_documents(text.removeprefix("\ufeff").replace("\r\n", "\n"), file=FILE)[0]
-    return Existing(document, text, {each.name.lower() for each in planned.variants})
+    return Existing(document, text, {each.name.lower() for each in found.combinations})
 
 
 def _folder(to: str, output: str) -> str:

@@ -8,13 +8,14 @@ from jobspec.commands.inputs import Inputs, load
 from jobspec.commands.output import how_to_run, with_progress
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.commands.rendered_tree import before
-from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.diagnostics import Diagnostic, JobspecError, each_once
+from jobspec.gitops.combinations import combinations_of
 from jobspec.gitops.engine_tree import EngineTree, engine_tree
 from jobspec.gitops.project import Project
-from jobspec.gitops.rendering import RenderedVariant, judged_together, render_variant
+from jobspec.gitops.rendering import RenderedVariant, judged_together, refused_variant, render_variant
 from jobspec.gitops.sources import Sources, Unreadable
 from jobspec.gitops.tree import Tree, tree_of
-from jobspec.gitops.variants import variants_of
+from jobspec.gitops.variants import variant_of
 from jobspec.gitops.whole import project_in
 from jobspec.pipeline import Source
 from jobspec.results import FileResult
@@ -22,16 +23,19 @@ from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import TypeVar
 
     from jobspec.commands.inputs import Setting
     from jobspec.commands.ref_files import FilesAtRef
     from jobspec.contracts import Contract
+    from jobspec.gitops.combinations import Combination
     from jobspec.gitops.engines.declared import Engines
     from jobspec.gitops.tree import Files as TreeFiles
     from jobspec.gitops.variants import Variant
 
     Files = ProjectFiles | FilesAtRef
+    T = TypeVar("T")
 
 
 class RenderedProject:
@@ -79,44 +83,71 @@ def read_project(found: Found) -> Project | FileResult:
 class Plan:
     """The variants of a project before they are rendered, and the cluster that they meet."""
 
-    __slots__ = ("cluster", "engines", "output", "project", "read", "remarks", "results", "variants")
+    __slots__ = ("_files", "_sources", "cluster", "combinations", "engines", "output", "project", "remarks", "results", "variants")
 
     def __init__(
         self,
         results: Sequence[FileResult],
-        read: Sequence[Found],
+        files: Files,
         cluster: Cluster,
         *,
         project: Project | None = None,
+        sources: Sources | None = None,
         output: str = "",
         remarks: Sequence[FileResult] = (),
+        combinations: Sequence[Combination] = (),
         variants: Sequence[Variant] = (),
         engines: PlannedEngines | None = None,
     ) -> None:
         self.results = results
-        """What is wrong with the project, its bases and overlays; with an error, there is nothing to render."""
-        self.read = read
-        """The files that it was read from."""
+        """What is wrong with the project, and with its variants where they are made; with an error, there is nothing to render."""
+        self._files = files
         self.cluster = cluster
         self.project = project
         """The project; None where there is nothing to render."""
+        self._sources = sources
         self.output = output
         """The path of the folder that it renders to."""
         self.remarks = remarks
+        self.combinations = combinations
         self.variants = variants
+        """The variants of all combinations where they are made."""
         self.engines = engines
         """The engines whose objects are written; None where there are none."""
 
-    def with_cluster(self, cluster: Cluster, results: Sequence[FileResult]) -> Plan:
-        """The same in another cluster, with other results."""
+    @property
+    def read(self) -> list[Found]:
+        """The files that it was read from."""
+        return [self._files.project, *self._files.found]
+
+    def variant(self, combination: Combination) -> Variant | list[Diagnostic]:
+        """The variant of a combination, or what is wrong with it."""
+        assert self.project
+        assert self._sources
+        return variant_of(combination, self.project, self._sources)
+
+    def with_variants(self) -> Plan:
+        """The same with the variants of all combinations, and with what is wrong with them."""
+        made = [self.variant(each) for each in self.combinations]
+        wrong = each_once(problem for each in made if isinstance(each, list) for problem in each)
+        return self._changed(self.cluster, wrong, [each for each in made if not isinstance(each, list)])
+
+    def with_cluster(self, cluster: Cluster, wrong: Sequence[Diagnostic]) -> Plan:
+        """The same in another cluster, and what is *wrong* in the project besides."""
+        return self._changed(cluster, wrong, self.variants)
+
+    def _changed(self, cluster: Cluster, wrong: Sequence[Diagnostic], variants: Sequence[Variant]) -> Plan:
+        path = self._files.project.path
         return Plan(
-            results,
-            self.read,
+            [each.with_diagnostics(wrong) if each.path == path else each for each in self.results],
+            self._files,
             cluster,
             project=self.project,
+            sources=self._sources,
             output=self.output,
             remarks=self.remarks,
-            variants=self.variants,
+            combinations=self.combinations,
+            variants=variants,
             engines=self.engines,
         )
 
@@ -133,26 +164,28 @@ class PlannedEngines:
 
 
 def plan(inputs: Inputs, files: Files) -> Plan:
-    """Read a project with its bases and overlays. Raises JobspecError where its file holds anything else, too."""
-    path, read = files.project.path, [files.project]
+    """Read a project with the overlays that it names. Raises JobspecError where its file holds anything else, too."""
+    path = files.project.path
     project = read_project(files.project)
     if isinstance(project, FileResult):
-        return Plan([project], read, Cluster())
+        return Plan([project], files, Cluster())
     problems = [*project.wrong_releases(), *_wrong_outputs(project, files), *(project.engines.mistakes() if project.engines else ())]
     if problems:
-        return Plan([FileResult(path, (), problems)], read, Cluster())
+        return Plan([FileResult(path, (), problems)], files, Cluster())
     setting = _setting(project, inputs)
-    found = variants_of(project, Sources(files.read, setting.cluster))
+    sources = Sources(files.read, setting.cluster)
+    found = combinations_of(project, sources)
     results = setting.wrong or [FileResult(path, (), found.diagnostics)]
     output = files.output(project.output)
     return Plan(
         results,
-        [*read, *files.found],
+        files,
         setting.cluster,
         project=project,
+        sources=sources,
         output=output,
         remarks=setting.remarks,
-        variants=found.variants,
+        combinations=found.combinations,
         engines=_engines(project, files, output),
     )
 
@@ -165,8 +198,7 @@ def plan_with_contracts(inputs: Inputs, files: ProjectFiles, given: Mapping[str,
     if not planned.project or not (given or planned.project.contracts):
         return planned
     contracts, wrong = contracts_of(planned.project, files)
-    results = [*planned.results, *([FileResult(files.project.path, (), wrong)] if wrong else [])]
-    return planned.with_cluster(planned.cluster.with_contracts({**contracts, **(given or {})}), results)
+    return planned.with_cluster(planned.cluster.with_contracts({**contracts, **(given or {})}), wrong)
 
 
 def _engines(project: Project, files: Files, output: str) -> PlannedEngines | None:
@@ -196,17 +228,17 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str]) -> Rende
     planned = plan_with_contracts(inputs, ProjectFiles(path))
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results):
+        planned = planned.with_variants()  # what is wrong with them is told at once
         return RenderedProject(planned.results, read=planned.read, releases=releases)
-    _require(only, planned.variants)
-    folders = tree_before(planned.variants, planned.output)
-    variants = [each.with_runs(folders.get(each.name, {})) for each in planned.variants]
-    rendered = rendered_variants(variants, planned.cluster)
+    _require(only, planned.combinations)
+    folders = tree_before(planned.combinations, planned.output)
+    rendered = _rendered(planned, path, folders)
     chosen = [each for each in rendered if not only or each.name in only]
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     earlier = {path: folders[each.name][path] for each in chosen for path in each.earlier}
     engines = None if only else planned.engines
     made = engine_tree(engines.declared, rendered, tree, earlier=earlier, path=engines.path) if engines else EngineTree({})
-    fixed = _unchangeable(variants, chosen, folders, planned.cluster)
+    fixed = _unchangeable(planned, chosen, folders)
     result = result_of(path, planned, chosen, [*tree.diagnostics, *made.diagnostics, *fixed])
     return RenderedProject(
         [*planned.remarks, result],
@@ -220,26 +252,25 @@ def render_project(inputs: Inputs, path: str, *, only: Collection[str]) -> Rende
     )
 
 
-def tree_before(variants: Sequence[Variant], output: str) -> dict[str, dict[str, bytes]]:
+def tree_before(combinations: Sequence[Combination], output: str) -> dict[str, dict[str, bytes]]:
     """The tree before this render by folder and path, where a variant depends on it: by earlier runs that stay, or by a fixed name."""
-    return before(output) if any(each.history or not each.hashed for each in variants) else {}
+    return before(output) if any(each.keeps_runs or not each.hashed for each in combinations) else {}
 
 
-def _unchangeable(
-    variants: Sequence[Variant], rendered: Sequence[RenderedVariant], folders: dict[str, dict[str, bytes]], cluster: Cluster
-) -> list[Diagnostic]:
+def _unchangeable(planned: Plan, rendered: Sequence[RenderedVariant], folders: Mapping[str, Mapping[str, bytes]]) -> list[Diagnostic]:
     """The warnings of changes that jobs under fixed names cannot take."""
-    fixed = {each.name: each for each in variants if not each.hashed and each.name in folders}
+    fixed = {each.name: each for each in planned.combinations if not each.hashed and each.name in folders}
     if not fixed:
         return []
     from jobspec.gitops.fixed_names import committed_before, unchangeable
 
     found = [(fixed[each.name], committed_before(each, folders[each.name])) for each in rendered if each.name in fixed]
-    changed = [(variant, committed) for variant, committed in found if committed is not None]
+    changed = [(combination, committed) for combination, committed in found if committed is not None]
 
-    def warnings_of(each: tuple[Variant, bytes]) -> list[Diagnostic]:
-        variant, committed = each
-        return list(unchangeable(variant, committed, cluster))
+    def warnings_of(each: tuple[Combination, bytes]) -> list[Diagnostic]:
+        combination, committed = each
+        variant = planned.variant(combination)
+        return [] if isinstance(variant, list) else list(unchangeable(variant, committed, planned.cluster))
 
     warnings = how_to_run(changed)(changed, warnings_of)
     return [warning for each in warnings for warning in each]
@@ -266,13 +297,25 @@ def _wrong_outputs(project: Project, files: Files) -> Iterator[Diagnostic]:
             yield Diagnostic("invalid-project", message, engines.output_place, hint="name a folder of its own, such as `engines`")
 
 
-def _require(names: Collection[str], variants: Sequence[Variant]) -> None:
-    known = [each.name for each in variants]
+def _require(names: Collection[str], combinations: Sequence[Combination]) -> None:
+    known = [each.name for each in combinations]
     for name in names:
         if name not in known:
             raise JobspecError(
                 f"--only {name}: {closest(name, known) or f'the project has no variant of this name, but {len(known)} others'}"
             )
+
+
+def _rendered(planned: Plan, path: str, folders: Mapping[str, Mapping[str, bytes]]) -> list[RenderedVariant]:
+    """The variants of a project rendered, of which *folders* has the files before; many are made and rendered in several processes."""
+
+    def render_one(combination: Combination) -> RenderedVariant:
+        variant = planned.variant(combination)
+        if isinstance(variant, list):
+            return refused_variant(combination.name, path, variant)
+        return render_variant(variant.with_runs(folders.get(variant.name, {})), planned.cluster)
+
+    return _judged(planned.combinations, render_one, planned.cluster)
 
 
 def rendered_variants(variants: Sequence[Variant], cluster: Cluster) -> list[RenderedVariant]:
@@ -281,7 +324,11 @@ def rendered_variants(variants: Sequence[Variant], cluster: Cluster) -> list[Ren
     def render_one(variant: Variant) -> RenderedVariant:
         return render_variant(variant, cluster)
 
-    rendered = with_progress(variants, render_one, how_to_run(variants), done_to_each=("rendered", "variant"))
+    return _judged(variants, render_one, cluster)
+
+
+def _judged(items: Sequence[T], render_one: Callable[[T], RenderedVariant], cluster: Cluster) -> list[RenderedVariant]:
+    rendered = with_progress(items, render_one, how_to_run(items), done_to_each=("rendered", "variant"))
     return judged_together(rendered, cluster)
 
 

@@ -27,17 +27,19 @@ def processors() -> int:
 def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
     """`[work(item) for item in items]`, in a process for each processor where the system can fork.
 
-    Each takes several items in a row at a turn, since neighbours often have much in common, such as the base of variants.
+    Each takes several items in a row at a turn, since neighbours often have much in common, such as the base of variants. The first item
+    is worked on before the others, so that what all need is loaded once.
     """
     share = min(processors(), 16)
     if not hasattr(os, "fork"):
         return [work(item) for item in items]
     row = max(len(items) // (share * _TURNS), 1)
-    places = [[at for at in range(len(items)) if at // row % share == number] for number in range(share)]
-    first, *others = [[items[at] for at in taken] for taken in places]
+    places = [[at for at in range(1, len(items)) if at // row % share == number] for number in range(share)]
+    done = [work(item) for item in items[:1]]
+    own, *others = [[items[at] for at in taken] for taken in places]
     children = [_start(each, work) for each in others]
     try:
-        parts = [[work(item) for item in first]]
+        parts = [[work(item) for item in own]]
     finally:
         answers = [_answer(*child) for child in children]
     for answer in answers:
@@ -45,7 +47,7 @@ def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
             raise answer
         parts.append(answer)
     found = {at: result for taken, part in zip(places, parts, strict=True) for at, result in zip(taken, part, strict=True)}
-    return [found[at] for at in range(len(items))]
+    return [*done, *(found[at] for at in range(1, len(items)))]
 
 
 def _start(items: Sequence[T], work: Callable[[T], R]) -> tuple[int, int]:

@@ -93,7 +93,7 @@ def with_projects(
             from jobspec.commands.project import mistakes_of, plan_with_contracts
             from jobspec.commands.project_files import ProjectFiles
 
-            planned = plan_with_contracts(inputs, ProjectFiles(each.path), cluster.contracts)
+            planned = plan_with_contracts(inputs, ProjectFiles(each.path), cluster.contracts).with_variants()
             said = list(advise(planned, told)) if advise and each.path in named else []
             answers.append(each.with_diagnostics([*mistakes_of(planned, each.path, [one.path for one in found]), *said]))
             read[each.path] = planned.read

@@ -1,31 +1,27 @@
-"""The variants of a project: each combination of a matrix with its base, overlays and names."""
+"""The variants of a project: each combination of a matrix with its base, overlays and own layer."""
 
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, each_once, has_error
 from jobspec.documents.marked_tree import MarkedTree, items
+from jobspec.gitops.combinations import combinations_of
 from jobspec.gitops.entries import overlays_of
 from jobspec.gitops.history import History
 from jobspec.gitops.layer import own_layer
-from jobspec.gitops.matrix import LIMIT, combinations, filled_text, in_layer, matrix_mistakes, names_in, size_of
+from jobspec.gitops.matrix import filled_text, in_layer
 from jobspec.gitops.naming import label_of
-from jobspec.gitops.project import field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from jobspec.gitops.combinations import Combination
     from jobspec.gitops.engines.declared import Engines
     from jobspec.gitops.matrix import Values
     from jobspec.gitops.project import Project
     from jobspec.gitops.sources import Base, Sources
     from jobspec.overlays.overlay import Overlay
 
-    #: Overlays in order, and what is wrong with those that an entry names.
-    NamedOverlays = tuple[list[Overlay], list[Diagnostic]]
-
-_MAPS = ("flags", "labels", "annotations")
-_LISTS = ("overlays", "resources")
 _ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _LONGEST = 200  # characters of a folder's name
 
@@ -103,79 +99,19 @@ class Variants:
 
 def variants_of(project: Project, sources: Sources) -> Variants:
     """The variants of a project. With an error among the diagnostics, those at fault are missing."""
-    entries = [_with_defaults(entry, project.defaults) for entry in project.entries]
-    problems = [*project.wrong_releases(), *_too_many(entries)]
-    if problems:
-        return Variants((), problems)
-    found: list[Variant] = []
-    for entry in entries:
-        wrong = list(_entry_mistakes(entry, project))
-        problems += wrong
-        named = None if wrong else _same_overlays(entry, project, sources)
-        for values in () if wrong else combinations(field(entry, "matrix"), project.spelled):
-            made = _variant(entry, values, project, sources, named)
-            if isinstance(made, Variant):
-                found.append(made)
-            else:
-                problems += made
-    return Variants(found, each_once([*problems, *_repeated(found)]))
+    found = combinations_of(project, sources)
+    made = [variant_of(each, project, sources) for each in found.combinations]
+    wrong = [problem for each in made if not isinstance(each, Variant) for problem in each]
+    return Variants([each for each in made if isinstance(each, Variant)], each_once([*found.diagnostics, *wrong]))
 
 
-def _with_defaults(entry: MarkedTree, defaults: MarkedTree | None) -> MarkedTree:
-    """A variant with what the defaults add: keys of mappings that it does not set, overlays and companions before its own, other fields."""
-    fields = {name: value for name, value in entry.value.items() if value.value is not None}
-    for name, value in defaults.value.items() if defaults else ():
-        own = fields.get(name)
-        if value.value is None:
-            continue
-        if own and name in _MAPS:
-            fields[name] = own.with_value({**value.value, **own.value})
-        elif own and name in _LISTS:
-            fields[name] = own.with_value([*value.value, *own.value])
-        else:
-            fields[name] = own or value
-    return entry.with_value(fields)
-
-
-def _too_many(entries: Sequence[MarkedTree]) -> Iterator[Diagnostic]:
-    """An error where the combinations become more than the limit, before any is made."""
-    total = 0
-    for entry in entries:
-        matrix = entry.get("matrix")
-        total += size_of(matrix)
-        if total > LIMIT:
-            message = f"the project has {total:,} variants up to here, more than the {LIMIT:,} that jobspec renders"
-            yield Diagnostic("invalid-project", message, (matrix or entry).place(), hint="split the project, or shorten the matrix")
-            return
-
-
-def _entry_mistakes(entry: MarkedTree, project: Project) -> Iterator[Diagnostic]:
-    parts = [value for name, value in entry.value.items() if name not in ("matrix", "naming")]
-    yield from matrix_mistakes(entry.get("matrix"), parts, project.spelled)
-    if not entry.get("base"):
-        message = "the variant has no base"
-        yield Diagnostic("wrong-base", message, entry.mark, hint="write `base: PATH`, here or in the defaults")
-    history = entry.get("history")
-    if history and history.value and not _is_hashed(entry):
-        message = f"the job of `{entry.value['name'].value}` has a fixed name, so that no earlier run of it can stay"
-        yield Diagnostic("invalid-project", message, history.mark, hint="write `history: 0` in the variant, or leave out `naming: fixed`")
-
-
-def _same_overlays(entry: MarkedTree, project: Project, sources: Sources) -> NamedOverlays | None:
-    """The overlays that an entry names, where they are the same for all its combinations."""
-    named = entry.get("overlays")
-    return None if named and any(names_in(named)) else overlays_of(items(named), {}, project.spelled, sources)
-
-
-def _variant(
-    entry: MarkedTree, values: Values, project: Project, sources: Sources, named: NamedOverlays | None
-) -> Variant | list[Diagnostic]:
-    """The variant of one combination, or what is wrong with it; *named* are its overlays where they are known."""
+def variant_of(combination: Combination, project: Project, sources: Sources) -> Variant | list[Diagnostic]:
+    """The variant of one combination, or what is wrong with it."""
+    entry, values, name = combination.entry, combination.values, combination.name
     said_name, said_base, said_namespace = entry.get("name"), entry.get("base"), entry.get("namespace")
     assert said_name and said_base
-    name = str(filled_text(said_name, values).value)
     base = sources.base(filled_text(said_base, values))
-    overlays, problems = named or overlays_of(items(entry.get("overlays")), values, project.spelled, sources)
+    overlays, problems = combination.overlays or overlays_of(items(entry.get("overlays")), values, project.spelled, sources)
     layer, mistakes = own_layer(entry, values, name, project.spelled)
     said_job_name = entry.get("jobName") or said_name
     history = entry.get("history")
@@ -190,17 +126,14 @@ def _variant(
         [*overlays, *([layer] if layer else [])],
         job_name=job_name.with_value(label),
         namespace=filled_text(said_namespace, values, name) if said_namespace else None,
-        hashed=_is_hashed(entry),
-        history=History(MarkedTree(history.value, in_layer(history.mark, name), history.key)) if history and history.value else None,
+        hashed=combination.hashed,
+        history=History(MarkedTree(history.value, in_layer(history.mark, name), history.key))
+        if history and combination.keeps_runs
+        else None,
         engines=project.engines,
         entry=entry,
         values=values,
     )
-
-
-def _is_hashed(entry: MarkedTree) -> bool:
-    naming = entry.get("naming")
-    return not naming or naming.value == "hash"
 
 
 def _wrong_names(name: str, place: MarkedTree, label: str, label_place: MarkedTree) -> Iterator[Diagnostic]:
@@ -210,32 +143,3 @@ def _wrong_names(name: str, place: MarkedTree, label: str, label_place: MarkedTr
         yield Diagnostic("invalid-project", message, place.mark, hint=hint)
     if not label:
         yield Diagnostic("invalid-project", "no name of a job can be made of this", label_place.mark)
-
-
-def _repeated(variants: Sequence[Variant]) -> Iterator[Diagnostic]:
-    """An error for each variant with the name of an earlier one, upper and lower case being the same to some file systems.
-
-    Of an entry whose combinations share names, one is enough.
-    """
-    seen: dict[str, Variant] = {}
-    told: set[int] = set()
-    for variant in variants:
-        first = seen.setdefault(variant.name.lower(), variant)
-        if first is variant or id(variant.entry) in told:
-            continue
-        place = variant.entry.value["name"].mark
-        if first.entry is variant.entry:
-            told.add(id(variant.entry))
-            message = f"several combinations of the matrix would be the variant `{variant.name}`"
-            yield Diagnostic("duplicate-variant", message, place, hint=_what_differs(first, variant))
-        else:
-            message = f"the variant `{variant.name}` stands twice; first in {first.entry.value['name'].mark}"
-            yield Diagnostic("duplicate-variant", message, place, hint="give one of them another name")
-
-
-def _what_differs(first: Variant, second: Variant) -> str:
-    """How two combinations of one matrix get different names."""
-    name = first.entry.value["name"].value
-    differing = [f"${{{each}}}" for each, value in first.values.items() if value != second.values[each]]
-    missing = [f"`{each}`" for each in differing if each not in name]
-    return f"write {' and '.join(missing)} into the name" if missing else "the values have to differ in more than upper and lower case"

@@ -29,6 +29,17 @@ def test_neighbours_are_worked_on_in_one_process() -> None:
     assert rows[::2] == rows[:1] * 9
 
 
+def test_the_first_item_is_worked_on_before_others_start() -> None:
+    loaded: list[int] = []
+
+    def work(number: int) -> list[int]:
+        loaded.append(number)
+        return loaded[:1]
+
+    assert spread(range(7), work) == [[0]] * 7
+    assert spread([], work) == []
+
+
 def _fails(number: int) -> int:
     if number == 1:
         raise ValueError("no good")

@@ -290,6 +290,17 @@ def test_only_renders_beside_a_variant_that_is_at_fault(tmp_path: Path) -> None:
     assert {path.partition("/")[0] for path in _render(tmp_path, "--only", "one")} == {".jobspec-inventory", "kustomization.yaml", "one"}
 
 
+def test_what_is_wrong_with_a_base_is_told_once_beside_what_is_wrong_with_other_variants(tmp_path: Path) -> None:
+    broken = f"  - {{name: 'b-${{seed}}', base: base/broken.yaml, matrix: {{seed: {list(range(60))}}}}}\n"
+    _place(tmp_path, ONE + broken + "  - {name: bad, base: base/job.yaml, labels: {a: '!'}}\n")
+    write(tmp_path, {"base/broken.yaml": JOB.replace("replicas: 1", "replicas: x")})
+    said = _refused(tmp_path, code=1)
+    assert (said.count(": error:"), said.count("base/broken.yaml:8:17: error: `replicas` takes an integer")) == (2, 1)
+    assert "      replicas: x\n" in said
+    assert "[invalid-metadata]" in said
+    assert "one/kustomization.yaml" in _render(tmp_path, "--only", "one")
+
+
 @pytest.mark.parametrize("arguments", [("--to", "x"), ("--overlay", "cpu"), ("--set", "cpu.cpus=1"), ("--target", "trainer=2.3")])
 def test_what_the_project_says_is_not_said_on_the_command_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     assert "jobspec.yaml" in _refused(_place(tmp_path), *arguments)
