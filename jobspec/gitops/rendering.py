@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.cluster import Cluster
+    from jobspec.diagnostics import Mark
     from jobspec.gitops.variants import Variant
 
     #: What an object is to a server: its group, kind, namespace and name.
@@ -37,12 +38,12 @@ class RenderedObject:
 
     __slots__ = ("file", "identity", "is_job", "place", "synced", "text")
 
-    def __init__(self, file: str, document: Document, text: str) -> None:
+    def __init__(self, file: str, document: Document, text: str, job_name: Mark) -> None:
         self.file = file
         """Name of its file in the variant's folder."""
         self.is_job = is_workload(document)
         self.identity = identity_of(document)
-        self.synced = SyncedObject(document)
+        self.synced = SyncedObject(document, job_name if self.is_job else None)
         """The object as an engine sees it."""
         self.place = self.synced.place
         """Where its name is written."""
@@ -70,7 +71,8 @@ def identity_of(document: Document) -> Identity:
 def render_variant(variant: Variant, cluster: Cluster) -> RenderedVariant:
     """Render a variant: apply its overlays, name its objects, check them, write them."""
     checked, files = documents_of(variant, cluster)
-    objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target)) for name, each in files.items()]
+    job_name = variant.job_name.mark
+    objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target), job_name) for name, each in files.items()]
     earlier = [path for each in files.values() if variant.history and is_workload(each) for path in variant.history.earlier(each)]
     return RenderedVariant(variant.name, checked, objects, earlier)
 

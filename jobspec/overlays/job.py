@@ -64,10 +64,12 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
     assert shape
     tree = with_marks(document.data, document.marks, document.sound.parts if document.sound else None)
     found: list[Diagnostic] = []
-    for overlay in overlays:
-        tree = Application(document, shape, overlay, found).changed_job(tree)
+    with_roles = document
+    if any(_changes_pods(overlay.spec.get("job", document.kind)) for overlay in overlays):
+        for overlay in overlays:
+            tree = Application(document, shape, overlay, found).changed_job(tree)
+        with_roles = _as_document(tree, document)
     problems = [problem for problem in found if problem.severity == "warning"]  # errors are found again below
-    with_roles = _as_document(tree, document)
     pods = _pods(with_roles, shape, others, target)
     applications: list[Application] = []
     for overlay in overlays:
@@ -78,6 +80,14 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
     volumes = [volume for each in applications for volume in each.volumes]
     last = applications[-1] if applications else None
     return OverlaidJob(document, tree, pods, [*problems, *(pods.problems if pods else ())], last=last, volumes=volumes)
+
+
+def _changes_pods(partial: MarkedTree | None) -> bool:
+    """Whether a partial job can decide which pods there are, and of which runtime: labels and annotations do not."""
+    fields = partial.value if partial and isinstance(partial.value, dict) else {}
+    metadata = fields.get("metadata")
+    inside = metadata.value if metadata and isinstance(metadata.value, dict) else ()
+    return bool(fields.keys() - {"metadata"}) or not set(inside) <= {"labels", "annotations"}
 
 
 def _as_document(tree: MarkedTree, base: Document) -> Document:

@@ -23,7 +23,8 @@ class SyncedObject:
 
     __slots__ = ("group_kind", "is_fixed", "is_job", "is_namespaced", "is_queued", "name", "namespace", "place", "says_suspend")
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, place: Mark | None = None) -> None:
+        """*place*: where its name is written, if that is known; the marks of a document are made for who asks."""
         self.group_kind = document.group_kind
         self.name = document.name
         self.is_namespaced = not is_cluster_scoped(document.api_version, document.kind)
@@ -35,7 +36,7 @@ class SyncedObject:
         """Whether it is a job that Kueue suspends and resumes."""
         self.says_suspend = self.is_job and value_at(document.data, suspend_of(self.group_kind)) is not None
         """Whether it is a job whose manifest says if it is suspended."""
-        self.place: Mark = document.marks.nearest(("metadata", "name")).place()
+        self.place: Mark = place or document.marks.nearest(("metadata", "name")).place()
 
 
 class Synced:
