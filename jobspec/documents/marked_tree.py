@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class MarkedTree:
     """A value and the place where it was written, and the same of all values inside."""
 
-    __slots__ = ("bound", "key", "mark", "rank", "value")
+    __slots__ = ("_data", "bound", "key", "mark", "rank", "value")
 
     def __init__(self, value: Any, mark: Mark, key: Mark | None = None, rank: Rank | None = None, *, bound: int | None = None) -> None:
         self.value = value
@@ -30,6 +30,7 @@ class MarkedTree:
         """Of an item that an overlay added; None for the base's own."""
         self.bound = bound
         """Of a program's argument: how surely it is the value of the flag before it; None until that is determined."""
+        self._data: Any = None
 
     def with_value(self, value: Any) -> MarkedTree:
         """The same place with another value."""
@@ -67,12 +68,17 @@ class MarkedTree:
         return self.with_value({**self.value, step: self.value[step].replace_at(path[1:], change)})
 
     def data(self) -> Any:
-        """The plain data."""
+        """The plain data; mappings and lists are made once, and shared by all that have the tree."""
+        if not isinstance(self.value, (dict, list)):
+            return self.value
+        if self._data is None:
+            self._data = self._plain()
+        return self._data
+
+    def _plain(self) -> Any:
         if isinstance(self.value, dict):
             return {key: child.data() for key, child in self.value.items()}
-        if isinstance(self.value, list):
-            return [child.data() for child in self.value]
-        return self.value
+        return [child.data() for child in self.value]
 
     def marks(self) -> Marks:
         """The marks, as a tree of the same shape as the plain data."""
@@ -176,6 +182,7 @@ class LateTree(_UnreadTree):
 
     def __init__(self, make: Callable[[], str], mark: Mark, key: Mark | None = None) -> None:  # its value is made later
         self._make = make
+        self._data = None
         self.mark = mark
         self.key = key
         self.rank = None

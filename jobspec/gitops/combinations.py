@@ -10,19 +10,37 @@ from jobspec.gitops.project import field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from jobspec.documents.marked_tree import MarkedTree
     from jobspec.gitops.matrix import Values
     from jobspec.gitops.project import Project
     from jobspec.gitops.sources import Sources
+    from jobspec.overlays.apply import Applied
     from jobspec.overlays.overlay import Overlay
-
-    #: Overlays in order, and what is wrong with those that an entry names.
-    NamedOverlays = tuple[list[Overlay], list[Diagnostic]]
 
 _MAPS = ("flags", "labels", "annotations")
 _LISTS = ("overlays", "resources")
+
+
+class SharedOverlays:
+    """The overlays that an entry names, where they are the same for all its combinations."""
+
+    __slots__ = ("_applied", "has_one_base", "overlays", "problems")
+
+    def __init__(self, overlays: Sequence[Overlay], problems: Sequence[Diagnostic], *, has_one_base: bool) -> None:
+        self.overlays = overlays
+        self.problems = problems
+        """What is wrong with the overlays."""
+        self.has_one_base = has_one_base
+        """Whether several combinations have one base in one namespace."""
+        self._applied: Applied | None = None
+
+    def applied(self, apply: Callable[[Sequence[Overlay]], Applied]) -> Applied:
+        """What they come to on this base, as *apply* tells for the first combination that asks."""
+        if self._applied is None:
+            self._applied = apply(self.overlays)
+        return self._applied
 
 
 class Combination:
@@ -30,7 +48,7 @@ class Combination:
 
     __slots__ = ("entry", "name", "overlays", "values")
 
-    def __init__(self, entry: MarkedTree, values: Values, overlays: NamedOverlays | None) -> None:
+    def __init__(self, entry: MarkedTree, values: Values, overlays: SharedOverlays | None) -> None:
         self.entry = entry
         """What the project says of the variant, the defaults included; `${name}` stands for a value of the matrix."""
         self.values = values
@@ -122,10 +140,15 @@ def _is_hashed(entry: MarkedTree) -> bool:
     return not naming or naming.value == "hash"
 
 
-def _same_overlays(entry: MarkedTree, project: Project, sources: Sources) -> NamedOverlays | None:
+def _same_overlays(entry: MarkedTree, project: Project, sources: Sources) -> SharedOverlays | None:
     """The overlays that an entry names, where they are the same for all its combinations."""
     named = entry.get("overlays")
-    return None if named and any(names_in(named)) else overlays_of(items(named), {}, project.spelled, sources)
+    if named and any(names_in(named)):
+        return None
+    overlays, problems = overlays_of(items(named), {}, project.spelled, sources)
+    places = [each for each in (entry.get("base"), entry.get("namespace")) if each]
+    has_one_base = size_of(entry.get("matrix")) > 1 and not any(any(names_in(each)) for each in places)
+    return SharedOverlays(overlays, problems, has_one_base=has_one_base)
 
 
 def _repeated(found: Sequence[Combination]) -> Iterator[Diagnostic]:

@@ -18,6 +18,7 @@ from jobspec.overlays.apply import apply
 from jobspec.pipeline import Checked, Manifests
 from jobspec.results import FileResult
 from jobspec.runtimes.runtime import runtime_of
+from jobspec.validation.verdict import verdict
 from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Mark
     from jobspec.gitops.variants import Variant
+    from jobspec.overlays.apply import Applied
+    from jobspec.overlays.overlay import Overlay
+    from jobspec.targets import Target
 
     #: What an object is to a server: its group, kind, namespace and name.
     Identity = tuple[str, str, str, str]
@@ -111,14 +115,34 @@ def _by_contracts(checked: Checked, cluster: Cluster) -> Checked:
 
 def objects_of(variant: Variant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:
     """The objects of a variant under their names, and what is wrong with its overlays and names."""
-    documents = [in_namespace(each, variant.namespace) for each in variant.base.documents]
-    applied = apply(documents, variant.overlays, cluster.target)
+    applied = _applied(variant, cluster.target)
     problems = list(applied.diagnostics)
     if has_error(problems):
         return [], problems
     documents = [in_namespace(each, variant.namespace) for each in applied.documents]
     named = [_named(each, documents, variant, cluster, problems) if is_workload(each) else each for each in documents]
     return [_annotated(each, variant) for each in named], problems
+
+
+def _applied(variant: Variant, target: Target) -> Applied:
+    """What the overlays of a variant come to on its base in its namespace; those that it shares with others are applied once."""
+
+    def to_base(overlays: Sequence[Overlay]) -> Applied:
+        return apply([in_namespace(each, variant.namespace) for each in variant.base.documents], overlays, target)
+
+    shared = variant.shared
+    if shared is None:
+        return to_base(variant.overlays)
+    applied = shared.applied(lambda overlays: _accepted(to_base(overlays), target))
+    for overlay in variant.overlays[len(shared.overlays) :]:
+        applied = applied.with_overlay(overlay)
+    return applied
+
+
+def _accepted(applied: Applied, target: Target) -> Applied:
+    """What overlays come to on a base that the server accepts, as one that it accepts, too, where it does."""
+    jobs = [each for each in applied.documents if each.sound]
+    return applied.accepted() if jobs and all(verdict(each, target).status == "valid" for each in jobs) else applied
 
 
 def in_namespace(document: Document, namespace: MarkedTree | None) -> Document:

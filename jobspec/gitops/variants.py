@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from jobspec.gitops.combinations import Combination
+    from jobspec.gitops.combinations import Combination, SharedOverlays
     from jobspec.gitops.engines.declared import Engines
     from jobspec.gitops.matrix import Values
     from jobspec.gitops.project import Project
@@ -29,7 +29,7 @@ _LONGEST = 200  # characters of a folder's name
 class Variant:
     """One job to render: its base, and the overlays to apply, its own layer last."""
 
-    __slots__ = ("base", "engines", "entry", "hashed", "history", "job_name", "name", "namespace", "overlays", "values")
+    __slots__ = ("base", "engines", "entry", "hashed", "history", "job_name", "name", "namespace", "overlays", "shared", "values")
 
     def __init__(
         self,
@@ -44,11 +44,14 @@ class Variant:
         values: Values,
         history: History | None,
         engines: Engines | None,
+        shared: SharedOverlays | None,
     ) -> None:
         self.name = name
         """Its name, which is that of its folder, too."""
         self.base = base
         self.overlays = overlays
+        self.shared = shared
+        """The first of the overlays, where they are applied once for several variants of the base."""
         self.job_name = job_name
         """A DNS-1035 label of any length, marked where the project gives the name."""
         self.namespace = namespace
@@ -66,13 +69,13 @@ class Variant:
 
     def with_runs(self, files: Mapping[str, bytes]) -> Variant:
         """The same variant with the runs among the files of its folder, where earlier ones stay."""
-        return self._changed(self.overlays, self.history.with_runs(files)) if self.history else self
+        return self._changed(self.overlays, self.history.with_runs(files), self.shared) if self.history else self
 
     def with_overlays(self, overlays: Sequence[Overlay]) -> Variant:
         """The same variant with other overlays."""
-        return self._changed(overlays, self.history)
+        return self._changed(overlays, self.history, None)
 
-    def _changed(self, overlays: Sequence[Overlay], history: History | None) -> Variant:
+    def _changed(self, overlays: Sequence[Overlay], history: History | None, shared: SharedOverlays | None) -> Variant:
         return Variant(
             self.name,
             self.base,
@@ -84,6 +87,7 @@ class Variant:
             values=self.values,
             history=history,
             engines=self.engines,
+            shared=shared,
         )
 
 
@@ -111,7 +115,10 @@ def variant_of(combination: Combination, project: Project, sources: Sources) -> 
     said_name, said_base, said_namespace = entry.get("name"), entry.get("base"), entry.get("namespace")
     assert said_name and said_base
     base = sources.base(filled_text(said_base, values))
-    overlays, problems = combination.overlays or overlays_of(items(entry.get("overlays")), values, project.spelled, sources)
+    shared = combination.overlays
+    overlays, problems = (
+        (shared.overlays, shared.problems) if shared else overlays_of(items(entry.get("overlays")), values, project.spelled, sources)
+    )
     layer, mistakes = own_layer(entry, values, name, project.spelled)
     said_job_name = entry.get("jobName") or said_name
     history = entry.get("history")
@@ -133,6 +140,7 @@ def variant_of(combination: Combination, project: Project, sources: Sources) -> 
         engines=project.engines,
         entry=entry,
         values=values,
+        shared=shared if shared and shared.has_one_base else None,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.overlays.conflicts import conflicting, settings_of, settings_of_flags
@@ -15,7 +13,7 @@ from jobspec.overlays.removals import wrong_removals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
 
     #: Tells the settings of a patch.
     Settings = Callable[[], Iterator[OverlayValue]]
-
-_KEPT = 64  # changes; the variants of a project that have overlays and pods in common come one after the other
 
 
 class Application:
@@ -114,14 +110,9 @@ class Application:
         if wrong:
             self.problems.extend(wrong)
             return job
-        merge = _merged_pod if path else _merged
-
-        def change(base: MarkedTree) -> MarkedTree:
-            result, problems = merge(self.overlay.name, entry, base, patch, shape, path)
-            self.problems.extend(problems)
-            return result
-
-        changed = job.replace_at(path, change)
+        merge = Merge(self.overlay.name, entry)
+        changed = job.replace_at(path, lambda base: merge(base, patch, shape, path))
+        self.problems.extend(merge.problems)
         self._set.append(lambda: settings_of(everything or patch, shape, path))
         return changed
 
@@ -142,8 +133,9 @@ class Application:
 
     def _substituted(self, tree: MarkedTree, container: str = "") -> MarkedTree | None:
         """The tree with the values of the overlay's parameters, and the *container* that trains, in place; None where nothing is left."""
-        result, problems = _substituted(self.overlay, tree, container)
-        self.problems.extend(problems)
+        substitution = Substitution({**self.overlay.values, TRAINING: container})
+        result = substitution(tree)
+        self.problems.extend(substitution.problems)
         return result
 
     def _report_differing_roles(self, by_entry: list[tuple[MarkedTree | None, list[Settings]]]) -> None:
@@ -165,23 +157,6 @@ class Application:
         place = wanted.place() if wanted else entry.place()
         hint = "add the role to the job, or leave the overlay out"
         self.problems.append(Diagnostic("missing-role", message, place, hint=hint))
-
-
-@lru_cache(maxsize=_KEPT)
-def _substituted(overlay: Overlay, tree: MarkedTree, container: str) -> tuple[MarkedTree | None, Sequence[Diagnostic]]:
-    substitution = Substitution({**overlay.values, TRAINING: container})
-    return substitution(tree), substitution.problems
-
-
-def _merged(
-    overlay: str, entry: int, base: MarkedTree, patch: MarkedTree, shape: Shape | None, path: Path
-) -> tuple[MarkedTree, Sequence[Diagnostic]]:
-    """The base with an overlay's patch merged into it, and what is wrong with the patch there."""
-    merge = Merge(overlay, entry)
-    return merge(base, patch, shape, path), merge.problems
-
-
-_merged_pod = lru_cache(maxsize=_KEPT)(_merged)
 
 
 def _all(settings: list[Settings]) -> list[OverlayValue]:

@@ -10,7 +10,7 @@ from jobspec import workloads
 from jobspec.diagnostics import Diagnostic, each_once
 from jobspec.documents.document import Document
 from jobspec.overlays.companions import companions
-from jobspec.overlays.job import overlaid
+from jobspec.overlays.job import decides_pods, overlaid
 from jobspec.overlays.shared_volumes import unshared_volumes
 
 TYPE_CHECKING = False
@@ -26,26 +26,40 @@ if TYPE_CHECKING:
 class Applied:
     """What overlays make of documents."""
 
-    __slots__ = ("diagnostics", "documents")
+    __slots__ = ("_base", "_jobs", "_overlays", "_target", "diagnostics", "documents")
 
-    def __init__(self, documents: list[Document], diagnostics: list[Diagnostic]) -> None:
-        self.documents = documents
+    def __init__(self, base: Sequence[Document], jobs: Sequence[OverlaidJob], overlays: Sequence[Overlay], target: Target) -> None:
+        self._base = base
+        self._jobs = jobs
+        self._overlays = overlays
+        self._target = target
+        results = {id(job.document): job.result for job in jobs}
+        self.documents = [results.get(id(document), document) for document in base]
         """The documents in the file's order, then companions."""
-        self.diagnostics = diagnostics
+        problems = [*_exclusions(overlays), *(problem for job in jobs for problem in job.problems)]
+        if jobs:
+            added, found = companions(overlays, _namespaces(jobs))
+            problems += [*found, *unshared_volumes(jobs, self.documents, added)]
+            self.documents += _as_documents(added, self.documents)
+        self.diagnostics = each_once(problems)
         """Everything that is wrong with the overlays on these documents; with an error among it, the documents are of no use."""
+
+    def with_overlay(self, overlay: Overlay) -> Applied:
+        """What these overlays make of the documents with one more: where that decides which pods there are, all are applied again."""
+        overlays = [*self._overlays, overlay]
+        if not self._jobs or any(decides_pods(overlay, job.document.kind) for job in self._jobs):
+            return apply(self._base, overlays, self._target)
+        return Applied(self._base, [job.with_overlay(overlay) for job in self._jobs], overlays, self._target)
+
+    def accepted(self) -> Applied:
+        """The same, whose jobs the server has accepted."""
+        return Applied(self._base, [job.as_sound() for job in self._jobs], self._overlays, self._target)
 
 
 def apply(documents: Sequence[Document], overlays: Sequence[Overlay], target: Target) -> Applied:
     """The documents with the overlays applied, in order, to every training job among them."""
     jobs = [overlaid(each, documents, overlays, target) for each in documents if overlays and workloads.is_workload(each)]
-    problems = [*_exclusions(overlays), *(problem for job in jobs for problem in job.problems)]
-    rendered = {id(job.document): job.result for job in jobs}
-    result = [rendered.get(id(document), document) for document in documents]
-    if jobs:
-        added, found = companions(overlays, _namespaces(jobs))
-        problems += [*found, *unshared_volumes(jobs, result, added)]
-        result += _as_documents(added, result)
-    return Applied(result, each_once(problems))
+    return Applied(documents, jobs, overlays, target)
 
 
 def _exclusions(overlays: Sequence[Overlay]) -> Iterator[Diagnostic]:

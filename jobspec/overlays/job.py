@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec import shapes, workloads
-from jobspec.documents.document import Document
+from jobspec.documents.document import Document, Sound
 from jobspec.documents.marked_tree import with_marks
 from jobspec.overlays.application import Application
 from jobspec.overlays.conflicts import conflict, conflicting
@@ -19,40 +19,83 @@ if TYPE_CHECKING:
     from jobspec.overlays.trainjob import TrainJobPods
     from jobspec.shapes import Shape
     from jobspec.targets import Target
+    from jobspec.workloads import TrainingRole
 
 
 class OverlaidJob:
-    """A job with overlays applied."""
+    """A job with overlays applied, one after the other."""
 
-    __slots__ = ("_last", "document", "pods", "problems", "result", "tree", "volumes")
+    __slots__ = ("_applications", "_found", "_made", "_roles", "_shape", "_sound", "document", "pods", "tree")
 
     def __init__(
         self,
         document: Document,
         tree: MarkedTree,
+        shape: Shape,
+        roles: list[TrainingRole],
         pods: TrainJobPods | None,
-        problems: Sequence[Diagnostic],
         *,
-        last: Application | None,
-        volumes: Sequence[MarkedTree],
+        found: Sequence[Diagnostic],
+        applications: Sequence[Application] = (),
+        sound: Sound | None = None,
     ) -> None:
         self.document = document
         """The base."""
         self.tree = tree
-        self.result = _as_document(tree, document)
-        """The job with the overlays."""
-        self._last = last
-        """The application of the last overlay."""
+        self._shape = shape
+        self._roles = roles
+        """The roles of the job with the partial jobs of all overlays."""
         self.pods = pods
         """Of a TrainJob: its pods; None for other kinds."""
-        self.volumes = volumes
+        self._found = found
+        self._applications = applications
+        self._sound = sound
+        self._made: Document | None = None
+
+    @property
+    def result(self) -> Document:
+        """The job with the overlays, made on first use."""
+        if self._made is None:
+            self._made = _as_document(self.tree, self.document, self._sound)
+        return self._made
+
+    def with_overlay(self, overlay: Overlay) -> OverlaidJob:
+        """The job with one more overlay, which does not decide which pods there are."""
+        found = list(self._found)
+        pods = self.pods and self.pods.with_own_problems()
+        application = Application(self.document, self._shape, overlay, found, pods)
+        tree = application.changed_pods(application.changed_job(self.tree), self._roles)
+        found += [] if overlay.override else _conflicts(self._applications, application)
+        return self._changed(tree, pods, found, [*self._applications, application], self._sound)
+
+    def as_sound(self) -> OverlaidJob:
+        """The same job, which the server has accepted: of what more overlays make of it, only the differences are checked."""
+        return self._changed(self.tree, self.pods, self._found, self._applications, Sound(self._shape, self.tree.data()))
+
+    def _changed(
+        self,
+        tree: MarkedTree,
+        pods: TrainJobPods | None,
+        found: Sequence[Diagnostic],
+        applications: Sequence[Application],
+        sound: Sound | None,
+    ) -> OverlaidJob:
+        return OverlaidJob(self.document, tree, self._shape, self._roles, pods, found=found, applications=applications, sound=sound)
+
+    @property
+    def problems(self) -> list[Diagnostic]:
+        """What is wrong with the overlays on this job."""
+        return [*self._found, *(self.pods.problems if self.pods else ())]
+
+    @property
+    def volumes(self) -> list[MarkedTree]:
         """Of a TrainJob: the volumes that overlays add for some roles only, and that every node has."""
-        self.problems = problems
+        return [volume for each in self._applications for volume in each.volumes]
 
     @property
     def settings(self) -> Sequence[OverlayValue]:
         """What the last of the overlays sets and removes."""
-        return self._last.settings if self._last else ()
+        return self._applications[-1].settings if self._applications else ()
 
 
 def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[Overlay], target: Target) -> OverlaidJob:
@@ -65,43 +108,40 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
     tree = with_marks(document.data, document.marks, document.sound.parts if document.sound else None)
     found: list[Diagnostic] = []
     with_roles = document
-    if any(_changes_pods(overlay.spec.get("job", document.kind)) for overlay in overlays):
+    if any(decides_pods(overlay, document.kind) for overlay in overlays):
         for overlay in overlays:
             tree = Application(document, shape, overlay, found).changed_job(tree)
-        with_roles = _as_document(tree, document)
-    problems = [problem for problem in found if problem.severity == "warning"]  # errors are found again below
+        with_roles = _as_document(tree, document, document.sound)
+    warnings = [problem for problem in found if problem.severity == "warning"]  # errors are found again below
     pods = _pods(with_roles, shape, others, target)
-    applications: list[Application] = []
+    job = OverlaidJob(document, tree, shape, workloads.training_roles(with_roles), pods, found=warnings, sound=document.sound)
     for overlay in overlays:
-        application = Application(document, shape, overlay, problems, pods)
-        tree = application.changed_pods(application.changed_job(tree), workloads.training_roles(with_roles))
-        problems += [] if overlay.override else _conflicts(applications, application)
-        applications.append(application)
-    volumes = [volume for each in applications for volume in each.volumes]
-    last = applications[-1] if applications else None
-    return OverlaidJob(document, tree, pods, [*problems, *(pods.problems if pods else ())], last=last, volumes=volumes)
+        job = job.with_overlay(overlay)
+    return job
 
 
-def _changes_pods(partial: MarkedTree | None) -> bool:
-    """Whether a partial job can decide which pods there are, and of which runtime: labels and annotations do not."""
+def decides_pods(overlay: Overlay, kind: str) -> bool:
+    """Whether an overlay's partial job of a kind can decide which pods there are, and of which runtime: labels and annotations do not."""
+    partial = overlay.spec.get("job", kind)
     fields = partial.value if partial and isinstance(partial.value, dict) else {}
     metadata = fields.get("metadata")
     inside = metadata.value if metadata and isinstance(metadata.value, dict) else ()
     return bool(fields.keys() - {"metadata"}) or not set(inside) <= {"labels", "annotations"}
 
 
-def _as_document(tree: MarkedTree, base: Document) -> Document:
-    return Document(tree.data(), tree.marks, file=base.file, index=base.index, sound=base.sound)
+def _as_document(tree: MarkedTree, base: Document, sound: Sound | None) -> Document:
+    return Document(tree.data(), tree.marks, file=base.file, index=base.index, sound=sound)
 
 
 def _pods(job: Document, shape: Shape, others: Iterable[Document], target: Target) -> TrainJobPods | None:
     """Of a TrainJob: its pods, with its runtime; None for other kinds."""
     if all(role.path for role in workloads.training_roles(job)):
         return None
+    from jobspec.overlays.job_runtime import JobRuntime
     from jobspec.overlays.trainjob import TrainJobPods
     from jobspec.runtimes.runtime import runtime_of
 
-    return TrainJobPods(job, shape, runtime_of(job, others, target), target)
+    return TrainJobPods(shape, JobRuntime(job, runtime_of(job, others, target), target["trainer"]), target)
 
 
 def _conflicts(earlier: Iterable[Application], later: Application) -> Iterator[Diagnostic]:

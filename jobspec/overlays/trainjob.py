@@ -11,16 +11,16 @@ from jobspec import shapes
 from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.overlays.directives import APPEND, is_removal, only_removes
-from jobspec.overlays.job_runtime import CONTAINER, JOBS, JobRuntime
+from jobspec.overlays.job_runtime import CONTAINER, JOBS
 from jobspec.overlays.pod_overrides import PodOverrides, without_useless_removals
 from jobspec.runtimes.runtime import ANCESTOR, API_VERSION, TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from jobspec.diagnostics import Path
-    from jobspec.documents.document import Document
+    from jobspec.overlays.job_runtime import JobRuntime
     from jobspec.overlays.pod_overrides import PodSource
     from jobspec.shapes import Shape
     from jobspec.targets import Target
@@ -36,18 +36,24 @@ _METADATA = ("labels", "annotations")  # what the trainer takes of a pod templat
 class TrainJobPods:
     """The pods of a TrainJob: the schema of what the job can change in them, and the runtime that they come from."""
 
-    __slots__ = ("overrides", "problems", "release", "runtime", "shape", "template_shape")
+    __slots__ = ("_target", "overrides", "problems", "release", "runtime", "shape", "template_shape")
 
-    def __init__(self, job: Document, shape: Shape, runtime: Document | None, target: Target) -> None:
+    def __init__(self, shape: Shape, runtime: JobRuntime, target: Target, problems: Iterable[Diagnostic] = ()) -> None:
         self.shape = shape
+        self._target = target
         self.release = target["trainer"]
         self.overrides = PodOverrides(shape)
-        self.runtime = JobRuntime(job, runtime, self.release)
+        self.runtime = runtime
         kind = shapes.load(API_VERSION, "ClusterTrainingRuntime", target)
         assert kind
         self.template_shape = kind.at((*JOBS, 0, *TEMPLATE))
         """The shape of the runtime's pod templates."""
-        self.problems: list[Diagnostic] = []
+        self.problems = list(problems)
+        """What a TrainJob cannot express, and what else is wrong with the overlays so far."""
+
+    def with_own_problems(self) -> TrainJobPods:
+        """The same pods, with a list of problems of their own that begins with those so far."""
+        return TrainJobPods(self.shape, self.runtime, self._target, self.problems)
 
     def sources(self, job: MarkedTree, name: str) -> list[PodSource]:
         """The sources of the pod template of the replicated job *name*, in order."""
