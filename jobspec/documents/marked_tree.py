@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.documents.document import Children, Document, Parts
+    from jobspec.documents.document import Children, Document
 
     #: The order of the items that overlays add to a list: name of the overlay, number of its entry, number in the entry's list.
     Rank = tuple[str, int, int]
@@ -143,12 +143,11 @@ class PlainTree(_UnreadTree):
 class WrittenTree(_UnreadTree):
     """Data and the marks of its text: what is inside becomes trees when somebody looks at it. A patch looks at its own path alone."""
 
-    __slots__ = ("_parts", "_written", "plain")
+    __slots__ = ("_written", "plain")
 
-    def __init__(self, plain: dict[str, Any] | list[Any], marks: Marks, parts: Parts | None = None) -> None:  # its value is made later
+    def __init__(self, plain: dict[str, Any] | list[Any], marks: Marks) -> None:  # its value is made later
         self.plain = plain
         self._written = marks
-        self._parts = parts
         self.mark = marks.mark
         self.key = marks.key
         self.rank = None
@@ -158,9 +157,9 @@ class WrittenTree(_UnreadTree):
         children = self._written.children
         if isinstance(self.plain, dict):
             assert isinstance(children, dict)
-            return {key: with_marks(value, children[key], self._parts) for key, value in self.plain.items()}
+            return {key: with_marks(value, children[key]) for key, value in self.plain.items()}
         assert isinstance(children, list)
-        return [with_marks(value, child, self._parts) for value, child in zip(self.plain, children, strict=True)]
+        return [with_marks(value, child) for value, child in zip(self.plain, children, strict=True)]
 
     def data(self) -> Any:
         """The plain data, which is shared with all that has it."""
@@ -226,14 +225,6 @@ def marked(document: Document) -> MarkedTree:
     return with_marks(document.data, document.marks)
 
 
-def with_marks(data: Any, marks: Marks, parts: Parts | None = None) -> MarkedTree:
-    """The tree of plain data and its marks; that of a part that other documents have, too, is made once."""
-    if not isinstance(data, (dict, list)):
-        return MarkedTree(data, marks.mark, marks.key)
-    made = parts.get(id(data)) if parts else None
-    if made is None:
-        return WrittenTree(data, marks, parts)
-    if marks not in made:
-        made[marks] = WrittenTree(data, marks, parts)
-    tree: MarkedTree = made[marks]
-    return tree
+def with_marks(data: Any, marks: Marks) -> MarkedTree:
+    """The tree of plain data and its marks."""
+    return WrittenTree(data, marks) if isinstance(data, (dict, list)) else MarkedTree(data, marks.mark, marks.key)

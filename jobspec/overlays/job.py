@@ -105,7 +105,7 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
     """
     shape = shapes.load(document.api_version, document.kind, target)
     assert shape
-    tree = with_marks(document.data, document.marks, document.sound.parts if document.sound else None)
+    tree = with_marks(document.data, document.marks)
     found: list[Diagnostic] = []
     with_roles = document
     if any(decides_pods(overlay, document.kind) for overlay in overlays):
