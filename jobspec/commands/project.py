@@ -8,14 +8,14 @@ from jobspec.commands.inputs import Inputs, load
 from jobspec.commands.output import how_to_run, with_progress
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.commands.rendered_tree import before
-from jobspec.diagnostics import Diagnostic, JobspecError, each_once
+from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.gitops.combinations import combinations_of
 from jobspec.gitops.engine_tree import EngineTree, engine_tree
 from jobspec.gitops.project import Project
 from jobspec.gitops.rendering import RenderedVariant, judged_together, refused_variant, render_variant
 from jobspec.gitops.sources import Sources, Unreadable
 from jobspec.gitops.tree import Tree, tree_of
-from jobspec.gitops.variants import variant_of
+from jobspec.gitops.variants import variant_of, variants_from
 from jobspec.gitops.whole import project_in
 from jobspec.pipeline import Source
 from jobspec.results import FileResult
@@ -128,9 +128,10 @@ class Plan:
 
     def with_variants(self) -> Plan:
         """The same with the variants of all combinations, and with what is wrong with them."""
-        made = [self.variant(each) for each in self.combinations]
-        wrong = each_once(problem for each in made if isinstance(each, list) for problem in each)
-        return self._changed(self.cluster, wrong, [each for each in made if not isinstance(each, list)])
+        if not self.project or not self._sources:
+            return self
+        made = variants_from(self.combinations, self.project, self._sources)
+        return self._changed(self.cluster, made.diagnostics, made.variants)
 
     def with_cluster(self, cluster: Cluster, wrong: Sequence[Diagnostic]) -> Plan:
         """The same in another cluster, and what is *wrong* in the project besides."""

@@ -92,7 +92,7 @@ class Variant:
 
 
 class Variants:
-    """The variants of a project in the order of its file, and everything that is wrong with what it says."""
+    """Variants of a project in the order of its file, and everything that is wrong with what it says of them."""
 
     __slots__ = ("diagnostics", "variants")
 
@@ -104,9 +104,15 @@ class Variants:
 def variants_of(project: Project, sources: Sources) -> Variants:
     """The variants of a project. With an error among the diagnostics, those at fault are missing."""
     found = combinations_of(project, sources)
-    made = [variant_of(each, project, sources) for each in found.combinations]
-    wrong = [problem for each in made if not isinstance(each, Variant) for problem in each]
-    return Variants([each for each in made if isinstance(each, Variant)], each_once([*found.diagnostics, *wrong]))
+    made = variants_from(found.combinations, project, sources)
+    return Variants(made.variants, [*found.diagnostics, *made.diagnostics])
+
+
+def variants_from(combinations: Sequence[Combination], project: Project, sources: Sources) -> Variants:
+    """The variants of some combinations, and what is wrong with these."""
+    made = [variant_of(each, project, sources) for each in combinations]
+    wrong = each_once(problem for each in made if isinstance(each, list) for problem in each)
+    return Variants([each for each in made if not isinstance(each, list)], wrong)
 
 
 def variant_of(combination: Combination, project: Project, sources: Sources) -> Variant | list[Diagnostic]:

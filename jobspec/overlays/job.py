@@ -60,7 +60,7 @@ class OverlaidJob:
         return self._made
 
     def with_overlay(self, overlay: Overlay) -> OverlaidJob:
-        """The job with one more overlay, which does not decide which pods there are."""
+        """The job with one more overlay, which brings no role that is not known already."""
         found = list(self._found)
         pods = self.pods and self.pods.with_own_problems()
         application = Application(self.document, self._shape, overlay, found, pods)
