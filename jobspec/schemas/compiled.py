@@ -92,19 +92,26 @@ class _Table:
 
     def place(self, structure: Structure) -> int:
         """The index of a structure's shape."""
-        flat = self.flattened(structure)
+        flat = self._flat(structure)
         text = json.dumps(flat)
         if text not in self._known:
             self._known[text] = len(self.rows)
-            self.rows.append(flat)
+            self.rows.append(self._completed(flat))
         return self._known[text]
 
     def flattened(self, structure: Structure) -> dict[str, Any]:
         """A structure's shape, which refers to others by index."""
+        return self._completed(self._flat(structure))
+
+    def _flat(self, structure: Structure) -> dict[str, Any]:
+        """What a shape is by itself, with the indices of the shapes inside it."""
         flat = {key: value for key, value in structure.items() if key not in _LEFT_OUT}
         if "fields" in structure:
             flat["fields"] = {name: self.place(child) for name, child in structure["fields"].items()}
-        flat |= {key: self.place(structure[key]) for key in _LINKS if key in structure}
+        return flat | {key: self.place(structure[key]) for key in _LINKS if key in structure}
+
+    def _completed(self, flat: dict[str, Any]) -> dict[str, Any]:
+        """The same with what follows from the shapes inside it."""
         inner = [self.rows[child] for child in _children(flat)]
         ruled = max([_ruled(flat), *(each.get("ruled", 0) for each in inner)])
         parsed = _is_parsed(flat) or any(each.get("parsed") for each in inner)
