@@ -11,7 +11,6 @@ from jobspec import models
 from jobspec.kinds import COMPONENTS
 from jobspec.models.base import Model
 from jobspec.schemas.crd import crd
-from jobspec.schemas.files import files
 from jobspec.targets import OPERATORS, RELEASES
 from tests.support.reference import ROOT, folder
 
@@ -64,13 +63,6 @@ def test_every_crd_of_these_kinds_is_compared() -> None:
     groups = {version.partition("/")[0] for (version, _), component in COMPONENTS.items() if component in OPERATORS}
     stored = {path.name for path in folder("crds").glob("*.yaml") if path.name.partition("@")[0].partition(".")[2] in groups}
     assert {Path(f"{crd(getattr(models, kind), release)['metadata']['name']}@v{release}.yaml").name for kind, release in CASES} == stored
-
-
-def test_committed_schemas_are_what_the_models_give() -> None:
-    fresh = dict(files())
-    folders = {name.partition("/")[0] for name in fresh}
-    paths = [path for each in folders for path in (ROOT / "schemas" / each).rglob("*.json")]
-    assert {path.relative_to(ROOT / "schemas").as_posix(): path.read_text() for path in paths} == fresh
 
 
 def test_a_compiled_schema_holds_each_shape_once() -> None:

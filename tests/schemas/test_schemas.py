@@ -247,7 +247,18 @@ def exported(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     return made_once("schemas", export, tmp_path_factory, worker_id)
 
 
-def test_export_writes_what_is_committed_and_every_layout_is_named_by_kind_and_release(exported: Path) -> None:
+def _texts(place: Path) -> dict[str, str]:
+    """The text of each schema of a kind, by its path below the folder of all schemas."""
+    return {path.relative_to(place).as_posix(): path.read_text() for path in place.glob("*/**/*.json")}
+
+
+def test_committed_schemas_are_what_the_models_give(exported: Path) -> None:
+    written, committed = _texts(exported), _texts(ROOT / "schemas")
+    assert written.keys() == committed.keys()
+    assert [name for name, text in written.items() if text != committed[name]] == []
+
+
+def test_every_layout_is_named_by_kind_and_release(exported: Path) -> None:
     written = {path.relative_to(exported).as_posix() for path in exported.rglob("*.json")}
     paths = {schema_path(component, release, version, kind): component for version, kind, component, release in EVERY}
     of_models = {f"compiled/{path}" for path, component in paths.items() if component != "kubernetes"}
