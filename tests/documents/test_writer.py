@@ -82,11 +82,11 @@ def _lines(data: Any) -> list[str]:
     return write([data]).splitlines()
 
 
-@pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("text", [*STRINGS, *CONTROLS], ids=ascii)
-def test_a_text_that_looks_like_something_else_stays_a_text(reader: str, text: str) -> None:
+def test_a_text_that_looks_like_something_else_stays_a_text(text: str) -> None:
     for data in ({"a": text}, {text: "a"}, [text, text], {text: {text: [text, [text], {text: text}]}}, {"a": text, "b": "c"}):
-        assert READERS[reader](write([data])) == data
+        written = write([data])
+        assert {name: reader(written) for name, reader in READERS.items()} == dict.fromkeys(READERS, data)
 
 
 @given(data=st.dictionaries(TEXT, DATA, max_size=4))
