@@ -489,26 +489,37 @@ def test_the_deepest_that_may_be() -> None:
     assert _read("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))[1] == [(1, MAX_DEPTH + 1, "too-deep")]
 
 
+#: Each argument is run in a process of its own, forked from one that has imported our modules.
 _PROGRAM = """
-import sys
+import os, sys
 {before}
 from jobspec.documents import libyaml, reader, writer
-print("yaml.constructor" in sys.modules)
-{after}
-import yaml
-found, _ = reader.read("a: [1, x]", file="f")
-text = writer.write([found[0].data])
-print(yaml.safe_load(text) == yaml.load(text, yaml.CSafeLoader) == found[0].data, hasattr(yaml, "nothing"))
-import yaml.composer, yaml.parser, yaml.reader, yaml.scanner
-for wrong, error in (
-    ("a: \\x01", yaml.reader.ReaderError), ("a: '", yaml.scanner.ScannerError), ("a: [", yaml.parser.ParserError),
-    ("*a", yaml.composer.ComposerError), ("a: !x b", yaml.constructor.ConstructorError),
-):
-    print([each.message for each in reader.read(wrong, file="f")[1]])
-    try:
-        yaml.load(wrong, yaml.CSafeLoader)
-    except error as told:
-        assert isinstance(told, yaml.YAMLError)
+loaded = "yaml.constructor" in sys.modules
+
+def say(after):
+    print(loaded)
+    exec(after, {{}})
+    import yaml
+    found, _ = reader.read("a: [1, x]", file="f")
+    text = writer.write([found[0].data])
+    print(yaml.safe_load(text) == yaml.load(text, yaml.CSafeLoader) == found[0].data, hasattr(yaml, "nothing"))
+    import yaml.composer, yaml.parser, yaml.reader, yaml.scanner
+    for wrong, error in (
+        ("a: \\x01", yaml.reader.ReaderError), ("a: '", yaml.scanner.ScannerError), ("a: [", yaml.parser.ParserError),
+        ("*a", yaml.composer.ComposerError), ("a: !x b", yaml.constructor.ConstructorError),
+    ):
+        print([each.message for each in reader.read(wrong, file="f")[1]])
+        try:
+            yaml.load(wrong, yaml.CSafeLoader)
+        except error as told:
+            assert isinstance(told, yaml.YAMLError)
+
+for after in sys.argv[1:]:
+    child = os.fork()
+    if not child:
+        say(after)
+        sys.exit()
+    os.waitpid(child, 0)
 """
 _SAID = """\
 {loaded}
@@ -519,26 +530,22 @@ True False
 ['no anchor `&a` stands before this alias']
 []
 """
+_AFTER = [
+    "",
+    "import yaml.error, yaml.scanner",
+    "from yaml.constructor import SafeConstructor",
+    "from yaml import *",
+    "import importlib, yaml; importlib.reload(yaml)",
+    "import yaml; yaml.mine = 1",
+    "import kubernetes.config",
+    "import ruamel.yaml",
+]
 
 
 @pytest.mark.parametrize("before", ["", "import yaml", "from yaml.constructor import SafeConstructor"])
-@pytest.mark.parametrize(
-    "after",
-    [
-        "",
-        "import yaml.error, yaml.scanner",
-        "from yaml.constructor import SafeConstructor",
-        "exec('from yaml import *', {})",
-        "import importlib, yaml; importlib.reload(yaml)",
-        "import yaml; yaml.mine = 1",
-        "import kubernetes.config",
-        "import ruamel.yaml",
-    ],
-)
-def test_pyyaml_is_whole_for_everybody_else_whoever_loads_it_first(before: str, after: str) -> None:
-    code = _PROGRAM.format(before=before, after=after)
-    done = python(code)
-    assert (done.stderr, done.stdout) == ("", _SAID.format(loaded=bool(before)))
+def test_pyyaml_is_whole_for_everybody_else_whoever_loads_it_first(before: str) -> None:
+    done = python(_PROGRAM.format(before=before), *_AFTER)
+    assert (done.stderr, done.stdout) == ("", _SAID.format(loaded=bool(before)) * len(_AFTER))
 
 
 def test_pyyaml_without_libyaml_is_told() -> None:
