@@ -68,9 +68,12 @@ class Ours:
     home: Path
 
     def variables(self) -> dict[str, str]:
-        """The variables of pre-commit, which compiles of what it installs no more than what is imported."""
+        """The variables of pre-commit, which compiles of what it installs no more than what is imported.
+
+        `PIP_NO_COMPILE=1` would have pip compile: it sets the value behind `--no-compile`, and not the option.
+        """
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" and not name.startswith("GIT_")}
-        return {**kept, "PRE_COMMIT_HOME": str(self.home), "PIP_NO_COMPILE": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+        return {**kept, "PRE_COMMIT_HOME": str(self.home), "PIP_COMPILE": "0", "GIT_CONFIG_GLOBAL": os.devnull}
 
     def revision(self) -> str:
         return _git("rev-parse", "HEAD", cwd=self.repository).strip()
