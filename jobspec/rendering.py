@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-class Rendered:
+class RenderedDocuments:
     """The documents that files render to, each object once, and the results of the files."""
 
     __slots__ = ("documents", "results")
@@ -30,7 +30,7 @@ class Rendered:
         self.results = results
 
 
-def rendered(files: Sequence[Checked], *, companions_once: bool) -> Rendered:
+def rendered(files: Sequence[Checked], *, companions_once: bool) -> RenderedDocuments:
     """All objects of checked files that a server has; an object that stands twice is an error in the result of its file.
 
     *companions_once*: overlays were applied, so that jobs of several files may share a companion, such as a volume claim.
@@ -39,7 +39,7 @@ def rendered(files: Sequence[Checked], *, companions_once: bool) -> Rendered:
     documents = _companions_once(documents) if companions_once and len(documents) > 1 else documents
     repeated = list(_repeated(documents))
     results = [each.result.with_diagnostics(problem for file, problem in repeated if file == each.result.path) for each in files]
-    return Rendered([each for each in documents if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"], results)
+    return RenderedDocuments([each for each in documents if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"], results)
 
 
 def text_of(documents: Iterable[Document], target: Target) -> str:

@@ -29,7 +29,7 @@ _POD: Path = ("template", "spec", "template", "spec")
 _OVERRIDES: dict[str, Path] = {"podTemplateOverrides": ("spec",), "podSpecOverrides": ()}
 
 
-class Pods:
+class ReplicatedPods:
     """The pods of one replicated job: the containers with the volumes that they mount, and the init containers."""
 
     __slots__ = ("containers", "init")
@@ -72,14 +72,14 @@ def changes(workload: Workload) -> Iterator[PodChange]:
                 yield PodChange(job["name"], (*path, "name"), value_at(content, inside), (*override, *inside))
 
 
-def pods_of(workload: Workload, target: Target) -> dict[str, Pods]:
+def pods_of(workload: Workload, target: Target) -> dict[str, ReplicatedPods]:
     """Name of a replicated job -> its pods, after the TrainJob's changes."""
-    found: dict[str, Pods] = {}
+    found: dict[str, ReplicatedPods] = {}
     for job in workload.roles:
-        found.setdefault(job.name, Pods()).add(job.in_pod())
+        found.setdefault(job.name, ReplicatedPods()).add(job.in_pod())
     for change in changes(workload):
         if change.job not in found and reached(target["trainer"], "2.3.0"):
-            found[change.job] = Pods()
+            found[change.job] = ReplicatedPods()
         if change.job in found:
             found[change.job].add(change.spec)
     return found

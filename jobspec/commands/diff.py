@@ -13,7 +13,7 @@ from jobspec.commands.project import plan, rendered_variants, result_of
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.commands.ref_files import FilesAtRef
 from jobspec.diagnostics import JobspecError
-from jobspec.gitops.diff.comparison import State, compare
+from jobspec.gitops.diff.comparison import ProjectState, compare
 from jobspec.gitops.diff.prices import Prices
 from jobspec.gitops.engine_tree import EngineTree, engine_tree
 from jobspec.gitops.tree import tree_of
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from jobspec.commands.project import Files
 
 
-class Side:
+class DiffSide:
     """One of both states: what it renders to, or what is wrong with it."""
 
     __slots__ = ("read", "releases", "results", "state")
 
-    def __init__(self, results: Sequence[FileResult], read: Sequence[Found], releases: dict[str, str], state: State | None = None) -> None:
+    def __init__(
+        self, results: Sequence[FileResult], read: Sequence[Found], releases: dict[str, str], state: ProjectState | None = None
+    ) -> None:
         self.results = results
         self.read = read
         self.releases = releases
@@ -63,29 +65,29 @@ def run(inputs: Inputs, ref: str, *, project: str, prices: str | None, exit_code
     return 1 if exit_code and comparison.differs else 0
 
 
-def _side(inputs: Inputs, files: Files) -> Side:
+def _side(inputs: Inputs, files: Files) -> DiffSide:
     planned = plan(inputs, files).with_variants()
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results) or not planned.project:
-        return Side(planned.results, planned.read, releases)
+        return DiffSide(planned.results, planned.read, releases)
     rendered = rendered_variants(planned.variants, planned.cluster)
     tree = tree_of(each for each in rendered if each.checked.result.valid)
     engines, project = planned.engines, planned.project
     made = engine_tree(engines.declared, rendered, tree, earlier={}, path=engines.path) if engines else EngineTree({})
     result = result_of(files.project.path, planned, rendered, [*tree.diagnostics, *made.diagnostics])
-    state = State(planned.variants, rendered, planned.cluster, output=project.output, target=project.wishes, engine_files=made.files)
-    return Side([result], planned.read, releases, state if result.valid else None)
+    state = ProjectState(planned.variants, rendered, planned.cluster, output=project.output, target=project.wishes, engine_files=made.files)
+    return DiffSide([result], planned.read, releases, state if result.valid else None)
 
 
-def _tree_at(then: FilesAtRef, before: State, after: State) -> Collection[str]:
+def _tree_at(then: FilesAtRef, before: ProjectState, after: ProjectState) -> Collection[str]:
     """The files of the tree that is committed at the ref, where the earlier runs in it matter."""
     has_history = any(each.history for each in after.variants.values())
     return then.below(then.output(before.output)) if before.variants and has_history else ()
 
 
-def _nothing() -> Side:
+def _nothing() -> DiffSide:
     """The side of a ref that had no project."""
-    return Side((), (), {}, State((), (), Cluster(), output="", target={}, engine_files={}))
+    return DiffSide((), (), {}, ProjectState((), (), Cluster(), output="", target={}, engine_files={}))
 
 
 def _prices(path: str) -> Prices | FileResult:

@@ -14,7 +14,7 @@ from jobspec.commands.output import deliver
 from jobspec.diagnostics import JobspecError, each_once, has_error
 from jobspec.results import FileResult, result_of
 from jobspec.server import asking, kind
-from jobspec.server.api_server import Answer, Server
+from jobspec.server.api_server import Server, ServerAnswer
 from jobspec.server.differences import difference
 from jobspec.server.envtest import control_plane
 from jobspec.server.kubeconfig import of_context
@@ -72,7 +72,7 @@ def run(inputs: Inputs, asked: AskedServer, *, diff: bool, pods: bool) -> int:
         return 0
     setting = load(inputs, for_server=True)
     found = find(inputs.paths)
-    answers: dict[Question, Answer] = {}
+    answers: dict[Question, ServerAnswer] = {}
     results = list(setting.wrong)
     if not results:
         manifests = [_manifests(each, setting, skip_unknown=inputs.skip_unknown) for each in found]
@@ -105,7 +105,7 @@ def _about_pods(manifests: Sequence[Manifests], setting: Setting) -> list[PodQue
     return pod_questions(checked, setting.cluster.target)
 
 
-def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answers: Mapping[Question, Answer]) -> list[FileResult]:
+def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answers: Mapping[Question, ServerAnswer]) -> list[FileResult]:
     """The results with what the server says of pods, where it accepts their job."""
     from jobspec.server.pods import problems_of_pods
 
@@ -167,7 +167,7 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def _ask(questions: Sequence[Question], server: Server, inputs: Inputs, setting: Setting, *, owned: bool) -> dict[Question, Answer]:
+def _ask(questions: Sequence[Question], server: Server, inputs: Inputs, setting: Setting, *, owned: bool) -> dict[Question, ServerAnswer]:
     _report(f"asking {server.client.name} at {server.client.url}, Kubernetes {server.version()}")
     target = setting.cluster.target
     answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)), crds=setting.crds)
@@ -196,7 +196,7 @@ def _progress(number: int) -> Callable[[], None]:
     return done
 
 
-def _result(file: Questions, answers: Mapping[Question, Answer], target: Target, *, skip_unknown: bool, diff: bool) -> FileResult:
+def _result(file: Questions, answers: Mapping[Question, ServerAnswer], target: Target, *, skip_unknown: bool, diff: bool) -> FileResult:
     settled = file.settled
     rows, diagnostics = list(settled.documents), list(settled.diagnostics)
     for question in file.questions:
@@ -209,7 +209,7 @@ def _result(file: Questions, answers: Mapping[Question, Answer], target: Target,
     return FileResult(settled.path, sorted(rows, key=lambda each: each.index), each_once(diagnostics))
 
 
-def _status(question: Question, answer: Answer, settled: FileResult) -> Status:
+def _status(question: Question, answer: ServerAnswer, settled: FileResult) -> Status:
     own = [each for each in settled.diagnostics if each.document == question.document.index and not each.mark.layer]
     return "valid" if answer.accepts and not has_error(own) else "invalid"
 
@@ -220,7 +220,7 @@ def _is_foreign(document: Document, target: Target) -> bool:
     return found.status == "unknown" and not found.near_miss
 
 
-def _refuse_missing_verdicts(answers: Mapping[Question, Answer]) -> None:
+def _refuse_missing_verdicts(answers: Mapping[Question, ServerAnswer]) -> None:
     """Raise JobspecError where the server gave no verdict on some documents; it names them, and the reason."""
     by_reason: dict[str, list[Question]] = {}
     for question, answer in answers.items():

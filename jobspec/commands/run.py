@@ -15,8 +15,8 @@ from jobspec.commands.output import deliver, takes_colour
 from jobspec.diagnostics import JobspecError
 from jobspec.local.life import life_of
 from jobspec.local.pods import local_pods
-from jobspec.local.processes import LocalProcess, Run
-from jobspec.local.sources import Sources
+from jobspec.local.processes import LocalProcess, LocalRun
+from jobspec.local.sources import ObjectValues
 from jobspec.operators.expansion import expand
 from jobspec.workloads import CONTAINERS
 
@@ -55,7 +55,7 @@ def run(inputs: Inputs, *, command: str | None, kills: Sequence[str]) -> int:
     if not all(each.valid for each in results):
         return 1
     objects: list[dict[str, Any]] = [each.data() for each in expansion.objects]
-    pods = local_pods(objects, job.group_kind, Sources(documents), _free_port)
+    pods = local_pods(objects, job.group_kind, ObjectValues(documents), _free_port)
     if not pods:
         raise JobspecError(f"the operator makes no pod of {job.kind} {job.name}: there is nothing to run")
     processes = _processes(pods, command)
@@ -139,7 +139,7 @@ async def _run(processes: Sequence[LocalProcess], life: Life, kills: Sequence[tu
     for number in range(life.rounds):
         if number:
             say(f"all of the job starts again (restart {number} of {life.rounds - 1})")
-        condition = await Run(processes, life, write=write, say=say).condition(kills if not number else ())
+        condition = await LocalRun(processes, life, write=write, say=say).condition(kills if not number else ())
         if condition == "Succeeded":
             break
     say(f"the job has {condition.lower()}")

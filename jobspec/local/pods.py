@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.kinds import GroupKind
-    from jobspec.local.sources import Sources
+    from jobspec.local.sources import ObjectValues
 
 _LOCALHOST = "127.0.0.1"
 _INDEX = "batch.kubernetes.io/job-completion-index"
@@ -52,12 +52,12 @@ class _Cluster:
 
     __slots__ = ("addresses", "sources")
 
-    def __init__(self, addresses: Addresses, sources: Sources) -> None:
+    def __init__(self, addresses: Addresses, sources: ObjectValues) -> None:
         self.addresses = addresses
         self.sources = sources
 
 
-def local_pods(objects: Sequence[dict[str, Any]], kind: GroupKind, sources: Sources, free_port: Callable[[], int]) -> list[LocalPod]:
+def local_pods(objects: Sequence[dict[str, Any]], kind: GroupKind, sources: ObjectValues, free_port: Callable[[], int]) -> list[LocalPod]:
     """The pods among a job's *objects* that train, in their order, with addresses of this machine.
 
     Raises JobspecError for a pod without the container that trains.

@@ -36,7 +36,7 @@ class LocalProcess:
         """All of its variables."""
 
 
-class Run:
+class LocalRun:
     """One run of a job."""
 
     def __init__(self, processes: Sequence[LocalProcess], life: Life, *, write: Write, say: Say) -> None:

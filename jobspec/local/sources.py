@@ -15,7 +15,7 @@ _REFERENCES = (("configMapRef", "ConfigMap"), ("secretRef", "Secret"))
 _KEYS = (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret"))
 
 
-class Sources:
+class ObjectValues:
     """Values by the kind and the name of their object."""
 
     __slots__ = ("_values",)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Key
-    from jobspec.migration.nodes import Node
+    from jobspec.migration.nodes import JobNode
 
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which kubectl keeps what it has applied last."""
@@ -30,7 +30,7 @@ RETRYABLE = 128  # exit codes from here on are tried again, by the restart polic
 _OWN_MANAGERS = ("kubeflow.org/training-operator", "trainer.kubeflow.org/trainjob-controller")
 
 
-def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[Node]) -> Iterator[tuple[Key, Fact]]:
+def life_facts(job: Document, objects: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
     """The facts of a job's life, those of the job and those of each node."""
     tree = with_marks(job.data, job.marks)
     training = [each for each in nodes if each.training]
@@ -53,7 +53,7 @@ def _fact(name: str, value: Any, tree: MarkedTree) -> tuple[Key, Fact]:
     return ("job", "life", name), Fact(value, tree.place())
 
 
-def _of_pytorchjob(job: MarkedTree, nodes: Sequence[Node]) -> Iterator[tuple[Key, Fact]]:
+def _of_pytorchjob(job: MarkedTree, nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
     spec = job.value["spec"]
     policy = spec.get("runPolicy") or spec.with_value({})
     for node in nodes:
@@ -76,7 +76,7 @@ def _of_pytorchjob(job: MarkedTree, nodes: Sequence[Node]) -> Iterator[tuple[Key
     yield _fact("finished pods", "stay" if kind in ("None", "Running") else "are deleted", mark)
 
 
-def _restarts_of_replica(node: Node, spec: MarkedTree, policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
+def _restarts_of_replica(node: JobNode, spec: MarkedTree, policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
     replica = spec.value["pytorchReplicaSpecs"].value[node.pod.role.capitalize()]
     given = replica.get("restartPolicy")
     word = given.value if given else "OnFailure"
@@ -98,7 +98,7 @@ def _said(policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
             yield _fact(name, each.value, each)
 
 
-def _of_trainjob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence[Node]) -> Iterator[tuple[Key, Fact]]:
+def _of_trainjob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
     spec = job.value["spec"]
     jobs = {text(each, "metadata", "name"): each for each in objects if text(each, "kind") == "Job"}
     for node in nodes:
@@ -119,12 +119,12 @@ def _of_trainjob(job: MarkedTree, objects: Sequence[MarkedTree], nodes: Sequence
     yield _fact("finished pods", "stay", spec)
 
 
-def _job_of(node: Node) -> str:
+def _job_of(node: JobNode) -> str:
     """The name of a pod's Job."""
     return text(items(node.pod.tree.get("metadata", "ownerReferences"))[0], "name")
 
 
-def _restarts_of_job(node: Node, job: MarkedTree) -> Iterator[tuple[Key, Fact]]:
+def _restarts_of_job(node: JobNode, job: MarkedTree) -> Iterator[tuple[Key, Fact]]:
     limit = job.get("spec", "backoffLimit")
     allowed = limit.value if limit else _RETRIES
     policy = node.pod.tree.value["spec"].get("restartPolicy")
@@ -152,7 +152,7 @@ def exit_code_rule() -> dict[str, Any]:
     return {"action": "FailJob", "onExitCodes": {"containerName": "node", "operator": "In", "values": codes}}
 
 
-def _of_jobset(jobset: MarkedTree, jobs: Sequence[MarkedTree], nodes: Sequence[Node]) -> Iterator[tuple[Key, Fact]]:
+def _of_jobset(jobset: MarkedTree, jobs: Sequence[MarkedTree], nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
     spec = jobset.value["spec"]
     ttl = spec.get("ttlSecondsAfterFinished")
     if ttl:

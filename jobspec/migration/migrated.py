@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jobspec.cluster import Cluster
     from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Difference
-    from jobspec.migration.view import View
+    from jobspec.migration.view import JobFacts
 
 _REFUSED = 1_000_000_000
 
@@ -24,7 +24,9 @@ class Migrated:
 
     __slots__ = ("after", "before", "differences", "documents", "job", "refusals", "trees")
 
-    def __init__(self, job: Document, trees: Sequence[MarkedTree], before: View, cluster: Cluster, beside: Sequence[Document] = ()) -> None:
+    def __init__(
+        self, job: Document, trees: Sequence[MarkedTree], before: JobFacts, cluster: Cluster, beside: Sequence[Document] = ()
+    ) -> None:
         """*beside*: further documents that the new manifests may refer to."""
         self.job = job
         """As it was."""
@@ -36,7 +38,7 @@ class Migrated:
         around = [*self.documents, *beside]
         self.refusals: list[str] = _refusals(self.documents, beside, cluster)
         """Why a server or an operator takes the new manifests not, empty where they do."""
-        self.after: View | None = None
+        self.after: JobFacts | None = None
         self.differences: list[Difference] = []
         if not self.refusals:
             after = view(self.documents[-1], around, cluster.target)

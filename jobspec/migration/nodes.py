@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 
 
-class Node:
+class JobNode:
     """A pod of a job: one that trains, with its rank, or another one."""
 
     __slots__ = ("name", "pod", "training")
@@ -31,7 +31,7 @@ class Node:
         """The container that trains, None in a pod that does not."""
 
 
-def nodes_of(objects: Sequence[MarkedTree], kind: GroupKind) -> list[Node]:
+def nodes_of(objects: Sequence[MarkedTree], kind: GroupKind) -> list[JobNode]:
     """The pods among a job's objects: the Master, or the first pod of the first replicated job that trains, is node 0."""
     found = []
     ranks = 0
@@ -39,12 +39,12 @@ def nodes_of(objects: Sequence[MarkedTree], kind: GroupKind) -> list[Node]:
     for pod in pods_among(objects):
         training = None if pod.role.endswith("-initializer") else pod.container(CONTAINERS[kind])
         if training:
-            found.append(Node(f"node {ranks}", pod, training))
+            found.append(JobNode(f"node {ranks}", pod, training))
             ranks += 1
         else:
             number = others.get(pod.role, 0)
             others[pod.role] = number + 1
-            found.append(Node(f"{pod.role} {number}", pod, None))
+            found.append(JobNode(f"{pod.role} {number}", pod, None))
     return found
 
 
@@ -53,7 +53,7 @@ class Hosts:
 
     __slots__ = ("_names", "_pattern")
 
-    def __init__(self, nodes: Iterable[Node]) -> None:
+    def __init__(self, nodes: Iterable[JobNode]) -> None:
         self._names = {each.pod.host_name: f"<{each.name}>" for each in nodes if each.pod.host_name}
         names = "|".join(re.escape(each) for each in sorted(self._names, key=len, reverse=True))
         self._pattern = re.compile(rf"(?<![\w.-])({names}){_DOMAIN}(?![\w-])") if names else None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Key
-    from jobspec.migration.nodes import Node
+    from jobspec.migration.nodes import JobNode
     from jobspec.migration.program import Side
 
 TRAINING = "container that trains"
@@ -29,7 +29,7 @@ _OPERATORS = {"training-operator": ("training.kubeflow.org/",), "trainer": ("job
 _WAITING = "init-pytorch"
 
 
-def pod_facts(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
+def pod_facts(node: JobNode, side: Side) -> Iterator[tuple[Key, Fact]]:
     """All facts of a pod."""
     key = (node.name,)
     spec = node.pod.tree.value["spec"]
@@ -47,7 +47,7 @@ def pod_facts(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
                 yield (*key, field, name), Fact("<its pod group>" if _is_group(name, each, side) else each.value, each.place())
 
 
-def _is_said(name: MarkedTree, node: Node, side: Side) -> bool:
+def _is_said(name: MarkedTree, node: JobNode, side: Side) -> bool:
     """Whether somebody has written how a pod is called: training-operator does not, and JobSet calls it by its host name."""
     return side.operator == "training-operator" or str(name.value) not in node.pod.host_name.split(".")
 
@@ -62,7 +62,7 @@ def is_of_job(label: str) -> bool:
     return label.startswith("batch.kubernetes.io/") or label in ("job-name", "controller-uid")
 
 
-def _container(node: Node, container: MarkedTree, field: str, side: Side) -> Iterator[tuple[Key, Fact]]:
+def _container(node: JobNode, container: MarkedTree, field: str, side: Side) -> Iterator[tuple[Key, Fact]]:
     name = str(container.value["name"].value)
     if name == _WAITING and side.operator in str(container.mark):
         return
@@ -82,7 +82,7 @@ def _ports(ports: MarkedTree, side: Side, key: Key) -> Iterator[tuple[Key, Fact]
     yield from flat_field("ports", ports.with_value(own), key) if own else ()
 
 
-def _host_ports(node: Node, side: Side) -> Iterator[tuple[Key, Fact]]:
+def _host_ports(node: JobNode, side: Side) -> Iterator[tuple[Key, Fact]]:
     """The ports that a pod takes from its machine, where no other pod with one of them can run."""
     containers = items(node.pod.tree.get("spec", "containers"))
     ports = [each for container in containers for each in items(container.get("ports")) if each.get("hostPort")]

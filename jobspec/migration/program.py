@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Key
     from jobspec.migration.launcher import CommandLine
-    from jobspec.migration.nodes import Hosts, Node
+    from jobspec.migration.nodes import Hosts, JobNode
 
 _PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
 _OF_JOBS = "JOB_COMPLETION_INDEX"  # which Kubernetes adds to the pods of every Job
@@ -49,7 +49,7 @@ class Side:
         """The names of its pod groups."""
 
 
-def program_facts(node: Node, container: MarkedTree, side: Side, key: Key) -> Iterator[tuple[Key, Fact]]:
+def program_facts(node: JobNode, container: MarkedTree, side: Side, key: Key) -> Iterator[tuple[Key, Fact]]:
     """The facts of a container's program, by the beginning *key*."""
     variables, values = _variables(node, container, side)
     known = {**values, **{name: fact.value for name, fact in variables.items() if name in _PORTS}}
@@ -72,7 +72,7 @@ def _steers(name: str) -> bool:
     return name.startswith("PET_") and name[4:].lower() in SETTINGS
 
 
-def _variables(node: Node, container: MarkedTree, side: Side) -> tuple[dict[str, Fact], dict[str, str]]:
+def _variables(node: JobNode, container: MarkedTree, side: Side) -> tuple[dict[str, Fact], dict[str, str]]:
     """The variables as facts, and with their values as the kubelet has them; the last of a name counts."""
     found: dict[str, Fact] = {}
     known: dict[str, str] = {}

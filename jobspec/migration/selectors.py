@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from jobspec.migration.facts import Key
-    from jobspec.migration.nodes import Node
+    from jobspec.migration.nodes import JobNode
 
 #: The label with the name of the job, by who writes it.
 OLD_NAME, NEW_NAME = "training.kubeflow.org/job-name", "jobset.sigs.k8s.io/jobset-name"
@@ -21,7 +21,7 @@ _THE_NAME = "<label with the job's name>"
 _FIELDS = ("affinity", "topologySpreadConstraints")
 
 
-def selector_facts(node: Node, nodes: Sequence[Node]) -> Iterator[tuple[Key, Fact]]:
+def selector_facts(node: JobNode, nodes: Sequence[JobNode]) -> Iterator[tuple[Key, Fact]]:
     """For each label selector that places a pod, the nodes of its own job that it chooses."""
     spec = node.pod.tree.value["spec"]
     found = [each for field in _FIELDS if field in spec.value for each in _selectors(spec.value[field])]
@@ -40,7 +40,7 @@ def _selectors(tree: MarkedTree) -> Iterator[MarkedTree]:
         yield from _selectors(child)
 
 
-def _labels(node: Node) -> dict[str, str]:
+def _labels(node: JobNode) -> dict[str, str]:
     return {name: str(each.value) for name, each in node.pod.tree.value["metadata"].entries("labels")}
 
 

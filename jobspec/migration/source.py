@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from jobspec.documents.document import Document
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.migration.nodes import Node
+    from jobspec.migration.nodes import JobNode
     from jobspec.targets import Target
 
 
@@ -30,7 +30,7 @@ class SourceJob:
         self.spec: MarkedTree = self.tree.value["spec"]
         self.replicas = dict(sorted(self.spec.entries("pytorchReplicaSpecs")))
         """Master first."""
-        self.nodes: list[Node] = [each for each in nodes_of(objects, document.group_kind) if each.training]
+        self.nodes: list[JobNode] = [each for each in nodes_of(objects, document.group_kind) if each.training]
 
     @property
     def name(self) -> str:

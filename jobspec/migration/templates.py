@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.migration.nodes import Node
+    from jobspec.migration.nodes import JobNode
     from jobspec.migration.source import SourceJob
 
 TRAINING = "node"
@@ -32,7 +32,7 @@ def training_container(template: MarkedTree) -> MarkedTree:
 def pod_template(
     source: SourceJob,
     replica: MarkedTree,
-    node: Node,
+    node: JobNode,
     *,
     rank: str,
     renamed: Callable[[str], str],
@@ -76,7 +76,7 @@ def _metadata(template: MarkedTree) -> dict[str, MarkedTree]:
 
 
 def _container(
-    each: MarkedTree, node: Node, *, rank: str, renamed: Callable[[str], str], training: bool, without: Collection[str]
+    each: MarkedTree, node: JobNode, *, rank: str, renamed: Callable[[str], str], training: bool, without: Collection[str]
 ) -> MarkedTree:
     fields = {name: child for name, child in each.value.items() if name not in without}
     if training:
@@ -96,7 +96,7 @@ def _container(
     return each.with_value(fields)
 
 
-def _with_port(container: MarkedTree, node: Node) -> MarkedTree:
+def _with_port(container: MarkedTree, node: JobNode) -> MarkedTree:
     """A container that takes the port at which processes meet from its node, as that of training-operator does."""
     made = node.training
     given = next(each for each in items(made and made.get("ports")) if text(each, "name") == _OPERATORS_PORT)

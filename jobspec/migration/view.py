@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Difference, Key
-    from jobspec.migration.nodes import Node
+    from jobspec.migration.nodes import JobNode
     from jobspec.targets import Target
 
 JOBSET = "jobset"
 """The subject of facts about the JobSet."""
 
 
-class View:
+class JobFacts:
     """The facts of one job, and why operators cannot create some of its objects."""
 
     __slots__ = ("facts", "nodes", "objects", "refusals")
@@ -43,7 +43,7 @@ class View:
         """How many pods train."""
 
 
-def view(job: Document, beside: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> View:
+def view(job: Document, beside: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> JobFacts:
     """The facts of a job that a server accepts. *beside*: what it may refer to, such as runtimes and priority classes."""
     expansion = expand(released(job), beside, target, gang_scheduler=gang_scheduler)
     objects = completed(expansion.objects, beside, target)
@@ -56,17 +56,17 @@ def view(job: Document, beside: Sequence[Document], target: Target, *, gang_sche
     facts |= dict(fact for node in nodes for fact in selector_facts(node, nodes))
     facts |= dict(life_facts(job, objects, nodes))
     facts |= dict(_facts_beside_pods(objects, nodes, side))
-    return View(facts, expansion.objects, expansion.diagnostics, training)
+    return JobFacts(facts, expansion.objects, expansion.diagnostics, training)
 
 
-def compared(before: View, after: View) -> list[Difference]:
+def compared(before: JobFacts, after: JobFacts) -> list[Difference]:
     """What differs between two jobs; a JobSet, which a PyTorchJob has none of, is compared with another one."""
     found = differences(before.facts, after.facts)
     has_jobset = any(text(each, "kind") == "JobSet" for each in before.objects)
     return [each for each in found if has_jobset or each.key[0] != JOBSET]
 
 
-def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[Node], side: Side) -> Iterator[tuple[Key, Fact]]:
+def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[JobNode], side: Side) -> Iterator[tuple[Key, Fact]]:
     """The metadata of the JobSet, by which queues and others find it, and the files that the operator makes for the pods."""
     volumes = [each for node in nodes for each in items(node.pod.tree.get("spec", "volumes"))]
     mounted = {text(each, "configMap", "name") for each in volumes}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.expansion import ExpandedJob
-    from jobspec.outcome.words import Given
+    from jobspec.outcome.words import CommandWord
 
     Words = Sequence[MarkedTree]
 
@@ -55,7 +55,7 @@ def _texts(words: Words) -> list[str]:
     return [str(each.value) for each in words]
 
 
-def _wrong_value(given: Given, words: Words, contract: Contract, program: str) -> Iterator[Outcome]:
+def _wrong_value(given: CommandWord, words: Words, contract: Contract, program: str) -> Iterator[Outcome]:
     """What is wrong with the value of a known option; one with `$(NAME)` in it is not known before the pod runs."""
     place, name = place_of(words[given.at]), given.name
     if given.option in contract.switches:

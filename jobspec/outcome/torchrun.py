@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from jobspec.outcome.words import Given
+    from jobspec.outcome.words import CommandWord
 
 _TEXT: Mapping[str, Any] = {"type": "string"}
 _INTEGER: Mapping[str, Any] = {"type": "integer"}
@@ -54,7 +54,7 @@ def length_of_start(words: Sequence[str]) -> int:
     return 3 if starts_python(words) and names[1:2] == ["-m"] and names[2:3] and names[2] in NAMES else 0
 
 
-def given(words: Sequence[str]) -> Iterator[Given]:
+def given(words: Sequence[str]) -> Iterator[CommandWord]:
     """What torchrun is told by the words behind its name, up to its script; an option that it does not have counts as one with a value."""
     for each in read(words, meant, _SWITCHES, unknown_take_values=True):
         if each.name[:1] != "-":

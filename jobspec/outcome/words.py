@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
 
-class Given:
+class CommandWord:
     """A word of a command line, and its value."""
 
     __slots__ = ("at", "is_joined", "name", "option", "value", "value_at")
@@ -28,7 +28,7 @@ class Given:
 
 def read(
     words: Sequence[str], meaning: Callable[[str], str], switches: Collection[str], *, unknown_take_values: bool = False
-) -> Iterator[Given]:
+) -> Iterator[CommandWord]:
     """The words one by one, up to one of which nobody knows before the pod runs how it will be read.
 
     *meaning* of a name is the option that it means, or nothing; *switches* are options without a value.
@@ -43,7 +43,7 @@ def read(
         follows = takes_value and not joined and at + 1 < len(words) and not is_flag(words[at + 1])
         value_at = at + 1 if follows else at
         said = words[value_at] if follows else value if joined else None
-        yield Given(at, name, option, said, value_at=value_at, is_joined=bool(joined))
+        yield CommandWord(at, name, option, said, value_at=value_at, is_joined=bool(joined))
         at = value_at + 1
 
 

@@ -16,7 +16,7 @@ _UNSEEN = "\ufffd"
 _OTHER_BREAKS = "\x85\u2028\u2029"  # line breaks in YAML 1.1 only: no line is better than a wrong one
 
 
-class Sources:
+class FileLines:
     """The lines of files; a file is read when its first line is asked for."""
 
     def __init__(self, read: ReadText) -> None:

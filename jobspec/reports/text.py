@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.reports.excerpt import Sources, excerpt
+from jobspec.reports.excerpt import FileLines, excerpt
 from jobspec.reports.places import layer_of
 from jobspec.reports.visible import visible
 
@@ -23,7 +23,7 @@ _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
 
 def diagnostic_lines(files: Iterable[FileResult], read: ReadText, *, colour: bool, width: int) -> list[str]:
     """The lines of all diagnostics, with excerpts that fit into *width* columns."""
-    sources = Sources(read)
+    sources = FileLines(read)
     lines: list[str] = []
     for diagnostic in (diagnostic for each in files for diagnostic in each.diagnostics):
         lines += [_heading(diagnostic, colour=colour), *_excerpt(diagnostic, sources, colour=colour, width=width)]
@@ -44,7 +44,7 @@ def _heading(diagnostic: Diagnostic, *, colour: bool) -> str:
     return f"{place} {severity} {visible(diagnostic.message + layer_of(mark))} {paint(f'[{diagnostic.rule}]', _DIM, colour=colour)}"
 
 
-def _excerpt(diagnostic: Diagnostic, sources: Sources, *, colour: bool, width: int) -> Iterator[str]:
+def _excerpt(diagnostic: Diagnostic, sources: FileLines, *, colour: bool, width: int) -> Iterator[str]:
     mark = diagnostic.mark
     line = sources.line(mark)
     if line:

@@ -13,7 +13,7 @@ from jobspec.targets import RELEASES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobspec.schemas.places import Place, Root
+    from jobspec.schemas.places import FieldPlace, Root
     from jobspec.schemas.structure import Structure
 
     Facts = dict[str, list[str]]
@@ -76,7 +76,7 @@ def _outline(structure: Structure, depth: int) -> Iterator[tuple[int, str, str]]
         yield from _outline(object_of(child), depth + 1)
 
 
-def _meaning(place: Place) -> list[str]:
+def _meaning(place: FieldPlace) -> list[str]:
     """The description of the place, and that of its type; none of what no model of ours describes."""
     own = f"{place.description[:1].upper()}{place.description[1:]}"
     about = (place.model.__doc__ or "") if place.model and "fields" in object_of(place.structure) else ""
@@ -99,7 +99,7 @@ _FORMATS = {
 }
 
 
-def _facts(place: Place) -> Facts:
+def _facts(place: FieldPlace) -> Facts:
     """The facts about a place, by heading."""
     structure = place.structure
     inner = object_of(structure)
@@ -163,7 +163,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _facts_across(places: dict[str, Place], shown: str) -> Facts:
+def _facts_across(places: dict[str, FieldPlace], shown: str) -> Facts:
     """The facts of all releases, those of the *shown* one first; a note says in which releases one holds, unless in all."""
     facts = {release: _facts(place) for release, place in places.items()}
     across: Facts = {}
@@ -180,7 +180,7 @@ def _with_note(text: str, note: str) -> str:
     return f"{text} ({note})" if text and note else text or note
 
 
-def _releases(places: dict[str, Place], component: str) -> Facts:
+def _releases(places: dict[str, FieldPlace], component: str) -> Facts:
     known = list(RELEASES[component])
     if len(known) == 1:
         return {}
@@ -199,14 +199,14 @@ def _span(having: list[str], known: list[str]) -> str:
     return f"since {having[0]}" if having[0] != known[0] else f"until {having[-1]}" if having[-1] != known[-1] else ""
 
 
-def _fields(places: dict[str, Place], shown: str) -> Iterator[Field]:
+def _fields(places: dict[str, FieldPlace], shown: str) -> Iterator[Field]:
     """The fields of a place, with a note if not all releases have them."""
     structure = object_of(places[shown].structure)
     for name, child in structure.get("fields", {}).items():
         yield Field(name, _shown_type(structure, name), _with_note(child["description"], _note(places, name)))
 
 
-def _elsewhere(places: dict[str, Place], shown: str) -> Iterator[Field]:
+def _elsewhere(places: dict[str, FieldPlace], shown: str) -> Iterator[Field]:
     seen = set(object_of(places[shown].structure).get("fields", ()))
     for place in places.values():
         structure = object_of(place.structure)
@@ -217,7 +217,7 @@ def _elsewhere(places: dict[str, Place], shown: str) -> Iterator[Field]:
                 yield Field(name, type_of(child), f"{note}: {description}" if description else note)
 
 
-def _note(places: dict[str, Place], name: str) -> str:
+def _note(places: dict[str, FieldPlace], name: str) -> str:
     """The releases that have a field, and what replaces it; empty if all have it."""
     fields = {release: object_of(place.structure).get("fields", {}) for release, place in places.items()}
     having = [release for release in places if name in fields[release]]
@@ -226,14 +226,14 @@ def _note(places: dict[str, Place], name: str) -> str:
     return f"{span}; use {use}" if span and use else span
 
 
-def _nearest(places: dict[str, Place], release: str, component: str) -> str:
+def _nearest(places: dict[str, FieldPlace], release: str, component: str) -> str:
     """The release, if it has the place; otherwise the last one before it that has, or else the first."""
     known = list(RELEASES[component])
     earlier = [each for each in places if known.index(each) <= known.index(release)]
     return earlier[-1] if earlier else next(iter(places))
 
 
-def _absence(places: dict[str, Place], release: str, shown: str, component: str) -> str:
+def _absence(places: dict[str, FieldPlace], release: str, shown: str, component: str) -> str:
     """A sentence for a release without the place, with what to do; empty if it has the place."""
     known = list(RELEASES[component])
     if known.index(shown) == known.index(release):

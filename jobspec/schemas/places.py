@@ -58,7 +58,7 @@ def _builtin_root(api_version: str, kind: str) -> Root:
 
 
 @dataclass(frozen=True)
-class Place:
+class FieldPlace:
     """A place in the structure of a kind."""
 
     path: str
@@ -68,17 +68,17 @@ class Place:
     required: bool = False
     use: str = ""
 
-    def inside(self, key: str) -> Place:
+    def inside(self, key: str) -> FieldPlace:
         """An item of the list, or a value of the map."""
         inner = self.structure.get("items") or self.structure["values"]
         return replace(
             self, path=f"{self.path}[{key}]", structure=inner, description=inner.get("description", self.description), required=False
         )
 
-    def field(self, name: str) -> Place:
+    def field(self, name: str) -> FieldPlace:
         """A field of the object."""
         structure = self.structure["fields"][name]
-        return Place(
+        return FieldPlace(
             f"{self.path}.{name}",
             structure,
             structure["description"],
@@ -91,12 +91,12 @@ class Place:
 class _NoSuchPlace(Exception):
     """A place has no such step."""
 
-    def __init__(self, place: Place, step: str) -> None:
+    def __init__(self, place: FieldPlace, step: str) -> None:
         self.place = place
         self.step = step
 
 
-def places_of(root: Root, steps: Sequence[str], release: str) -> dict[str, Place]:
+def places_of(root: Root, steps: Sequence[str], release: str) -> dict[str, FieldPlace]:
     """The place at *steps* in each release that has it; a `Key` is a step in brackets.
 
     Raises JobspecError if no release has it, with what is wrong with the path, by *release* if several fail at the same step.
@@ -106,7 +106,7 @@ def places_of(root: Root, steps: Sequence[str], release: str) -> dict[str, Place
     for each in root.releases:
         structure = root.structure(each)
         try:
-            places[each] = _walk(Place(root.name, structure, structure["description"], root.model), steps)
+            places[each] = _walk(FieldPlace(root.name, structure, structure["description"], root.model), steps)
         except _NoSuchPlace as failure:
             failures.append((failure, each))
     if not places:
@@ -115,14 +115,14 @@ def places_of(root: Root, steps: Sequence[str], release: str) -> dict[str, Place
     return places
 
 
-def _walk(place: Place, steps: Sequence[str]) -> Place:
+def _walk(place: FieldPlace, steps: Sequence[str]) -> FieldPlace:
     left = list(steps)
     while left:
         place, left = _step(place, left)
     return place
 
 
-def _step(place: Place, steps: list[str]) -> tuple[Place, list[str]]:
+def _step(place: FieldPlace, steps: list[str]) -> tuple[FieldPlace, list[str]]:
     """The place one step further, and the steps left. Items and map values are entered if the step is a field inside them."""
     step, rest = steps[0], steps[1:]
     structure = place.structure
@@ -166,7 +166,7 @@ def _meant(failure: _NoSuchPlace) -> str:
     return f"{place.path}.{by_lower[near[0]]}" if near else ""
 
 
-def _below(place: Place, name: str) -> str:
+def _below(place: FieldPlace, name: str) -> str:
     """The shortest path below a place that ends in a field of this name."""
     level = [place]
     while level:
@@ -177,7 +177,7 @@ def _below(place: Place, name: str) -> str:
     return ""
 
 
-def _enter(place: Place) -> Place:
+def _enter(place: FieldPlace) -> FieldPlace:
     return place.inside("") if place.structure.keys() & {"items", "values"} else place
 
 

@@ -41,7 +41,7 @@ class Resource:
         return f"{self.path}/namespaces/{namespace}/{self.plural}" if self.namespaced else f"{self.path}/{self.plural}"
 
 
-class Answer:
+class ServerAnswer:
     """A server's answer to a document."""
 
     __slots__ = ("diagnostics", "kind_is_missing", "live", "merged", "no_verdict")
@@ -64,9 +64,11 @@ class Answer:
         self.no_verdict = no_verdict
         """Why the server gave no verdict on the document; empty where it gave one."""
 
-    def with_diagnostics(self, diagnostics: Sequence[Diagnostic]) -> Answer:
+    def with_diagnostics(self, diagnostics: Sequence[Diagnostic]) -> ServerAnswer:
         """The same answer with other diagnostics."""
-        return Answer(diagnostics, kind_is_missing=self.kind_is_missing, live=self.live, merged=self.merged, no_verdict=self.no_verdict)
+        return ServerAnswer(
+            diagnostics, kind_is_missing=self.kind_is_missing, live=self.live, merged=self.merged, no_verdict=self.no_verdict
+        )
 
     @property
     def accepts(self) -> bool:
@@ -122,12 +124,12 @@ class Server:
         """The namespace that the document's object goes into, where its kind is namespaced."""
         return question.document.namespace or self.client.namespace
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: Question) -> ServerAnswer:
         """The server's answer to a document: to a create of a new object, or to an apply to the stored one."""
         document = question.document
         resource = self.resource(document.api_version, document.kind)
         if resource is None:
-            return Answer(kind_is_missing=True)
+            return ServerAnswer(kind_is_missing=True)
         namespace = self.namespace_of(question)
         collection = resource.collection(namespace if _NAME.fullmatch(namespace) else self.client.namespace)
         if not _NAME.fullmatch(document.name):
@@ -144,7 +146,7 @@ class Server:
     def _create(self, question: Question, collection: str) -> Reply:
         return self.client.call("POST", collection, question.text, kind=YAML, query=_DRY)
 
-    def _apply(self, question: Question, place: str, live: dict[str, Any]) -> Answer:
+    def _apply(self, question: Question, place: str, live: dict[str, Any]) -> ServerAnswer:
         """The answer to an apply. A conflict hides other mistakes, so the apply is then sent again with `force`."""
         reply = self.client.call("PATCH", place, question.text, kind=APPLY, query=_DRY)
         conflicts: list[Diagnostic] = []
@@ -154,8 +156,8 @@ class Server:
         return _answer(question, reply, live=live, conflicts=conflicts)
 
 
-def _answer(question: Question, reply: Reply, *, live: dict[str, Any] | None = None, conflicts: Sequence[Diagnostic] = ()) -> Answer:
+def _answer(question: Question, reply: Reply, *, live: dict[str, Any] | None = None, conflicts: Sequence[Diagnostic] = ()) -> ServerAnswer:
     no_verdict = "" if reply.ok else replies.no_verdict(reply)
     refusals = [] if reply.ok or no_verdict else replies.refusals(question, reply)
     diagnostics = [*conflicts, *replies.warnings(question, reply), *refusals]
-    return Answer(diagnostics, live=live, merged=reply.body if reply.ok else None, no_verdict=no_verdict)
+    return ServerAnswer(diagnostics, live=live, merged=reply.body if reply.ok else None, no_verdict=no_verdict)

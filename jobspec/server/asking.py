@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jobspec.documents.document import Document
-    from jobspec.server.api_server import Answer, Server
+    from jobspec.server.api_server import Server, ServerAnswer
     from jobspec.server.question import Question
     from jobspec.targets import Target
 
@@ -33,14 +33,14 @@ _LOOKED_UP = (("v1", "ServiceAccount"), ("scheduling.k8s.io/v1", "PriorityClass"
 
 def ask(
     questions: Sequence[Question], server: Server, target: Target, *, owned: bool, done: Callable[[], None], crds: Sequence[Document] = ()
-) -> dict[Question, Answer]:
+) -> dict[Question, ServerAnswer]:
     """The server's answer to each question; *done* is called after each.
 
     A server that jobspec owns is prepared: the user's *crds*, and accepted documents that others need, are stored on it.
     Nothing is stored on any other server.
     """
 
-    def answers_to(some: Sequence[Question]) -> dict[Question, Answer]:
+    def answers_to(some: Sequence[Question]) -> dict[Question, ServerAnswer]:
         return dict(zip(some, pool.each(some, server.ask, done=done), strict=True))
 
     answers = answers_to([each for each in questions if each.gvk in _FIRST])
@@ -54,7 +54,7 @@ def ask(
 
 
 def _prepare(
-    questions: Sequence[Question], answers: dict[Question, Answer], server: Server, target: Target, crds: Sequence[Document]
+    questions: Sequence[Question], answers: dict[Question, ServerAnswer], server: Server, target: Target, crds: Sequence[Document]
 ) -> None:
     """Store CRDs and namespaces: the user's, the accepted ones among the documents, and the target's for all other kinds."""
     accepted = [question for question, answer in answers.items() if answer.accepts]
@@ -69,7 +69,7 @@ def _prepare(
 
 
 @contextmanager
-def _stored_meanwhile(looked_up: dict[Question, Answer], rest: Sequence[Question], server: Server, target: Target) -> Iterator[None]:
+def _stored_meanwhile(looked_up: dict[Question, ServerAnswer], rest: Sequence[Question], server: Server, target: Target) -> Iterator[None]:
     """Store accepted documents that admission looks up, and the shipped runtimes that jobs refer to; remove them at the end."""
     runtimes = _wanted_runtimes(rest, server)
     temporary: list[str] = []

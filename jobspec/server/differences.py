@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from jobspec.server.api_server import Answer
+    from jobspec.server.api_server import ServerAnswer
     from jobspec.server.question import Question
     from jobspec.targets import Target
 
@@ -23,7 +23,7 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the whole 
 _SECRET = ("v1", "Secret")
 
 
-def difference(question: Question, answer: Answer, target: Target) -> str:
+def difference(question: Question, answer: ServerAnswer, target: Target) -> str:
     """A unified diff from the live object to the applied one; empty where nothing changes.
 
     Both sides have the server's defaults, so that the diff shows none. A new object is shown as the user wrote it. The values of a

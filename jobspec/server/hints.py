@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.server.api_server import Answer, Server
+    from jobspec.server.api_server import Server, ServerAnswer
     from jobspec.server.question import Question
     from jobspec.targets import Target
 
 
-def with_hints(answers: Mapping[Question, Answer], server: Server, target: Target, crds: Sequence[Document]) -> dict[Question, Answer]:
+def with_hints(
+    answers: Mapping[Question, ServerAnswer], server: Server, target: Target, crds: Sequence[Document]
+) -> dict[Question, ServerAnswer]:
     """The answers, with a diagnostic for each missing kind, and with hints at the documents and *crds* that the server lacks."""
     documents = [question.document for question in answers]
     definitions = [*crds, *(question.document for question in answers if question.gvk == CRD)]

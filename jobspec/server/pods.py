@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from jobspec.operators.expansion import ExpandedRole
     from jobspec.pipeline import Checked
-    from jobspec.server.api_server import Answer
+    from jobspec.server.api_server import ServerAnswer
     from jobspec.targets import Target
 
 
@@ -66,7 +66,7 @@ def _data(job: Document, role: ExpandedRole) -> dict[str, object]:
     return {**data, "metadata": {**metadata, **space, "generateName": f"{data['metadata']['name']}-"}}
 
 
-def problems_of_pods(pods: Sequence[PodQuestion], answers: Mapping[Question, Answer]) -> dict[str, list[Diagnostic]]:
+def problems_of_pods(pods: Sequence[PodQuestion], answers: Mapping[Question, ServerAnswer]) -> dict[str, list[Diagnostic]]:
     """File -> what the server says of the pods of its jobs, at the lines that cause it; a line that hits several roles is told once."""
     told: dict[str, dict[tuple[str, str], Diagnostic]] = {}
     for each in pods:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.judge import Judged
-    from jobspec.server.api_server import Answer, Resource, Server
+    from jobspec.server.api_server import Resource, Server, ServerAnswer
     from jobspec.server.question import Question
     from jobspec.targets import Target
 
@@ -59,7 +59,9 @@ def _covers(webhook: dict[str, Any], resource: Resource) -> bool:
     return any(resource.group in rule.get("apiGroups", ()) and resource.plural in rule.get("resources", ()) for rule in rules)
 
 
-def with_absent_webhooks(answers: Mapping[Question, Answer], server: Server, target: Target, *, closed: bool) -> dict[Question, Answer]:
+def with_absent_webhooks(
+    answers: Mapping[Question, ServerAnswer], server: Server, target: Target, *, closed: bool
+) -> dict[Question, ServerAnswer]:
     """The answers, with those of the operators' webhooks that the server does not have, to documents that it accepts."""
     completed = dict(answers)
     kinds = absent(server, {each.gvk for each in answers})
@@ -78,7 +80,7 @@ def with_absent_webhooks(answers: Mapping[Question, Answer], server: Server, tar
     return completed
 
 
-def _and(answer: Answer, diagnostics: Sequence[Diagnostic]) -> Answer:
+def _and(answer: ServerAnswer, diagnostics: Sequence[Diagnostic]) -> ServerAnswer:
     return answer.with_diagnostics([*answer.diagnostics, *diagnostics])
 
 
@@ -107,7 +109,9 @@ def _matters(question: Question, kinds: Container[tuple[str, str]]) -> bool:
     return question.gvk in kinds or question.document.group_kind in LOOKED_UP
 
 
-def _cluster(beside: Iterable[Question], answers: Mapping[Question, Answer], server: Server, target: Target, *, closed: bool) -> Cluster:
+def _cluster(
+    beside: Iterable[Question], answers: Mapping[Question, ServerAnswer], server: Server, target: Target, *, closed: bool
+) -> Cluster:
     """The cluster that the documents of a file meet: their stored objects, and the objects of other files that they can refer to."""
     beside = list(beside)
     stored = StoredObjects(_live(live, question) for question in beside if (live := answers[question].live))

@@ -10,7 +10,7 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.gitops.diff.capacity import Capacity, capacity_of, is_gpu
+from jobspec.gitops.diff.capacity import Capacity, capacity_of, is_accelerator
 from jobspec.gitops.diff.prices import Prices, cost_of
 from jobspec.operators.expansion import expand
 from jobspec.pipeline import Source
@@ -106,7 +106,7 @@ def _expanded(job: Document, beside: Sequence[Document], target: Mapping[str, st
     pods = [each.data() for each in expand(job, beside, target).objects if each.data()["kind"] == "Pod"]
     resources = [each.get("resources") or {} for pod in pods for each in pod["spec"]["containers"]]
     asked = [{**(each.get("requests") or {}), **(each.get("limits") or {})} for each in resources]
-    return (len(pods), sum(int(amount) for each in asked for name, amount in each.items() if is_gpu(name))) if pods else None
+    return (len(pods), sum(int(amount) for each in asked for name, amount in each.items() if is_accelerator(name))) if pods else None
 
 
 @pytest.mark.parametrize("target", [(), ("trainer=2.0", "training-operator=1.8.1")])
@@ -179,12 +179,12 @@ def test_pods_that_outlive_the_deadline_are_noted(policy: str | None, release: s
     ],
 )
 def test_devices_that_models_are_trained_on_are_gpus(name: str) -> None:
-    assert is_gpu(name)
+    assert is_accelerator(name)
 
 
 @pytest.mark.parametrize("name", ["cpu", "memory", "ephemeral-storage", "rdma/hca", "example.com/fast-gpu-free", "hugepages-2Mi"])
 def test_other_resources_are_none(name: str) -> None:
-    assert not is_gpu(name)
+    assert not is_accelerator(name)
 
 
 def _cost(text: str) -> Decimal | str:

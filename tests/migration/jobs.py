@@ -10,7 +10,7 @@ from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
-from jobspec.migration.view import View, view
+from jobspec.migration.view import JobFacts, view
 from jobspec.pipeline import Source
 from jobspec.results import FileResult
 
@@ -36,7 +36,7 @@ def jobs_among(documents: Sequence[Document], kind: tuple[str, str] = PYTORCHJOB
     return [each for each in documents if each.group_kind == kind]
 
 
-def view_of(text: str, trainer: str = "2.3", **more: Any) -> View:
+def view_of(text: str, trainer: str = "2.3", **more: Any) -> JobFacts:
     """The view of the only job in a text."""
     documents = accepted(text, trainer)
     (job,) = [*jobs_among(documents), *jobs_among(documents, TRAINJOB)]

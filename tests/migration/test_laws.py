@@ -14,7 +14,7 @@ from jobspec.migration.facts import Fact, Key
 from jobspec.migration.loss_report import loss_report, shared_key
 from jobspec.migration.migrated import Migrated, as_document
 from jobspec.migration.releases import RUNTIMES, migrate_runtime, migrate_trainjob
-from jobspec.migration.view import View, view
+from jobspec.migration.view import JobFacts, view
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
 from tests.migration.jobs import cluster, documents_of, jobs_among, text_of
@@ -81,7 +81,7 @@ def _objects(job: Document) -> list[str]:
     return [json.dumps(each.data(), sort_keys=True) for each in completed(expansion.objects, [job], cluster().target)]
 
 
-def _values(found: View) -> dict[Key, Any]:
+def _values(found: JobFacts) -> dict[Key, Any]:
     return {key: fact.value for key, fact in found.facts.items()}
 
 

@@ -30,7 +30,7 @@ _OUTLIVES_DEADLINE = "1.9.4"  # the training-operator release from which on pods
 _DEVICES = ("google.com/tpu", "habana.ai/", "aws.amazon.com/neuron", "huawei.com/ascend", "nvidia.com/mig-", "gpu.intel.com/")
 
 
-class Pods:
+class AlikePods:
     """Pods that are all alike."""
 
     __slots__ = ("most", "number", "resources", "selector")
@@ -47,7 +47,7 @@ class Pods:
     @property
     def gpus(self) -> int:
         """The GPUs of one pod."""
-        return int(sum(amount for name, amount in self.resources.items() if is_gpu(name)))
+        return int(sum(amount for name, amount in self.resources.items() if is_accelerator(name)))
 
 
 class Capacity:
@@ -55,7 +55,7 @@ class Capacity:
 
     __slots__ = ("deadline", "notes", "pods")
 
-    def __init__(self, pods: Sequence[Pods], deadline: int | None, notes: Sequence[str] = ()) -> None:
+    def __init__(self, pods: Sequence[AlikePods], deadline: int | None, notes: Sequence[str] = ()) -> None:
         self.pods = pods
         self.deadline = deadline
         """The seconds after which the operator ends the job; None where it may run for ever."""
@@ -83,7 +83,7 @@ class Capacity:
         return sum(each.most * each.gpus for each in self.pods)
 
 
-def is_gpu(resource: str) -> bool:
+def is_accelerator(resource: str) -> bool:
     """Whether a resource is a GPU, a slice of one, or another device that models are trained on."""
     vendor, _, name = resource.lower().partition("/")
     return name.startswith("gpu") or "/gpu" in name or f"{vendor}/{name}".startswith(_DEVICES)
@@ -97,7 +97,7 @@ def capacity_of(job: Document, beside: Iterable[Document], target: Target) -> Ca
     deadline = value_at(job.data, ("spec", "activeDeadlineSeconds"))
     runtime = runtime_of(job, beside, target)
     if runtime is None:
-        own = Pods(nodes_of(job.data, None), _amounts(value_at(job.data, ("spec", "trainer", "resourcesPerNode"))), {})
+        own = AlikePods(nodes_of(job.data, None), _amounts(value_at(job.data, ("spec", "trainer", "resourcesPerNode"))), {})
         return Capacity([own], deadline, ["its runtime is not at hand, so only what the job itself says is counted"])
     return Capacity(list(_of_replicated_jobs(job, runtime, target)), deadline)
 
@@ -109,15 +109,15 @@ def _outliving(job: Document, target: Target) -> Iterator[str]:
         yield f"with `cleanPodPolicy: None`, training-operator {release} leaves pods running at the deadline; `Running` deletes them"
 
 
-def _of_roles(job: Document) -> Iterator[Pods]:
+def _of_roles(job: Document) -> Iterator[AlikePods]:
     for role in roles_in(job):
         replicas = value_at(role.data, ("replicas",))
         is_scaled = role.name == "Worker" and value_at(job.data, ("spec", "elasticPolicy", "metrics")) is not None
         most = int(value_at(job.data, ("spec", "elasticPolicy", "maxReplicas")) or 0) if is_scaled else 0
-        yield Pods(1 if replicas is None else int(replicas), _of_pod(role, {}), _selector(role.in_pod("nodeSelector")), most=most)
+        yield AlikePods(1 if replicas is None else int(replicas), _of_pod(role, {}), _selector(role.in_pod("nodeSelector")), most=most)
 
 
-def _of_replicated_jobs(job: Document, runtime: Document, target: Target) -> Iterator[Pods]:
+def _of_replicated_jobs(job: Document, runtime: Document, target: Target) -> Iterator[AlikePods]:
     patches = list(changes(Workload(job, runtime=runtime)))
     for role in roles_in(runtime):
         own = _own_resources(job, runtime, role, target)
@@ -125,7 +125,7 @@ def _of_replicated_jobs(job: Document, runtime: Document, target: Target) -> Ite
         for patch in patches:
             if patch.job == role.name:
                 selector |= _selector(value_at(patch.spec, ("nodeSelector",)))
-        yield Pods(_number(job, runtime, role), _of_pod(role, own, merged=reached(target["trainer"], _MERGES_RESOURCES)), selector)
+        yield AlikePods(_number(job, runtime, role), _of_pod(role, own, merged=reached(target["trainer"], _MERGES_RESOURCES)), selector)
 
 
 def _number(job: Document, runtime: Document, role: Role) -> int:

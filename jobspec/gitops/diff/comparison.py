@@ -36,7 +36,7 @@ _DERIVED = [("metadata", "annotations", name) for name in (SPEC_HASH, ANNOTATION
 _NO_NEW_RUN = "no new run begins: the hash in a job's name covers the job alone"
 
 
-class State:
+class ProjectState:
     """A project that is rendered without an error."""
 
     __slots__ = ("_documents", "cluster", "engine_files", "output", "rendered", "target", "variants")
@@ -124,7 +124,7 @@ class Comparison:
         """Whether any file would be another one, or in another place."""
 
 
-def compare(before: State, after: State, *, committed: Collection[str]) -> Comparison:
+def compare(before: ProjectState, after: ProjectState, *, committed: Collection[str]) -> Comparison:
     """What changes from *before* to *after*; *committed* are the files of the tree before, with those of earlier runs."""
     names = sorted(before.rendered.keys() | after.rendered.keys())
     differing = [name for name in names if before.texts(name) != after.texts(name)]
@@ -135,12 +135,12 @@ def compare(before: State, after: State, *, committed: Collection[str]) -> Compa
     return Comparison(found, len(names) - len(differing), notes, differs=bool(found or elsewhere))
 
 
-def _moved(before: State, after: State) -> Iterator[str]:
+def _moved(before: ProjectState, after: ProjectState) -> Iterator[str]:
     if before.variants and before.output != after.output:
         yield f"the tree moves from `{before.output}` to `{after.output}`: an engine that syncs the old folder needs the new path"
 
 
-def _other_engines(before: State, after: State) -> Iterator[str]:
+def _other_engines(before: ProjectState, after: ProjectState) -> Iterator[str]:
     paths = sorted(before.engine_files.keys() | after.engine_files.keys())
     changed = [path for path in paths if before.engine_files.get(path) != after.engine_files.get(path)]
     if changed:
@@ -148,7 +148,7 @@ def _other_engines(before: State, after: State) -> Iterator[str]:
         yield f"the engines' objects change ({changed[0]}{more}): whoever runs the cluster applies them again"
 
 
-def _other_target(before: State, after: State) -> Iterator[str]:
+def _other_target(before: ProjectState, after: ProjectState) -> Iterator[str]:
     if before.variants and before.target != after.target:
         said = [", ".join(f"{name} {release}" for name, release in each.target.items()) or "the newest" for each in (before, after)]
         yield f"the target changes from {said[0]} to {said[1]}: the cluster's operators have to follow"
@@ -157,7 +157,7 @@ def _other_target(before: State, after: State) -> Iterator[str]:
 class _Between:
     """Compares the variants of two states, whose objects can be those of other variants, too."""
 
-    def __init__(self, before: State, after: State, committed: Collection[str]) -> None:
+    def __init__(self, before: ProjectState, after: ProjectState, committed: Collection[str]) -> None:
         self._before = before
         self._after = after
         self._committed = committed

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from decimal import ROUND_CEILING, Decimal
 
-from jobspec.gitops.diff.capacity import is_gpu
+from jobspec.gitops.diff.capacity import is_accelerator
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.documents.document import Document
-    from jobspec.gitops.diff.capacity import Capacity, Pods
+    from jobspec.gitops.diff.capacity import AlikePods, Capacity
 
 _HOUR = 3600
 _UNITS = {"memory": 2**30, "ephemeral-storage": 2**30}  # of which a price is; one of all others
@@ -54,12 +54,12 @@ def cost_of(capacity: Capacity, prices: Prices) -> Cost:
     return Cost(exact.quantize(_CENT, ROUND_CEILING))
 
 
-def _price(pods: Pods, prices: Prices) -> Decimal | str:
+def _price(pods: AlikePods, prices: Prices) -> Decimal | str:
     """The price of one pod for an hour, or why there is none."""
     for selector, price in prices.pods:
         if selector.items() <= pods.selector.items():
             return price
-    unknown = [name for name in pods.resources if is_gpu(name) and name not in prices.resources]
+    unknown = [name for name in pods.resources if is_accelerator(name) and name not in prices.resources]
     if unknown:
         return f"no price of `{unknown[0]}`"
     found = [amount / _UNITS.get(name, 1) * prices.resources[name] for name, amount in pods.resources.items() if name in prices.resources]

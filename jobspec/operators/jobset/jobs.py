@@ -9,7 +9,7 @@ from jobspec import shapes
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import changed, is_true, number, with_fields
 from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR, Place, labelled
+from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR, JobPlace, labelled
 from jobspec.operators.objects import few, operator_mark, set_by
 from jobspec.operators.stored import UID
 
@@ -40,14 +40,14 @@ def owned_by(jobset: MarkedTree, mark: Mark) -> MarkedTree:
     return set_by(mark, [{**owner, "controller": True, "blockOwnerDeletion": True}])
 
 
-def _places(jobset: MarkedTree, target: Target) -> Iterator[Place]:
+def _places(jobset: MarkedTree, target: Target) -> Iterator[JobPlace]:
     mark = operator_mark("jobset", target["jobset"])
     for replicated in items(jobset.get("spec", "replicatedJobs")):
         for index in range(few(number(replicated, "replicas", default=1), "Jobs of a replicated job")):
-            yield Place(jobset, replicated, index, mark=mark, release=target["jobset"])
+            yield JobPlace(jobset, replicated, index, mark=mark, release=target["jobset"])
 
 
-def _job(place: Place) -> MarkedTree:
+def _job(place: JobPlace) -> MarkedTree:
     jobset, mark = place.jobset, place.mark
     template = place.replicated.value["template"]
     own = template.get("metadata")
@@ -61,13 +61,13 @@ def _job(place: Place) -> MarkedTree:
     return _with_claims(_on_labelled_nodes(_with_subdomain(job, place), place), place)
 
 
-def _with_subdomain(job: MarkedTree, place: Place) -> MarkedTree:
+def _with_subdomain(job: MarkedTree, place: JobPlace) -> MarkedTree:
     if not is_true(place.jobset, "spec", "network", "enableDNSHostnames"):
         return job
     return changed(job, _POD, lambda pod: with_fields(pod, {"subdomain": place.subdomain}))
 
 
-def _on_labelled_nodes(job: MarkedTree, place: Place) -> MarkedTree:
+def _on_labelled_nodes(job: MarkedTree, place: JobPlace) -> MarkedTree:
     """A Job that has nodes for itself, which a user has labelled and tainted."""
     annotations = job.get("metadata", "annotations")
     if not annotations or EXCLUSIVE not in annotations.value or NODE_SELECTOR not in annotations.value:
@@ -84,7 +84,7 @@ def _on_labelled_nodes(job: MarkedTree, place: Place) -> MarkedTree:
     return changed(job, _POD, pod)
 
 
-def _with_claims(job: MarkedTree, place: Place) -> MarkedTree:
+def _with_claims(job: MarkedTree, place: JobPlace) -> MarkedTree:
     """A Job with a volume for each claim of the JobSet that one of its containers mounts."""
     if place.jobset.get("spec", "volumeClaimPolicies") is None:
         return job

@@ -21,7 +21,7 @@ NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 """The annotation by which a user says that nodes are labelled for each Job already."""
 
 
-class Place:
+class JobPlace:
     """The place of a Job in its JobSet."""
 
     __slots__ = ("index", "jobset", "mark", "release", "replicated")
@@ -48,7 +48,7 @@ class Place:
         return found if found and found.value else self.jobset.value["metadata"].value["name"]
 
 
-def labelled(metadata: MarkedTree, place: Place) -> MarkedTree:
+def labelled(metadata: MarkedTree, place: JobPlace) -> MarkedTree:
     """Metadata of a Job, or of its pod template, with JobSet's labels and annotations."""
     own = {name: set_by(place.mark, value) for name, value in _labels(place).items()}
     labels = metadata.get("labels") or MarkedTree({}, place.mark)
@@ -57,7 +57,7 @@ def labelled(metadata: MarkedTree, place: Place) -> MarkedTree:
     return with_fields(metadata, {"labels": with_fields(labels, own), "annotations": with_fields(annotations, {**own, **exclusive})})
 
 
-def _labels(place: Place) -> dict[str, MarkedTree | str]:
+def _labels(place: JobPlace) -> dict[str, MarkedTree | str]:
     name = place.replicated.value["name"]
     jobs = items(place.jobset.get("spec", "replicatedJobs"))
     group = place.replicated.get("groupName")
@@ -95,12 +95,12 @@ def _before(jobs: list[MarkedTree], name: str) -> int:
     return sum(map(_replicas, jobs[: names.index(name)]))
 
 
-def _endpoint(coordinator: MarkedTree, place: Place) -> str:
+def _endpoint(coordinator: MarkedTree, place: JobPlace) -> str:
     pod = f"{number(coordinator, 'jobIndex', default=0)}-{number(coordinator, 'podIndex', default=0)}"
     return f"{text(place.jobset, 'metadata', 'name')}-{text(coordinator, 'replicatedJob')}-{pod}.{place.subdomain.value}"
 
 
-def _exclusive(place: Place) -> dict[str, MarkedTree]:
+def _exclusive(place: JobPlace) -> dict[str, MarkedTree]:
     """The annotations that give each Job a topology for itself, from the JobSet or, before that, the replicated job."""
     found: dict[str, MarkedTree] = {}
     for own in (place.jobset.get("metadata", "annotations"), place.replicated.get("template", "metadata", "annotations")):

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.outcome.words import Given
+    from jobspec.outcome.words import CommandWord
 
 _COUNTS = ("auto", "cpu", "gpu", "xpu")
 _MOST = 1000
@@ -54,7 +54,7 @@ def is_told_of_all(words: Sequence[str]) -> bool:
     return all(_is_harmless(each) for each in given(words))
 
 
-def _is_harmless(told: Given) -> bool:
+def _is_harmless(told: CommandWord) -> bool:
     takes = OPTIONS.get(told.name.replace("_", "-") if told.name != "-m" else "--module", {}).get("type")
     if takes == "boolean":
         return not told.is_joined and told.option not in _ENDING
