@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jobspec.gitops.importing.guesses import Guess
     from jobspec.gitops.importing.originals import Original
     from jobspec.gitops.importing.traces import Cuts
+    from jobspec.pipeline import Manifests
     from jobspec.targets import Target
 
 
@@ -51,13 +52,17 @@ class Explained:
         self.uses = uses
 
 
-def explain(original: Original, target: Target) -> Explained:
-    """The smallest base that the shipped overlays make an original of, each tried once, in the order of their names."""
+def shipped_overlays(target: Target) -> dict[str, Overlay]:
+    """The overlays that come with jobspec by name, in the order of the names, without values for their parameters."""
+    return {name: load([shipped_file(name)], [], target)[0][0] for name in shipped()}
+
+
+def explain(original: Original, overlays: Mapping[str, Overlay], target: Target) -> Explained:
+    """The smallest base that *overlays* make an original of, each tried once, in their order."""
     best = Explained(original.text, ())
     if original.is_fixed:
         return best
     worker = _Worker(original, target)
-    overlays = {name: load([shipped_file(name)], [], target)[0][0] for name in shipped()}
     applied: list[Overlay] = []
     for name, overlay in overlays.items():
         if _is_for_another(overlay, overlays, original.job):
@@ -83,11 +88,18 @@ def _is_for_another(overlay: Overlay, overlays: Mapping[str, Overlay], job: Docu
 class _Worker:
     """Applies overlays to texts, and compares with the original."""
 
-    __slots__ = ("_original", "_target")
+    __slots__ = ("_known", "_original", "_target")
 
     def __init__(self, original: Original, target: Target) -> None:
         self._original = original
         self._target = target
+        self._known: dict[str, Manifests] = {}
+
+    def _read(self, text: str) -> Manifests:
+        """The manifests of a text, which is read once, however many overlays are tried on it."""
+        if text not in self._known:
+            self._known[text] = pipeline.read(pipeline.Source(self._original.file, text), self._target)
+        return self._known[text]
 
     def guesses(self, overlay: Overlay, text: str, applied: Sequence[Overlay]) -> Iterator[Guess]:
         """The values of an overlay's parameters with which it leaves the original as it is; those of its companions come second."""
@@ -110,7 +122,7 @@ class _Worker:
 
     def _applied(self, text: str, overlays: Sequence[Overlay]) -> list[Document]:
         """The documents of a text with overlays applied; none where something is wrong with either."""
-        manifests = pipeline.read(pipeline.Source(self._original.file, text), self._target)
+        manifests = self._read(text)
         if manifests.diagnostics or not any(map(is_workload, manifests.documents)):
             return []
         found = apply(manifests.documents, overlays, self._target)
@@ -141,8 +153,7 @@ class _Worker:
         """The text without some values of its job; the text itself where it is written in a form that cannot be cut."""
         shorter = text
         for path in cuts:
-            manifests = pipeline.read(pipeline.Source("", shorter), self._target)
-            marks = next(filter(is_workload, manifests.documents)).marks
+            marks = next(filter(is_workload, self._read(shorter).documents)).marks
             if not stands(marks, path):
                 return text
             try:
@@ -156,7 +167,7 @@ class _Worker:
         added = {each.kind for each in self._applied(text, overlays) if each.marks.mark.layer == name}
         kept = [part for part, _ in cut(text)]
         for part in kept[::-1] if added else ():
-            inside = pipeline.read(pipeline.Source("", part), self._target).documents
+            inside = self._read(part).documents
             rest = [each for each in kept if each is not part]
             if len(inside) == 1 and inside[0].kind in added and self._makes("".join(rest), overlays):
                 kept = rest

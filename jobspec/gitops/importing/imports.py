@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.gitops.importing.explanation import Use
     from jobspec.gitops.importing.originals import Original
+    from jobspec.overlays.overlay import Overlay
     from jobspec.targets import Target
 
     #: The text of a flag's value, True for a bare flag, None for one that is removed.
@@ -52,9 +53,9 @@ class Import:
         self.annotations = annotations or {}
 
 
-def import_of(original: Original, target: Target) -> Import:
-    """The import of an original that shares its base with no other."""
-    explained = explain(original, target)
+def import_of(original: Original, overlays: Mapping[str, Overlay], target: Target) -> Import:
+    """The import of an original that shares its base with no other; *overlays* are those that may be taken out of it."""
+    explained = explain(original, overlays, target)
     namespaces = {each.namespace for each in original.documents if not is_cluster_scoped(each.api_version, each.kind)}
     namespace = namespaces.pop() if len(namespaces) == 1 else ""
     text = explained.text

@@ -12,6 +12,7 @@ from jobspec.fixes.cuts import without
 from jobspec.fixes.places import Uncuttable
 from jobspec.gitops.importing.entries import Entry, extended, new_project
 from jobspec.gitops.importing.equality import difference
+from jobspec.gitops.importing.explanation import shipped_overlays
 from jobspec.gitops.importing.imports import import_of
 from jobspec.gitops.importing.sharing import groups, on_one_base
 from jobspec.gitops.project import FILE
@@ -81,7 +82,8 @@ class Planned:
 
 def plan(originals: Sequence[Original], into: Destination) -> Planned:
     """What to write for originals. Those that do not render again from the base of their group get one each."""
-    found = groups([import_of(each, into.target) for each in originals], into.target)
+    overlays = shipped_overlays(into.target)
+    found = groups([import_of(each, overlays, into.target) for each in originals], into.target)
     planned = _planned(found, into)
     if not planned.diagnostics or all(len(group) == 1 for group in found):
         return planned
