@@ -76,22 +76,48 @@ def _modules() -> list[tuple[str, Path]]:
 
 
 @cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
 def _nodes(path: Path) -> list[ast.AST]:
     """Everything that a module's code consists of."""
-    return list(ast.walk(ast.parse(path.read_text())))
+    return list(ast.walk(_tree(path)))
 
 
-def _imports(path: Path) -> Iterator[str]:
-    names = {name for name, _ in _modules()}
-    for node in _nodes(path):
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements inside a module or a statement, all the way down."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for child in getattr(node, name, ()):
+            yield child
+            yield from _statements(child)
+
+
+def _dotted(node: ast.AST) -> str:
+    """A name, or the attribute of a name, as it is written; empty of anything else."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=ast.Name(id=owner), attr=name):
+            return f"{owner}.{name}"
+    return ""
+
+
+@cache
+def _imports(path: Path) -> list[str]:
+    names = dict(_modules())
+    found = []
+    for node in _statements(_tree(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            for alias in node.names:
-                full = f"{node.module}.{alias.name}"
-                yield full if full in names else node.module
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+            found += [each if each in names else node.module for each in full]
+    return found
 
 
+@cache
 def _room(module: str) -> str:
     return max((each for each in ORDER if module == each or (each != "jobspec" and module.startswith(each + "."))), key=len)
 
@@ -142,11 +168,11 @@ def test_only_commands_print_read_the_environment_or_exit() -> None:
     allowed = ("jobspec.cli", "jobspec.commands", "jobspec.__main__")
     touching = {"print", "sys.exit", "os.environ", "os.getenv", "sys.stdout", "sys.stderr"}
     found = [
-        f"{module}: {ast.unparse(node)}"
+        f"{module}: {_dotted(node)}"
         for module, path in _modules()
         if not module.startswith(allowed)
         for node in _nodes(path)
-        if isinstance(node, ast.Attribute | ast.Name) and ast.unparse(node) in touching
+        if _dotted(node) in touching
     ]
     assert found == []
 
@@ -173,7 +199,7 @@ def _assigned(node: ast.AST, function: ast.FunctionDef | None = None) -> Iterato
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store | ast.Del) and not _is_own(child, function):
             yield ast.unparse(child)
-        if isinstance(child, ast.Call) and ast.unparse(child.func) == "setattr":
+        if isinstance(child, ast.Call) and _dotted(child.func) == "setattr":
             yield ast.unparse(child)
         yield from _assigned(child, child if isinstance(child, ast.FunctionDef) else function)
 
@@ -187,7 +213,7 @@ def _is_own(assigned: ast.Attribute, function: ast.FunctionDef | None) -> bool:
 
 
 def test_values_do_not_change_once_they_are_made() -> None:
-    found = {module: list(_assigned(ast.parse(path.read_text()))) for module, path in _modules()}
+    found = {module: list(_assigned(_tree(path))) for module, path in _modules()}
     assert {module: names for module, names in found.items() if names and module not in _ASSIGNING} == {}
     assert [module for module in _ASSIGNING if not found[module]] == []
 
@@ -552,7 +578,8 @@ def _declared() -> dict[str, set[str]]:
 
 def _distributions(path: Path) -> Iterator[str]:
     """The distributions that a module imports from, besides Python's own."""
-    for node in _nodes(path):
+    tree = _tree(path) if path.is_relative_to(PACKAGE) else ast.parse(path.read_text())
+    for node in _statements(tree):
         names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
         for name in (each.partition(".")[0] for each in names):
