@@ -1,9 +1,11 @@
 """`jobspec run`: real processes with the environment of pods, restarts by their policy, and the end of the job."""
 
 import json
+import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,9 @@ import pytest
 import yaml
 
 from tests.support.processes import command, environment, program
+
+#: So that `python3` in a pod is this interpreter; where a version manager chooses one, it takes longer than most pods.
+PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 #: What a pod does: it prints some of its variables as JSON, and its own arguments.
 SHOW = "import json, os, sys; print(json.dumps({**os.environ, 'ARGUMENTS': sys.argv[1:]}))"
@@ -32,7 +37,7 @@ def _job(master: str = "pass", worker: str = "", *, workers: int = 1, policy: st
 
 def _run(folder: Path, text: str, *options: str, **more: str) -> subprocess.CompletedProcess[str]:
     (folder / "job.yaml").write_text(text)
-    return program(*command("run", "job.yaml", *options), cwd=folder, env=environment(**more), timeout=60)
+    return program(*command("run", "job.yaml", *options), cwd=folder, env=environment(PATH=PATH, **more), timeout=60)
 
 
 def _shown(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
@@ -168,7 +173,7 @@ def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(_job("import os; print(os.getpid(), flush=True)\n" + SLEEP))
     asked = command("run", "job.yaml")
     with subprocess.Popen(
-        asked, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True, preexec_fn=_heed_interrupts
+        asked, cwd=tmp_path, env=environment(PATH=PATH), stdout=subprocess.PIPE, text=True, preexec_fn=_heed_interrupts
     ) as process:
         assert process.stdout
         number = int(process.stdout.readline().partition("|")[2])
