@@ -212,10 +212,11 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     assert stream.count("\n---\n") == 1
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_every_rule_is_explained(rule: str) -> None:
-    done = run_here("explain", rule)
-    assert (done.returncode, done.stdout) == (0, f"{rule}: {RULES[rule]}\n")
+def test_every_rule_is_explained() -> None:
+    told = {rule: run_here("explain", rule) for rule in RULES}
+    assert {rule: (done.returncode, done.stdout) for rule, done in told.items()} == {
+        rule: (0, f"{rule}: {text}\n") for rule, text in RULES.items()
+    }
 
 
 def test_without_a_name_all_rules_are_listed() -> None:

@@ -33,10 +33,16 @@ def test_each_rule_is_reported_where_it_is_expected_and_nowhere_else(path: Path)
     assert_reported(expectations(path.read_text()), judged(path))
 
 
-@pytest.mark.parametrize(("definition", "wrong"), crd_documents.cases(), ids=str)
-def test_definitions_are_wrong_where_they_are_expected_to_be(definition: dict[str, Any], wrong: list[str]) -> None:
+def _told(definition: dict[str, Any]) -> tuple[str, list[str]]:
+    """The status of a definition, and the fields that are said to be wrong."""
     (document,), problems = read(json.dumps(definition), file="crd.json")
-    found = verdict(document, choose([]))
     assert problems == []
-    assert sorted(each.field for each in found.diagnostics) == sorted(wrong), found.diagnostics
-    assert found.status == ("invalid" if wrong else "valid")
+    found = verdict(document, choose([]))
+    return found.status, sorted(each.field for each in found.diagnostics)
+
+
+def test_definitions_are_wrong_where_they_are_expected_to_be() -> None:
+    cases = list(crd_documents.cases())
+    assert len(cases) > 300
+    told = [(definition, wrong, _told(definition)) for definition, wrong in cases]
+    assert [each for each in told if each[-1] != ("invalid" if each[1] else "valid", sorted(each[1]))] == []
