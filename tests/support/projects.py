@@ -5,6 +5,7 @@ All of them are valid: what two variants share is the same, and overlays that se
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,7 +29,7 @@ class RandomProject:
     flow: bool | None
     """How mappings and lists are written: in flow style, in block style, or for None the innermost in flow style."""
 
-    @property
+    @cached_property
     def files(self) -> dict[str, str]:
         """The text of each file by its path."""
         project = {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Project", "spec": self.spec}
@@ -50,7 +51,7 @@ class RandomProject:
         return folder
 
 
-class _WithoutAliases(yaml.SafeDumper):
+class _WithoutAliases(yaml.CSafeDumper):
     def ignore_aliases(self, _: Any) -> bool:
         return True
 
