@@ -566,7 +566,7 @@ def test_public_names_are_there_when_asked_for() -> None:
 
 #: What each folder may import: what the package itself declares, and what these extras declare. The first that fits counts.
 _EXTRAS = {"jobspec/server": ("dry-run",), "jobspec": (), "trainer": ("trainer",), "tests": ("dev", "dev-trainer", "dry-run", "trainer")}
-_DISTRIBUTIONS = {"google": "protobuf", "ruamel": "ruamel.yaml", "sklearn": "scikit-learn", "yaml": "pyyaml"}
+_DISTRIBUTIONS = {"google": "protobuf", "ruamel": "ruamel.yaml", "yaml": "pyyaml"}
 
 
 def _declared() -> dict[str, set[str]]:

@@ -2,11 +2,12 @@
 
 import gzip
 import struct
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 
 Bytes = NDArray[numpy.uint8]
 
@@ -23,15 +24,24 @@ def write(folder: Path, *, train: int, test: int, packed: bool = False) -> Path:
 def contents(train: int, test: int) -> dict[str, bytes]:
     """The four files by name; no digit is in both sets."""
     chance = numpy.random.default_rng(0)
-    digits = load_digits()
-    fifth = numpy.arange(len(digits.target)) % 5 == 0
+    small, digits = _digits()
+    fifth = numpy.arange(len(digits)) % 5 == 0
     files = {}
     for kind, count, among in (("train", train, ~fifth), ("t10k", test, fifth)):
         chosen = chance.choice(numpy.flatnonzero(among), count)
-        images, labels = _frames(digits.images[chosen], chance), digits.target[chosen].astype(numpy.uint8)
+        images, labels = _frames(small[chosen], chance), digits[chosen]
         files[f"{kind}-images-idx3-ubyte"] = struct.pack(">4I", 2051, count, 28, 28) + images.tobytes()
         files[f"{kind}-labels-idx1-ubyte"] = struct.pack(">2I", 2049, count) + labels.tobytes()
     return files
+
+
+@cache
+def _digits() -> tuple[NDArray[numpy.float64], Bytes]:
+    """Images of 8x8, and which digits they are, read as `load_digits` does, without scikit-learn, which takes seconds to import."""
+    found = find_spec("sklearn")
+    assert found and found.origin
+    table = numpy.loadtxt(Path(found.origin).parent / "datasets" / "data" / "digits.csv.gz", delimiter=",")
+    return table[:, :-1].reshape(-1, 8, 8), table[:, -1].astype(numpy.uint8)
 
 
 def _frames(small: NDArray[numpy.float64], chance: numpy.random.Generator) -> Bytes:
