@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import jobspec
 from jobspec.models import Overlay, PyTorchJob
+from tests.support import quick_yaml
 from tests.support.reference import ROOT
 
 GUIDES = ROOT / "tests" / "cases" / "guides"
@@ -30,7 +30,7 @@ spec:
 
 
 def data(text: str) -> Any:
-    return yaml.safe_load(text)
+    return quick_yaml.load(text)
 
 
 def reported(result: jobspec.FileResult) -> list[tuple[str, str, int]]:

@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINJOB
@@ -18,6 +16,7 @@ from jobspec.operators.trainjob import expand_trainjob
 from jobspec.runtimes.runtime import RuntimeRef, is_meant, shipped
 from tests.agreement.created import Name, Object, as_recorded, by_name, differing
 from tests.agreement.records import Record, records, target_of
+from tests.support import quick_yaml
 from tests.support.checking import documents
 
 _IS_REMARK = '"# the demonstration that comes with the runtime" is ours'
@@ -126,5 +125,5 @@ def _in_form_of_records(made: Object) -> Object:
     if made["kind"] == "Secret":
         return {**made, "data": dict.fromkeys(made["data"], "<secret>")}
     if "runtime" in made.get("data", {}):
-        return {**made, "data": {"runtime": yaml.safe_load(made["data"]["runtime"])}}
+        return {**made, "data": {"runtime": quick_yaml.load(made["data"]["runtime"])}}
     return made

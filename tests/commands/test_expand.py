@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jobspec.documents.writer import write
 from jobspec.operators.objects import operator_mark, set_by
 from jobspec.reports.expansion.origin import with_origin
+from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, RUNTIME
 from tests.support.processes import environment, run, run_here
 
@@ -127,7 +127,7 @@ def _names(objects: list[dict[str, Any]]) -> list[str]:
 def test_yaml_for_a_pipe_and_a_list_for_programs(folder: Path) -> None:
     done = run("expand", "job.yaml", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
-    objects = list(yaml.safe_load_all(done.stdout))
+    objects = list(quick_yaml.load_all(done.stdout))
     assert [each["kind"] for each in objects] == ["Pod", "Service", "Pod", "Pod", "Service", "Service"]
     assert _names(objects) == NAMES
     listed = run("expand", "job.yaml", "-o", "json", cwd=folder)
@@ -137,7 +137,7 @@ def test_yaml_for_a_pipe_and_a_list_for_programs(folder: Path) -> None:
 
 def test_defaults_are_what_the_server_adds(folder: Path) -> None:
     plain, whole = (
-        next(yaml.safe_load_all(run_here("expand", "job.yaml", *more, cwd=folder).stdout))["spec"] for more in ((), ("--defaults",))
+        next(quick_yaml.load_all(run_here("expand", "job.yaml", *more, cwd=folder).stdout))["spec"] for more in ((), ("--defaults",))
     )
     assert "dnsPolicy" not in plain
     assert whole["dnsPolicy"] == "ClusterFirst"
@@ -149,7 +149,7 @@ def test_origins_stand_behind_each_line(folder: Path) -> None:
     plain = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", cwd=folder).stdout
     told = run_here("expand", "job.yaml", "--defaults", "--overlay", "gpu-nccl", "--origin", cwd=folder)
     assert told.stderr == ""
-    assert list(yaml.load_all(told.stdout, yaml.CSafeLoader)) == list(yaml.load_all(plain, yaml.CSafeLoader))
+    assert list(quick_yaml.load_all(told.stdout)) == list(quick_yaml.load_all(plain))
     lines = [line.split("  # ") for line in told.stdout.splitlines()]
     assert [line.rstrip() for line, *_ in lines] == plain.splitlines()
     by_text = {line.strip(): place for line, *rest in lines for place in rest}
@@ -171,7 +171,7 @@ _VALUES = st.recursive(_SCALARS, lambda inner: st.lists(inner, max_size=3) | st.
 @given(st.dictionaries(_KEYS, _VALUES, min_size=1, max_size=4))
 def test_origins_change_nothing_in_what_the_text_means(data: dict[str, Any]) -> None:
     text = with_origin(set_by(operator_mark("an operator", "1.0"), data))
-    assert yaml.safe_load(text) == data
+    assert quick_yaml.load(text) == data
     assert "  # an operator 1.0" in text
     assert re.sub("  # an operator 1.0$", "", text, flags=re.MULTILINE).split() == write([data]).split()
 
@@ -262,7 +262,7 @@ def test_release_overlays_and_priority_classes_of_other_files_count(folder: Path
 
 def test_a_generated_name_reads_random(folder: Path) -> None:
     (folder / "job.yaml").write_text(JOB.replace("name: train", "generateName: train-"))
-    pod, _ = yaml.safe_load_all(run_here("expand", "job.yaml", "--no-admission", cwd=folder).stdout)
+    pod, _ = quick_yaml.load_all(run_here("expand", "job.yaml", "--no-admission", cwd=folder).stdout)
     assert pod["metadata"]["name"] == "train-<random>-master-0"
 
 

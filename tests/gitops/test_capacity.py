@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import pytest
-import yaml
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
@@ -17,7 +16,7 @@ from jobspec.pipeline import Source
 from jobspec.reports.diff.view import duration
 from jobspec.targets import choose
 from jobspec.workloads import is_workload
-from tests.support import manifests
+from tests.support import manifests, quick_yaml
 from tests.support.manifests import RUNTIME
 from tests.support.reference import ROOT, folder
 
@@ -156,9 +155,9 @@ def test_a_runtime_that_nobody_has_leaves_the_nodes_of_the_job() -> None:
 def test_patches_of_a_trainjob_choose_its_nodes() -> None:
     pod = {"template": {"spec": {"template": {"spec": {"nodeSelector": {"pool": "big"}}}}}}
     patch = {"manager": "a.example/b", "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [{"name": "node", **pod}]}}}}
-    job = yaml.safe_load(TRAINJOB.removesuffix("---\n"))
+    job = quick_yaml.load(TRAINJOB.removesuffix("---\n"))
     job["spec"]["runtimePatches"] = [patch]
-    assert [each.selector for each in _capacity(f"{yaml.safe_dump(job)}---\n{OURS}").pods] == [{"pool": "big"}]
+    assert [each.selector for each in _capacity(f"{quick_yaml.dump(job)}---\n{OURS}").pods] == [{"pool": "big"}]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +187,7 @@ def test_other_resources_are_none(name: str) -> None:
 
 
 def _cost(text: str) -> Decimal | str:
-    (document,), _ = read(yaml.safe_dump(yaml.safe_load(PRICES)), file="prices.yaml")
+    (document,), _ = read(quick_yaml.dump(quick_yaml.load(PRICES)), file="prices.yaml")
     found = cost_of(_capacity(text), Prices(document))
     return found.why if found.amount is None else found.amount
 

@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB
 from tests.support.processes import run_here
 from tests.support.repositories import committed
@@ -26,7 +26,7 @@ _VARIANT = st.fixed_dictionaries(
         "jobName": st.sampled_from(["x", "y"]),
         "labels": st.dictionaries(st.sampled_from(["x", "y"]), st.sampled_from(["1", "yes"])),
         "flags": st.dictionaries(st.sampled_from(["--lr", "--on"]), st.sampled_from([None, True, False, 0.1, "1"])),
-        "resources": st.just([yaml.safe_load(CONFIG.replace("settings", "shared"))]),
+        "resources": st.just([quick_yaml.load(CONFIG.replace("settings", "shared"))]),
     },
 )
 _VARIANTS = st.dictionaries(st.sampled_from(["p", "q0", "r.s"]), _VARIANT, min_size=1)
@@ -40,11 +40,11 @@ def _rendered(folder: Path, variants: dict[str, Any]) -> Objects | None:
     """The objects of a tree; None of a project that cannot be rendered, as one with two jobs of a name."""
     spec = {"variants": [{"name": name, **said} for name, said in variants.items()]}
     project = {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Project", "spec": spec}
-    (folder / "jobspec.yaml").write_text(yaml.safe_dump(project))
+    (folder / "jobspec.yaml").write_text(quick_yaml.dump(project))
     if run_here("render", cwd=folder).returncode:
         return None
     files = [path for path in (folder / "rendered").rglob("*-*.yaml") if path.name != "kustomization.yaml"]
-    data = [yaml.safe_load(path.read_text()) for path in files]
+    data = [quick_yaml.load(path.read_text()) for path in files]
     return {(each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]): each for each in data}
 
 

@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-import yaml
 from cel_expr_python import cel
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +21,7 @@ from jobspec.gitops.rendering import objects_of
 from jobspec.gitops.sources import Sources
 from jobspec.gitops.variants import variants_of
 from jobspec.pipeline import Source
+from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, RUNTIME, TRAINJOB, files_in, write
 from tests.support.processes import program, run_here
 
@@ -60,7 +60,7 @@ def _render(folder: Path, variants: str = TWO, engines: str = BOTH) -> dict[str,
     """The engines' objects by their paths, after a render that has to go well."""
     done = run_here("render", cwd=_place(folder, variants, engines))
     assert done.returncode == 0, done.stdout + done.stderr
-    return {path: yaml.safe_load(text) for path, text in files_in(folder / "engines").items() if path.endswith(".yaml")}
+    return {path: quick_yaml.load(text) for path, text in files_in(folder / "engines").items() if path.endswith(".yaml")}
 
 
 def _refused(folder: Path, variants: str, engines: str, code: int = 1) -> str:
@@ -220,12 +220,12 @@ def test_flux_applies_the_tree_of_an_artifact(tmp_path: Path) -> None:
 
 def _built(folder: Path, kustomization: dict[str, Any]) -> list[tuple[str, str]]:
     """Kind and name of what a Flux Kustomization applies of the rendered tree."""
-    top = yaml.safe_load((folder / "rendered" / "kustomization.yaml").read_text())
+    top = quick_yaml.load((folder / "rendered" / "kustomization.yaml").read_text())
     top["patches"] = kustomization["spec"].get("patches", [])
     shutil.copytree(folder / "rendered", folder / "applied", dirs_exist_ok=True)
-    (folder / "applied" / "kustomization.yaml").write_text(yaml.safe_dump(top))
+    (folder / "applied" / "kustomization.yaml").write_text(quick_yaml.dump(top))
     built = program("kubectl", "kustomize", folder / "applied", check=True).stdout
-    return [(each["kind"], each["metadata"]["name"]) for each in yaml.safe_load_all(built)]
+    return [(each["kind"], each["metadata"]["name"]) for each in quick_yaml.load_all(built)]
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
@@ -274,7 +274,7 @@ def test_argocd_ignores_what_kueue_and_autoscalers_write_and_nothing_else(tmp_pa
 
 def _waves(folder: Path) -> dict[str, str | None]:
     """The wave of each rendered object by kind."""
-    found = [yaml.safe_load(path.read_text()) for path in (folder / "rendered").glob("*/*-*.yaml")]
+    found = [quick_yaml.load(path.read_text()) for path in (folder / "rendered").glob("*/*-*.yaml")]
     return {each["kind"]: each["metadata"].get("annotations", {}).get("argocd.argoproj.io/sync-wave") for each in found}
 
 
@@ -320,7 +320,7 @@ def test_the_tree_is_named_from_the_root_of_the_repository(tmp_path: Path) -> No
         {**FILES, "jobspec.yaml": _project(TWO, BOTH).replace("  variants", "  output: out/tree\n  variants", 1)},
     )
     assert run_here("render", "teams/vision/jobspec.yaml", cwd=tmp_path).returncode == 0
-    engines = {path: yaml.safe_load(text) for path, text in files_in(tmp_path / "teams/vision/engines").items() if "-jobs" in path}
+    engines = {path: quick_yaml.load(text) for path, text in files_in(tmp_path / "teams/vision/engines").items() if "-jobs" in path}
     assert engines["argocd/application-jobs.yaml"]["spec"]["source"]["path"] == "teams/vision/out/tree"
     assert engines["flux/kustomization-jobs.yaml"]["spec"]["path"] == "./teams/vision/out/tree"
 
@@ -355,7 +355,7 @@ def test_argocd_may_sync_what_is_rendered_and_nothing_else(names: list[str], nam
     with TemporaryDirectory() as name:
         spec = _render(Path(name), entries, ARGOCD)["argocd/appproject-training.yaml"]["spec"]
         tree = [text for path, text in files_in(Path(name) / "rendered").items() if path.endswith(".yaml") and "kustomization" not in path]
-    objects = [yaml.safe_load(text) for text in tree]
+    objects = [quick_yaml.load(text) for text in tree]
     kinds = {
         field: {(each["group"], each["kind"]) for each in spec[field]}
         for field in ("namespaceResourceWhitelist", "clusterResourceWhitelist")
@@ -459,7 +459,7 @@ FIXED = "  - {name: one, base: base/job.yaml, namespace: ml, naming: fixed}\n  -
 
 def _annotations(folder: Path) -> dict[str, dict[str, str]]:
     """The annotations of the rendered jobs by kind."""
-    found = [yaml.safe_load(path.read_text()) for path in (folder / "rendered").glob("*/*job-*.yaml")]
+    found = [quick_yaml.load(path.read_text()) for path in (folder / "rendered").glob("*/*job-*.yaml")]
     return {each["kind"]: each["metadata"].get("annotations", {}) for each in found}
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.gitops.health.argocd import customizations
 from jobspec.gitops.health.flux import HEALTH_CHECK_EXPRS
-from tests.support import cel_health, lua, reference
+from tests.support import cel_health, lua, quick_yaml, reference
 
 _CASES = reference.ROOT / "tests" / "cases" / "health"
 _SCRIPTS = reference.ROOT / "jobspec" / "gitops" / "health" / "lua"
@@ -37,7 +36,7 @@ _RECORDED = {
 def _cases() -> Iterator[Any]:
     """Upstream's form: beside each script, objects in `testdata` and what it has to say of them."""
     for file in sorted(_CASES.rglob("health_test.yaml")):
-        for case in yaml.safe_load(file.read_text())["tests"]:
+        for case in quick_yaml.load(file.read_text())["tests"]:
             path = file.parent / case["inputPath"]
             yield pytest.param(path, case["healthStatus"], id=f"{file.parent.name}-{path.stem}")
 
@@ -52,13 +51,13 @@ def _script(resource: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(("path", "expected"), _ALL)
 def test_lua_on_objects_of_real_operators(path: Path, expected: dict[str, str]) -> None:
-    resource = yaml.safe_load(path.read_text())
+    resource = quick_yaml.load(path.read_text())
     assert lua.health(_script(resource), resource) == expected
 
 
 @pytest.mark.parametrize(("path", "expected"), _ALL)
 def test_of_three_cel_expressions_one_is_true_of_objects_of_real_operators(path: Path, expected: dict[str, str]) -> None:
-    resource = yaml.safe_load(path.read_text())
+    resource = quick_yaml.load(path.read_text())
     if resource["kind"] == "Job":
         assert "Job" not in _EXPRESSIONS  # Flux would not ask
     else:
@@ -71,7 +70,7 @@ def test_each_script_has_cases_of_each_health() -> None:
     scripts = {path.parent.relative_to(_SCRIPTS) for path in _SCRIPTS.rglob("health.lua")}
     assert len(scripts) == 4
     for script in scripts:
-        tests = yaml.safe_load((_CASES / script / "health_test.yaml").read_text())["tests"]
+        tests = quick_yaml.load((_CASES / script / "health_test.yaml").read_text())["tests"]
         assert {each["healthStatus"]["status"] for each in tests} == set(_STATES)
         assert {each["inputPath"] for each in tests} == {f"testdata/{each.name}" for each in (_CASES / script / "testdata").iterdir()}
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, write
 from tests.support.processes import program, run_here
 
@@ -59,10 +59,10 @@ def _runs(folder: Path, variant: str = "one") -> dict[str, str | None]:
     """The flag and the number of each run that the tree has, by number; its kustomization lists them all."""
     found = {}
     for path in (folder / "rendered" / variant).glob("pytorchjob-*"):
-        job = yaml.safe_load(path.read_text())
+        job = quick_yaml.load(path.read_text())
         (container,) = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"]
         found[container["args"][1]] = job["metadata"].get("annotations", {}).get("jobspec.dev/run")
-    listed = yaml.safe_load((folder / "rendered" / variant / "kustomization.yaml").read_text())["resources"]
+    listed = quick_yaml.load((folder / "rendered" / variant / "kustomization.yaml").read_text())["resources"]
     assert len([each for each in listed if each.startswith("pytorchjob-")]) == len(found)
     return dict(sorted(found.items(), key=lambda each: int(each[1] or 0)))
 

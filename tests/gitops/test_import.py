@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.cli import main
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
 from jobspec.gitops.importing.equality import difference
+from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, RUNTIME, files_in, placed, write
 from tests.support.processes import program, run_here
 from tests.support.reference import folder
@@ -194,7 +194,7 @@ def test_variants_are_added_however_the_project_is_written(tmp_path: Path, befor
     _place(tmp_path, {"mnist.yaml": COMMENTED, "base/old.yaml": old, "jobspec.yaml": before.encode()})
     _imported(tmp_path, "mnist.yaml")
     after = (tmp_path / "jobspec.yaml").read_bytes().decode()
-    assert [each["name"] for each in yaml.safe_load(after)["spec"]["variants"]] == ["old", "mnist"]
+    assert [each["name"] for each in quick_yaml.load(after)["spec"]["variants"]] == ["old", "mnist"]
     assert lost(before + COMMENTED, after, BASE) == []
     assert after.count("\r\n") == (after.count("\n") if "\r" in before else 0)
     assert after.startswith("\ufeff") == before.startswith("\ufeff")
@@ -241,8 +241,8 @@ spec:
         "\ufeff" + JOB,
         JOB.rstrip("\n"),
         "--- # first\n" + JOB,
-        json.dumps(yaml.safe_load(JOB)),
-        json.dumps({"apiVersion": "v1", "kind": "List", "items": [yaml.safe_load(JOB), yaml.safe_load(CONFIG)]}),
+        json.dumps(quick_yaml.load(JOB)),
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [quick_yaml.load(JOB), quick_yaml.load(CONFIG)]}),
         "%YAML 1.1\n---\n" + JOB,
         JOB + "...\n",
         placed(JOB, "a") + "---\n" + placed(CONFIG, "a"),
@@ -289,7 +289,7 @@ def test_a_manifest_with_aliases_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_json_becomes_yaml(tmp_path: Path) -> None:
-    _place(tmp_path, {"job.json": json.dumps(yaml.safe_load(JOB))})
+    _place(tmp_path, {"job.json": json.dumps(quick_yaml.load(JOB))})
     assert _imported(tmp_path, "job.json")["base/train.yaml"] == JOB
 
 
@@ -305,7 +305,7 @@ def test_an_overlay_is_found_with_its_parameters_and_the_claim_that_it_adds(tmp_
     _place(tmp_path / "there", {"job.yaml": text})
     written = _imported(tmp_path / "there", "job.yaml")
     assert written["base/train.yaml"] == JOB
-    (variant,) = yaml.safe_load(written["jobspec.yaml"])["spec"]["variants"]
+    (variant,) = quick_yaml.load(written["jobspec.yaml"])["spec"]["variants"]
     claim = {"claim": "results", "create": True, "size": "20Gi", "class": "fast", "access": "ReadWriteMany"}
     assert variant["overlays"] == [{"gpu-nccl": {"gpus": 4}}, {"pvc-output": claim}]
     _render_equals(tmp_path / "there", [text])
@@ -338,7 +338,7 @@ def test_jobs_that_differ_in_what_variants_say_share_a_base(tmp_path: Path) -> N
     written = _imported(tmp_path, "one.yaml", "two.yaml", "three.yaml")
     assert sorted(written) == ["base/mnist.yaml", "base/other.yaml", "jobspec.yaml"]
     assert "labels: {team: vision}\n" in written["base/mnist.yaml"]
-    variants = {each["name"]: each for each in yaml.safe_load(written["jobspec.yaml"])["spec"]["variants"]}
+    variants = {each["name"]: each for each in quick_yaml.load(written["jobspec.yaml"])["spec"]["variants"]}
     assert [each["base"] for each in variants.values()] == ["base/mnist.yaml", "base/mnist.yaml", "base/other.yaml"]
     assert (variants["mnist"].get("flags"), variants["mnist"]["labels"]) == (None, {"size": "small"})
     assert (variants["mnist-big"]["flags"], variants["mnist-big"]["labels"]) == ({"--epochs": 30}, {"size": "big"})
@@ -362,7 +362,7 @@ def test_one_name_in_several_namespaces_is_several_variants(tmp_path: Path) -> N
     _place(tmp_path, {"a.yaml": texts[0], "b.yaml": texts[1]})
     written = _imported(tmp_path, "a.yaml", "b.yaml")
     assert sorted(written) == ["base/train.yaml", "jobspec.yaml"]
-    variants = yaml.safe_load(written["jobspec.yaml"])["spec"]["variants"]
+    variants = quick_yaml.load(written["jobspec.yaml"])["spec"]["variants"]
     assert [(each["name"], each.get("jobName")) for each in variants] == [("train", None), ("train-b", "train")]
     _render_equals(tmp_path, texts)
 
@@ -445,8 +445,8 @@ def test_a_project_with_engines_and_earlier_runs_takes_jobs(tmp_path: Path, adde
     _imported(tmp_path, "mnist.yaml")
     done = run_here("render", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    job = yaml.safe_load((tmp_path / "rendered/mnist/pytorchjob-mnist.yaml").read_text())
-    wanted = yaml.safe_load(COMMENTED)
+    job = quick_yaml.load((tmp_path / "rendered/mnist/pytorchjob-mnist.yaml").read_text())
+    wanted = quick_yaml.load(COMMENTED)
     noted = set(job["metadata"].pop("annotations", {}))
     assert (job, bool(noted)) == (wanted, "engines" in added)
 

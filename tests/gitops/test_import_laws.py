@@ -6,7 +6,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from jobspec.documents.writer import write as written
 from jobspec.fixes.cuts import without
 from jobspec.fixes.places import Uncuttable
 from tests.gitops.test_import import _imported, _objects, _place, _render_equals
+from tests.support import quick_yaml
 from tests.support.any_data import MAPPINGS
 from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB, paths_in
 from tests.support.processes import run_here
@@ -39,7 +39,7 @@ def _dumped(data: Any, style: int, chance: random.Random) -> str:
     """The data as text in one of several styles, with comments where a line can have one."""
     if style == 3:
         return written([data])
-    text: str = yaml.safe_dump(data, default_flow_style=(True, False, None)[style], sort_keys=False, width=chance.choice([30, 1000]))
+    text: str = quick_yaml.dump(data, default_flow_style=(True, False, None)[style], sort_keys=False, width=chance.choice([30, 1000]))
     if style == 1 and not any(each in text for each in ("|", ">", '"', "'")) and "\n\n" not in text:
         lines = [line + chance.choice(["", "  # behind", "\n  # alone"]) for line in text.splitlines()]
         return "# first\n" + "".join(f"{line}\n" for line in lines)
@@ -125,7 +125,7 @@ def test_what_a_project_renders_is_imported_and_rendered_again(variants: list[di
     project = {"apiVersion": "jobspec.dev/v1alpha1", "kind": "Project", "spec": {"variants": entries}}
     with TemporaryDirectory() as name:
         files: dict[str, str | bytes] = {f"base/{base}.yaml": text for base, text in _BASES.items()}
-        here = _place(Path(name) / "here", {**files, "jobspec.yaml": yaml.safe_dump(project, sort_keys=False)})
+        here = _place(Path(name) / "here", {**files, "jobspec.yaml": quick_yaml.dump(project, sort_keys=False)})
         done = run_here("render", cwd=here)
         assert done.returncode == 0, done.stderr
         folders = [path for path in sorted((here / "rendered").iterdir()) if path.is_dir()]

@@ -15,6 +15,7 @@ import yaml
 from jobspec import __version__
 from jobspec.cli import main
 from jobspec.targets import RELEASES
+from tests.support import quick_yaml
 from tests.support.cluster import assets
 from tests.support.killing import Killing
 from tests.support.manifests import files_in
@@ -100,10 +101,10 @@ def test_the_hooks_refuse_what_is_not_rendered_and_what_a_server_refuses(tmp_pat
 def test_it_holds_a_base_of_the_kind_and_two_variants(tmp_path: Path, kind: str) -> None:
     folder = _init(tmp_path / "new", "--kind", kind, "--name", "bert-large", "--namespace", "nlp")
     tree = files_in(folder)
-    documents = [yaml.safe_load(content) for path, content in tree.items() if path.startswith("rendered/") and kind.lower() in path]
+    documents = [quick_yaml.load(content) for path, content in tree.items() if path.startswith("rendered/") and kind.lower() in path]
     assert [re.sub("-[0-9a-f]{8}$", "", each["metadata"]["name"]) for each in documents] == ["bert-large-cpu", "bert-large-gpu"]
     assert {(each["kind"], each["metadata"]["namespace"]) for each in documents} == {(kind, "nlp")}
-    assert yaml.safe_load(tree["base/bert-large.yaml"])["kind"] == kind
+    assert quick_yaml.load(tree["base/bert-large.yaml"])["kind"] == kind
     assert len(tree["README.md"].decode().splitlines()) == 5
     words = rb"JOB_|JOBSPEC_|OUTPUT_|TRAIN(ING_OPERATOR|ER)\b|ENGINE|SYNCED|_URL"
     assert not [path for path, content in tree.items() if not path.startswith("engines/") and re.search(words, content)]
@@ -113,10 +114,10 @@ def test_the_engine_syncs_the_tree_from_where_the_folder_is_in_its_repository(tm
     (tmp_path / ".git").mkdir()
     _init(tmp_path / "deep" / "er", "--repository", "https://git.example/a/b.git")
     _init(tmp_path / "flux", "--engine", "flux", "--repository", "ssh://git@git.example/a/b.git")
-    application = yaml.safe_load((tmp_path / "deep/er/engines/argocd/application-b.yaml").read_text())
+    application = quick_yaml.load((tmp_path / "deep/er/engines/argocd/application-b.yaml").read_text())
     source = application["spec"]["source"]
     assert (source["repoURL"], source["targetRevision"], source["path"]) == ("https://git.example/a/b.git", "main", "deep/er/rendered")
-    kustomization = yaml.safe_load((tmp_path / "flux/engines/flux/kustomization-b.yaml").read_text())
+    kustomization = quick_yaml.load((tmp_path / "flux/engines/flux/kustomization-b.yaml").read_text())
     assert kustomization["spec"]["path"].removeprefix("./") == "flux/rendered"
     for folder in (tmp_path / "deep" / "er", tmp_path / "flux"):
         assert run_here("render", "--check", cwd=folder).stdout == ""
@@ -127,7 +128,7 @@ def test_the_engine_syncs_the_tree_from_where_the_folder_is_in_its_repository(tm
 
 def test_the_releases_are_the_newest_and_jobspec_this_one(tmp_path: Path) -> None:
     tree = files_in(_init(tmp_path / "new"))
-    target = yaml.safe_load(tree["jobspec.yaml"])["spec"]["target"]
+    target = quick_yaml.load(tree["jobspec.yaml"])["spec"]["target"]
     newest = {operator: max(RELEASES[operator], key=lambda each: tuple(map(int, each.split(".")))) for operator in target}
     assert target == {operator: release.rpartition(".")[0] for operator, release in newest.items()}
     assert tree[".github/workflows/jobspec.yaml"].count(f"=={__version__}".encode()) == 3

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobspec import data
+from tests.support import quick_yaml
 from tests.support.processes import run_here
 from tests.support.projects import RandomProject, projects
 from tests.support.seeds import examples
@@ -138,7 +139,7 @@ def span(text: str, place: dict[str, Any]) -> tuple[int, int]:
 
 def mutants(written: str) -> Iterator[str]:
     """Other values in place of one, as YAML; the first that is valid there counts."""
-    value = yaml.load(written, yaml.CSafeLoader)
+    value = quick_yaml.load(written)
     others: list[Any] = []
     if isinstance(value, bool):
         others = [not value]

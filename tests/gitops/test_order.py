@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, RUNTIME, TRAINJOB, write
 from tests.support.processes import program, run_here
 
@@ -22,7 +22,7 @@ def _built(folder: Path, base: str, *path: str) -> list[str]:
     assert run_here("render", cwd=folder).returncode == 0
     done = program("kubectl", "kustomize", folder.joinpath("rendered", *path))
     assert done.returncode == 0, done.stderr
-    return [each["kind"] for each in yaml.safe_load_all(done.stdout)]
+    return [each["kind"] for each in quick_yaml.load_all(done.stdout)]
 
 
 @pytest.mark.parametrize("path", [(), ("train",)], ids=["tree", "variant"])

@@ -12,10 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-import yaml
 from hypothesis import given, settings
 
 from jobspec.cli import main
+from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, files_in, write
 from tests.support.processes import program, run_here
 from tests.support.projects import RandomProject, projects
@@ -61,7 +61,7 @@ def test_a_project_renders_to_a_folder_for_each_variant(tmp_path: Path) -> None:
         *("one/configmap-settings.yaml", "one/kustomization.yaml", jobs[0]),
         *("two/configmap-settings.yaml", "two/kustomization.yaml", jobs[1]),
     ]
-    top, below = (yaml.safe_load(tree[path])["resources"] for path in ("kustomization.yaml", "one/kustomization.yaml"))
+    top, below = (quick_yaml.load(tree[path])["resources"] for path in ("kustomization.yaml", "one/kustomization.yaml"))
     assert (top, below) == (["one", "two"], ["configmap-settings.yaml", jobs[0].removeprefix("one/")])
     assert sorted(os.listdir(tmp_path)) == [".git", "base", "jobspec.yaml", "rendered"]
 
@@ -231,7 +231,7 @@ def _configmaps(tree: dict[str, bytes]) -> list[str]:
         folder, _, name = path.rpartition("/")
         if name == "kustomization.yaml" and folder:
             below = [each.removeprefix(f"{folder}/") for each in tree if each.startswith(f"{folder}/") and each != path]
-            assert yaml.safe_load(tree[path])["resources"] == sorted(below)
+            assert quick_yaml.load(tree[path])["resources"] == sorted(below)
     return [path for path in tree if "configmap" in path]
 
 
@@ -240,7 +240,7 @@ def test_what_variants_share_stays_where_it_is_when_another_one_comes(tmp_path: 
     place = "_shared/a/configmap-settings.yaml"
     tree = _render(_place(tmp_path, shared))
     assert _configmaps(tree) == [place]
-    assert yaml.safe_load(tree["kustomization.yaml"])["resources"] == ["_shared", "one", "other"]
+    assert quick_yaml.load(tree["kustomization.yaml"])["resources"] == ["_shared", "one", "other"]
     more = _render(tmp_path, variants=shared + ONE.replace("one", "earlier"))
     assert _configmaps(more) == [place]
     assert all(more[path] == content for path, content in tree.items() if "/" in path)
@@ -314,7 +314,7 @@ def test_without_a_path_and_a_project_there_is_a_way_out(tmp_path: Path) -> None
 
 def _objects(texts: list[bytes]) -> list[str]:
     """The objects in YAML texts, whatever their order."""
-    return sorted(json.dumps(each, sort_keys=True) for text in texts for each in yaml.load_all(text, yaml.CSafeLoader) if each)
+    return sorted(json.dumps(each, sort_keys=True) for text in texts for each in quick_yaml.load_all(text) if each)
 
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")

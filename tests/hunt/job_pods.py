@@ -20,7 +20,7 @@ from tests.agreement import corpus
 from tests.hunt import operated
 from tests.hunt.finds import Find
 from tests.hunt.operated import Foreseen, Named
-from tests.support import template_mutants
+from tests.support import quick_yaml, template_mutants
 from tests.support.job_growth import grown_job
 from tests.support.server import Server
 
@@ -64,7 +64,7 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 40
             tally["refused" if each.foreseen.refused else "came"] += 1
             if apart := _difference(each.foreseen, there, told.get(each.name, []), tally):
                 came = each.foreseen.all_came(there)
-                yield Find(yaml.safe_dump(each.job), each.foreseen.said, apart, "operators", came, outcome=True, target=_RELEASE)
+                yield Find(quick_yaml.dump(each.job), each.foreseen.said, apart, "operators", came, outcome=True, target=_RELEASE)
 
 
 def _difference(foreseen: Foreseen, there: Counter[Named], told: list[str], tally: Counter[str]) -> str:
@@ -89,7 +89,7 @@ def _sent(server: Server, namespace: str, make: Any, tally: Counter[str]) -> _Ac
         tally["sent"] += 1
         if not operated.agree(result, answer):
             said = str([each for each in result.diagnostics if each.stage != "outcome"])
-            return Find(yaml.safe_dump(job), said, str(answer), "operators", answer.accepted, target=_RELEASE)
+            return Find(quick_yaml.dump(job), said, str(answer), "operators", answer.accepted, target=_RELEASE)
         if answer.accepted:
             return _Accepted(job, _foreseen(job, result))
 
@@ -145,7 +145,7 @@ def _bases() -> list[str]:
     for case in corpus.of_projects():
         if case.kind == "PyTorchJob":
             try:
-                data = yaml.safe_load(case.text)
+                data = quick_yaml.load(case.text)
                 job = _job("a", _roles(data), data["spec"])
                 if _roles(job) and operated.validated(TARGET, job).valid:
                     found[json.dumps(job, sort_keys=True)] = None

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-import yaml
-
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
@@ -16,7 +14,7 @@ from jobspec.targets import choose
 from tests.hunt import pod_policies
 from tests.hunt.finds import Find
 from tests.hunt.pod_policies import World
-from tests.support import policy_growth
+from tests.support import policy_growth, quick_yaml
 from tests.support.server import Server
 
 Data = dict[str, Any]
@@ -45,7 +43,7 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 12
             if (came < 1 + _WORKERS) is not bool(refused):
                 ours = "; ".join(each.message for each in refused)
                 theirs, all_came = f"{came} pods; {_events(world)}", came == 1 + _WORKERS
-                yield Find(yaml.safe_dump_all([job, *world.objects]), ours, theirs, "operators", all_came, outcome=True, target=_RELEASE)
+                yield Find(quick_yaml.dump_all([job, *world.objects]), ours, theirs, "operators", all_came, outcome=True, target=_RELEASE)
 
 
 def _accepted(world: World, random: Random) -> Iterator[tuple[Data, list[Diagnostic]]]:

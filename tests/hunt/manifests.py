@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-import yaml
-
 from jobspec.cluster import Cluster
 from jobspec.runtimes.runtime import shipped
 from jobspec.targets import choose
@@ -14,6 +12,7 @@ from tests.agreement import corpus
 from tests.agreement.corpus import VERSIONS, Case
 from tests.agreement.live import Live
 from tests.hunt.finds import Find
+from tests.support import quick_yaml
 from tests.support.mutants import Change, at_one_place, at_two_places, in_other_words, in_the_text
 from tests.support.server import Server
 
@@ -48,7 +47,7 @@ def operators(server: Server) -> Live:
     target = choose(["training-operator=1.8.1", "trainer=2.0.0", "jobset=0.8.2"])
     server.needs(*OF_OPERATORS)
     for name, runtime in shipped(target).items():
-        answer = server.apply(_RUNTIMES.format(name), yaml.safe_dump(runtime))
+        answer = server.apply(_RUNTIMES.format(name), quick_yaml.dump(runtime))
         assert answer.accepted, answer.message
     return Live("operators", server, Cluster(target, closed=True))
 

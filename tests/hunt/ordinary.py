@@ -23,7 +23,7 @@ from jobspec.runtimes.runtime import runtime_of
 from jobspec.targets import RELEASES, choose
 from jobspec.workloads import is_workload, resumed
 from tests.hunt.finds import Find
-from tests.support import pod_mutants
+from tests.support import pod_mutants, quick_yaml
 from tests.support.job_growth import grown_job
 from tests.support.reference import ROOT
 
@@ -107,7 +107,7 @@ def mutant(random: Random) -> str:
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         with suppress(IndexError):  # nothing is left of the job that could be changed so
             random.choice(_CHANGES)(documents, random)
-    return yaml.safe_dump_all(documents, sort_keys=False)
+    return quick_yaml.dump_all(documents, sort_keys=False)
 
 
 @cache

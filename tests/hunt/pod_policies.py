@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-import yaml
-
 from jobspec.admission.plugins.amounts import amounts
 from jobspec.admission.plugins.objects import PolicyObjects
 from jobspec.admission.plugins.pod_security.evaluation import breaches
@@ -23,7 +21,7 @@ from jobspec.targets import choose
 from jobspec.validation.builtin import builtin_problems
 from jobspec.validation.formats import is_parsed_quantity
 from tests.hunt.finds import Find
-from tests.support import policy_growth
+from tests.support import policy_growth, quick_yaml
 from tests.support.server import STRICT, Answer, Server
 
 Data = dict[str, Any]
@@ -106,7 +104,7 @@ def _find(world: World, pod: Data, answer: Answer, tally: Counter[str]) -> Itera
     if difference:
         ours = "; ".join(f"{spell(each.path)}: {each.message}" for each in (*review.refusals, *review.warnings))
         here = {**pod, "metadata": {**pod["metadata"], "namespace": world.namespace}}
-        text = yaml.safe_dump_all([here, *world.objects])
+        text = quick_yaml.dump_all([here, *world.objects])
         yield Find(text, f"{difference}: {ours}", f"{answer} {answer.warnings}", "operators", answer.accepted)
 
 

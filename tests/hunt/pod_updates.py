@@ -17,7 +17,7 @@ from tests.agreement import known
 from tests.hunt import pod_fields, pod_surroundings
 from tests.hunt.finds import Find
 from tests.hunt.updates import namespace
-from tests.support import pod_mutants
+from tests.support import pod_mutants, quick_yaml
 from tests.support.server import Answer, Server
 
 _TARGET = choose([])
@@ -95,7 +95,7 @@ def _grown(random: Random) -> dict[str, Any]:
     """A pod with fields of all sorts; its text may be no YAML."""
     while True:
         try:
-            return dict(yaml.safe_load(pod_surroundings.pod(random)))
+            return dict(quick_yaml.load(pod_surroundings.pod(random)))
         except yaml.YAMLError:
             continue
 

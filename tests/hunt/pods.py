@@ -19,7 +19,7 @@ from jobspec.validation.pods.pod_admission import priority_problems
 from tests.agreement import corpus, known
 from tests.hunt import pod_fields
 from tests.hunt.finds import Find
-from tests.support import pod_mutants
+from tests.support import pod_mutants, quick_yaml
 from tests.support.mutants import at_one_place, at_two_places
 from tests.support.reference import ROOT, folder
 from tests.support.server import Answer, Server
@@ -108,7 +108,7 @@ def _mutant(random: Random) -> str:
 
 
 def _changed(random: Random) -> str:
-    base = random.choice((pod_mutants.SMALL, pod_mutants.LARGER, pod_mutants.LARGER, yaml.safe_load(random.choice(_bases()))))
+    base = random.choice((pod_mutants.SMALL, pod_mutants.LARGER, pod_mutants.LARGER, quick_yaml.load(random.choice(_bases()))))
     return json.dumps(pod_mutants.changed(base, _shape("Pod"), random, times=random.choice((1, 1, 2, 3))), ensure_ascii=False)
 
 
@@ -131,7 +131,7 @@ def _is_valid(pod: Any) -> bool:
 def _bases() -> list[str]:
     """Recorded pods, and pods of the templates of real jobs, each once."""
     made = {json.dumps(each, sort_keys=True): each for each in (*_recorded(), *_of_jobs(), *_of_cases())}
-    texts = (yaml.safe_dump(each, sort_keys=False) for each in made.values() if len(str(each)) < 4000)
+    texts = (quick_yaml.dump(each, sort_keys=False) for each in made.values() if len(str(each)) < 4000)
     return [re.sub("<(random|sha1|uid)>", r"\1", text) for text in texts]
 
 
@@ -146,13 +146,13 @@ def _recorded() -> Iterator[Any]:
 
 def _of_cases() -> Iterator[Any]:
     for path in sorted((ROOT / "tests" / "cases" / "validate").glob("pod*.yaml")):
-        yield from (each for each in yaml.safe_load_all(path.read_text()) if each["kind"] == "Pod")
+        yield from (each for each in quick_yaml.load_all(path.read_text()) if each["kind"] == "Pod")
 
 
 def _of_jobs() -> Iterator[Any]:
     for case in corpus.of_projects():
         try:
-            data = yaml.safe_load(case.text)
+            data = quick_yaml.load(case.text)
             roles = data["spec"]["pytorchReplicaSpecs"].values()
         except (yaml.YAMLError, KeyError, TypeError, AttributeError):
             continue

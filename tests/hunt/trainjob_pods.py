@@ -22,7 +22,7 @@ from tests.agreement import corpus
 from tests.hunt import operated
 from tests.hunt.finds import Find
 from tests.hunt.operated import OF_JOB, Foreseen
-from tests.support import template_mutants
+from tests.support import quick_yaml, template_mutants
 from tests.support.server import Answer, Server
 from tests.support.trainjob_growth import trainjob
 
@@ -67,7 +67,7 @@ def finds(server: Server, random: Random, tally: Counter[str], *, jobs: int = 30
             messages = [message for name, several in told.items() if f"{name}-".startswith(f"{each.name}-") for message in several]
             apart = each.foreseen.differs(there)
             if apart or bool(each.foreseen.said) is not bool(each.foreseen.refused):
-                text = yaml.safe_dump_all([each.runtime, each.job])
+                text = quick_yaml.dump_all([each.runtime, each.job])
                 came = each.foreseen.all_came(there)
                 yield Find(text, each.foreseen.said, f"{apart}; {messages}", "operators", came, outcome=True, target=_RELEASE)
             else:
@@ -81,7 +81,7 @@ def _fields(accepted: _Accepted, told: dict[str, list[str]], tally: Counter[str]
         tally["fields compared"] += bool(messages)
         apart = [each for message in messages if (each := operated.fields_apart(message, problems))]
         if apart:
-            text = yaml.safe_dump_all([accepted.runtime, accepted.job])
+            text = quick_yaml.dump_all([accepted.runtime, accepted.job])
             yield Find(text, accepted.foreseen.said, f"{apart}; {messages}", "operators", outcome=True, target=_RELEASE)
 
 
@@ -98,7 +98,7 @@ def _sent(server: Server, namespace: str, number: int, random: Random, tally: Co
         tally["sent"] += 1
         if not operated.agree(result, answer):
             said = str([each for each in result.diagnostics if each.stage != "outcome"])
-            return Find(yaml.safe_dump_all([runtime, job]), said, str(answer), "operators", answer.accepted, target=_RELEASE)
+            return Find(quick_yaml.dump_all([runtime, job]), said, str(answer), "operators", answer.accepted, target=_RELEASE)
         if answer.accepted:
             return _Accepted(runtime, job, _foreseen(runtime, job, result))
 
@@ -200,7 +200,7 @@ def _bases() -> list[str]:
     for case in corpus.of_projects():
         if case.kind in ("TrainingRuntime", "ClusterTrainingRuntime") and not _WAITING.search(case.text):
             try:
-                spec = yaml.safe_load(case.text)["spec"]
+                spec = quick_yaml.load(case.text)["spec"]
                 jobs = spec["template"]["spec"]["replicatedJobs"]
                 if jobs and operated.validated(TARGET, *_pair("a", "a", "a", spec, {"trainer": {"command": ["torchrun"]}})).valid:
                     found[json.dumps(spec, sort_keys=True)] = None

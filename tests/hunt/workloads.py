@@ -18,6 +18,7 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.targets import choose
 from tests.hunt.finds import Find
 from tests.hunt.updates import OnServer, documents, json_of, namespace
+from tests.support import quick_yaml
 from tests.support.checking import result
 from tests.support.reference import ROOT
 from tests.support.server import STRICT, WORKLOADS, Answer, Server
@@ -43,7 +44,7 @@ def compared(server: Server, objects: list[dict[str, Any]], folder: Path) -> Ite
     """Those of some objects on which a server and we disagree."""
     with ThreadPoolExecutor(4) as pool:
         for each, answer in pool.map(lambda each: (each, ask(server, each)), objects):
-            text = yaml.safe_dump(each, sort_keys=False, allow_unicode=True)
+            text = quick_yaml.dump(each, sort_keys=False, allow_unicode=True)
             found = errors(text, folder / "workload.yaml")
             if apart := difference(found, answer):
                 yield Find(text, str(found), f"{apart}: {answer}", "control-plane", answer.accepted)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
@@ -21,6 +20,7 @@ from jobspec.operators.expansion import expand
 from jobspec.pipeline import Source
 from jobspec.workloads import is_workload
 from tests.lint.test_lint import files_of
+from tests.support import quick_yaml
 from tests.support.cases import target_of
 from tests.support.checking import mend
 from tests.support.reference import ROOT, folder
@@ -78,7 +78,7 @@ def _objects(job: Document, beside: Sequence[Document], cluster: Cluster) -> Seq
 
 def _values(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     if path[-2:] == ("data", "runtime"):  # a snapshot of the runtime, as text
-        data = yaml.safe_load(data)
+        data = quick_yaml.load(data)
     if isinstance(data, list) and all(isinstance(each, dict) and "name" in each for each in data):
         data = {each["name"]: each for each in data}
     inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()

@@ -7,12 +7,12 @@ from random import Random
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Source
+from tests.support import quick_yaml
 from tests.support.checking import checked
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
@@ -62,7 +62,7 @@ def _with(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 @pytest.mark.slow
 def test_odd_values_are_told_or_passed_by() -> None:
     random = Random(seed())
-    files = [list(yaml.safe_load_all(path.read_text())) for path in sorted((CASES / "lint").rglob("*.yaml"))]
+    files = [list(quick_yaml.load_all(path.read_text())) for path in sorted((CASES / "lint").rglob("*.yaml"))]
     clusters = [Cluster(), Cluster({"trainer": "2.0", "training-operator": "1.7"}), Cluster({"trainer": "2.1"})]
     found = 0
     for _ in range(_TIMES):

@@ -1,12 +1,12 @@
 """The pages of rules: each says what, why, what instead, before and after, and the evidence; `docs/rules.md` has them all."""
 
 import pytest
-import yaml
 
 from jobspec.catalogue import page
 from jobspec.lint.page import SECTIONS, sections
 from jobspec.lint.rule import Rule
 from jobspec.lint.rules import RULES
+from tests.support import quick_yaml
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
 
@@ -24,7 +24,7 @@ def test_each_page_is_whole(rule: Rule) -> None:
     assert {*SECTIONS} - {*parts} <= {"Fix"}
     assert all(parts.values())
     assert all(parts[name].endswith(".") for name in ("", "Why", "Instead", "Fix") if name in parts)
-    before, after = (yaml.safe_load(parts[name]) for name in ("Before", "After"))
+    before, after = (quick_yaml.load(parts[name]) for name in ("Before", "After"))
     assert before != after
 
 

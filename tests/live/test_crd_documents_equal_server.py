@@ -9,11 +9,10 @@ from random import Random, SystemRandom
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.hunt import definitions
 from tests.hunt.finds import report
-from tests.support import cel_growth, crd_documents
+from tests.support import cel_growth, crd_documents, quick_yaml
 from tests.support import server as servers
 from tests.support.cases import states
 from tests.support.reference import ROOT
@@ -76,7 +75,7 @@ def test_a_server_refuses_the_expressions_that_are_expected_to_be(server: Server
 def _pairs(group: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The definitions of the case of updates, in a group of this run's own: what is stored, and what it becomes."""
     before, after = states(_UPDATES.read_text().replace("example.com", group).replace("//" + group, "//example.com"))
-    return list(zip(yaml.safe_load_all(before), yaml.safe_load_all(after), strict=True))
+    return list(zip(quick_yaml.load_all(before), quick_yaml.load_all(after), strict=True))
 
 
 def test_updates_of_definitions(server: Server) -> None:

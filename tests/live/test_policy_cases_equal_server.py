@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.cluster import Cluster
 from jobspec.server.envtest import control_plane
+from tests.support import quick_yaml
 from tests.support import server as servers
 from tests.support.checking import result
 from tests.support.cluster import assets
@@ -64,11 +64,11 @@ def _compare(server: Server, cases: list[Path], tmp_path: Path) -> None:
     made: list[str] = []
     try:
         for text in texts.values():
-            made += _stored(server, list(yaml.safe_load_all(text)))
+            made += _stored(server, list(quick_yaml.load_all(text)))
         time.sleep(_SETTLED)
         for name, text in texts.items():
             (tmp_path / f"{name}.yaml").write_text(text)
-            assert _ours(tmp_path / f"{name}.yaml") == [_answer(server, each) for each in yaml.safe_load_all(text)], name
+            assert _ours(tmp_path / f"{name}.yaml") == [_answer(server, each) for each in quick_yaml.load_all(text)], name
     finally:
         for path in made:
             server.call("DELETE", path)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from tests.support.processes import command, environment, program
 
 #: So that `python3` in a pod is this interpreter; where a version manager chooses one, it takes longer than most pods.
@@ -32,7 +32,7 @@ def _job(master: str = "pass", worker: str = "", *, workers: int = 1, policy: st
     if worker:
         replicas["Worker"] = {"replicas": workers, "restartPolicy": policy, "template": _template(worker)}
     job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "train", "namespace": "ml"}}
-    return yaml.safe_dump({**job, "spec": {"pytorchReplicaSpecs": replicas, **spec}})
+    return quick_yaml.dump({**job, "spec": {"pytorchReplicaSpecs": replicas, **spec}})
 
 
 def _run(folder: Path, text: str, *options: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -86,7 +86,7 @@ def test_variables_are_what_the_kubelet_makes_of_them(tmp_path: Path) -> None:
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub"}, "data": {"token": "aGVsbG8="}},
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"lr": "0.10"}},
     ]
-    done = _run(tmp_path, yaml.safe_dump_all(objects))
+    done = _run(tmp_path, quick_yaml.dump_all(objects))
     assert done.returncode == 0, done.stderr
     (shown,) = _shown(done).values()
     names = ("URL", "PLAIN", "OTHER", "POD", "INDEX", "IP", "TOKEN", "S_lr")
@@ -185,7 +185,7 @@ def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
 def test_a_command_replaces_that_of_the_container_and_the_arguments_stay(tmp_path: Path) -> None:
     replicas = {"Master": {"replicas": 1, "template": _template("raise SystemExit(9)", args=["--epochs", "1"])}}
     del replicas["Master"]["template"]["spec"]["containers"][0]["command"]
-    text = yaml.safe_dump({**yaml.safe_load(_job()), "spec": {"pytorchReplicaSpecs": replicas}})
+    text = quick_yaml.dump({**quick_yaml.load(_job()), "spec": {"pytorchReplicaSpecs": replicas}})
     done = _run(tmp_path, text)
     assert (done.returncode, "the command of its image, which is not known here" in done.stderr) == (2, True)
     (tmp_path / "show.py").write_text(SHOW)
@@ -276,11 +276,11 @@ def test_a_host_name_made_of_variables_is_an_address_of_this_machine(tmp_path: P
 
 
 def test_a_master_and_workers_that_differ_know_their_ranks_after_a_migration(tmp_path: Path) -> None:
-    job = yaml.safe_load(_job(SHOW, SHOW, workers=2))
+    job = quick_yaml.load(_job(SHOW, SHOW, workers=2))
     job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["args"] = ["--worker"]
-    (tmp_path / "before.yaml").write_text(yaml.safe_dump(job))
+    (tmp_path / "before.yaml").write_text(quick_yaml.dump(job))
     migrated = program(*command("migrate", "before.yaml", "--to", "TrainJob"), cwd=tmp_path, env=environment(), timeout=60).stdout
-    before, after = _shown(_run(tmp_path, yaml.safe_dump(job))), _shown(_run(tmp_path, migrated))
+    before, after = _shown(_run(tmp_path, quick_yaml.dump(job))), _shown(_run(tmp_path, migrated))
     names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "PET_NODE_RANK", "PET_NNODES", "PET_NPROC_PER_NODE", "ARGUMENTS")
     assert [before[pod][name] for pod in ("master-0", "worker-0", "worker-1") for name in names] == [
         after[pod][name] for pod in ("master-0", "node-0-0", "node-1-0") for name in names

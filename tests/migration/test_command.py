@@ -5,9 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.migration.jobs import pytorchjob, text_of
+from tests.support import quick_yaml
 from tests.support.processes import command, program, run_here, run_until_killed
 from tests.support.reference import ROOT
 
@@ -28,7 +28,7 @@ def test_in_place_writes_what_changes_and_nothing_else(tmp_path: Path) -> None:
     done = _migrate(tmp_path, "jobs", "--to", "TrainJob", "--in-place")
     assert (done.returncode, done.stderr) == (0, "")
     assert "migration-change" in done.stdout
-    assert yaml.safe_load((tmp_path / "jobs" / "a.yaml").read_text())["kind"] == "TrainJob"
+    assert quick_yaml.load((tmp_path / "jobs" / "a.yaml").read_text())["kind"] == "TrainJob"
     assert (tmp_path / "jobs" / "b.yaml").read_text() == other
 
 
@@ -39,7 +39,7 @@ def test_to_dir_leaves_the_sources_and_replaces_nothing(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("| where | what | rule |\n|---|---|---|\n| jobs/a.yaml:")
     assert (tmp_path / "jobs" / "a.yaml").read_text() == JOB
-    assert yaml.safe_load((tmp_path / "new" / "jobs" / "a.yaml").read_text())["kind"] == "TrainJob"
+    assert quick_yaml.load((tmp_path / "new" / "jobs" / "a.yaml").read_text())["kind"] == "TrainJob"
     again = _migrate(tmp_path, "jobs", "--to", "TrainJob", "--to-dir", "new")
     assert again.returncode == 2
 
@@ -71,7 +71,7 @@ def _killed_half_way(folder: Path) -> None:
 
 
 def _kinds(folder: Path) -> list[str]:
-    return [yaml.safe_load(each.read_text())["kind"] for each in sorted(folder.rglob("*.yaml"))]
+    return [quick_yaml.load(each.read_text())["kind"] for each in sorted(folder.rglob("*.yaml"))]
 
 
 def test_what_was_killed_half_way_is_completed_by_the_next_run(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_items_that_share_a_value_are_migrated_together(tmp_path: Path) -> None:
     other = JOB.replace("replicas: 1", "replicas: *one").replace("name: train", "name: other").replace("\n", "\n  ").strip()
     (tmp_path / "a.yaml").write_text(f"{LIST.replace('replicas: 1', 'replicas: &one 1')}- {other}\n")
     assert _migrate(tmp_path, "a.yaml", "--to", "TrainJob", "--in-place").returncode == 0
-    found = yaml.safe_load((tmp_path / "a.yaml").read_text())
+    found = quick_yaml.load((tmp_path / "a.yaml").read_text())
     assert [each["kind"] for each in found["items"]] == ["TrainJob", "TrainJob"]
 
 
@@ -144,7 +144,7 @@ def test_lines_end_as_before_and_a_byte_order_mark_stays(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("indent", [None, 1, 4, "\t"])
 def test_json_is_set_in_as_before(indent: int | str | None, tmp_path: Path) -> None:
-    job = yaml.safe_load(JOB)
+    job = quick_yaml.load(JOB)
     (tmp_path / "a.json").write_text(json.dumps(job, indent=indent) + "\n")
     assert _migrate(tmp_path, "a.json", "--to", "TrainJob", "--in-place").returncode == 0
     text = (tmp_path / "a.json").read_text()
@@ -195,7 +195,7 @@ def test_jobs_whose_names_the_server_makes_have_runtimes_of_one_name(tmp_path: P
     done = _migrate(tmp_path, "a.yaml", "--to", "TrainJob")
     assert done.returncode == 1
     assert "its file has one already" in done.stderr
-    assert [each["kind"] for each in yaml.safe_load_all(done.stdout)] == ["TrainingRuntime", "TrainJob", "PyTorchJob"]
+    assert [each["kind"] for each in quick_yaml.load_all(done.stdout)] == ["TrainingRuntime", "TrainJob", "PyTorchJob"]
 
 
 PROJECT = """\
@@ -230,7 +230,7 @@ def test_a_project_migrates_as_a_whole(tmp_path: Path) -> None:
     assert (folder / "jobspec.yaml").read_text() == PROJECT
     assert run_here("render", cwd=folder).returncode == 0
     (job,) = (folder / "rendered" / "large").glob("trainjob-*.yaml")
-    trainer = yaml.safe_load(job.read_text())["spec"]["trainer"]
+    trainer = quick_yaml.load(job.read_text())["spec"]["trainer"]
     assert trainer["resourcesPerNode"] == {"limits": {"nvidia.com/gpu": 1}}
     assert "--epochs=4" in trainer["command"]
 
@@ -251,7 +251,7 @@ def test_a_project_whose_gangs_are_scheduled_keeps_them(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "migration-loss" not in done.stdout
     assert "group" not in done.stdout
-    runtime = next(yaml.safe_load_all((folder / "base" / "job.yaml").read_text()))
+    runtime = next(quick_yaml.load_all((folder / "base" / "job.yaml").read_text()))
     assert runtime["spec"]["podGroupPolicy"] == {"coscheduling": {}}
 
 
@@ -305,7 +305,7 @@ def test_a_manifest_that_is_set_in_on_a_page_stays(tmp_path: Path) -> None:
 def test_git_applies_a_diff(tmp_path: Path) -> None:
     (tmp_path / "jobs").mkdir()
     (tmp_path / "jobs" / "a.yaml").write_bytes(JOB.replace("\n", "\r\n").encode())
-    (tmp_path / "b.json").write_text(json.dumps(yaml.safe_load(JOB.replace("train", "other"))))
+    (tmp_path / "b.json").write_text(json.dumps(quick_yaml.load(JOB.replace("train", "other"))))
     program("git", "init", "-q", ".", cwd=tmp_path)
     with (tmp_path / "x.patch").open("wb") as patch:
         program(*command("migrate", ".", "--to", "TrainJob", "--diff"), cwd=tmp_path, stdout=patch)
@@ -317,7 +317,7 @@ def test_git_applies_a_diff(tmp_path: Path) -> None:
 
 
 def test_a_document_on_the_line_of_its_start_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(f"--- {json.dumps(yaml.safe_load(JOB))} # one\n")
+    (tmp_path / "a.yaml").write_text(f"--- {json.dumps(quick_yaml.load(JOB))} # one\n")
     assert _migrate(tmp_path, "a.yaml", "--to", "TrainJob", "--in-place").returncode == 0
-    assert [each["kind"] for each in yaml.safe_load_all((tmp_path / "a.yaml").read_text())] == ["TrainJob"]
+    assert [each["kind"] for each in quick_yaml.load_all((tmp_path / "a.yaml").read_text())] == ["TrainJob"]
     assert "# one" in (tmp_path / "a.yaml").read_text()

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any, get_args, get_origin
 
 import pytest
-import yaml
 from pydantic import ValidationError
 
 from jobspec.models import PersistentVolumeClaim, PyTorchJob, roots
@@ -15,11 +14,12 @@ from jobspec.models.pod.resources import ResourceRequirements
 from jobspec.models.pod.spec import PodSpec
 from jobspec.models.pod.template import PodTemplateSpec
 from jobspec.models.pytorchjob import ElasticPolicy, PyTorchJobSpec, ReplicaSpec
+from tests.support import quick_yaml
 from tests.support.models import dump, refused_at
 from tests.support.processes import python
 from tests.support.reference import ROOT
 
-GUIDE = yaml.safe_load((ROOT / "tests" / "cases" / "guides" / "simple.yaml").read_text())
+GUIDE = quick_yaml.load((ROOT / "tests" / "cases" / "guides" / "simple.yaml").read_text())
 
 
 def _models(annotation: Any, around: frozenset[type[Model]] = frozenset()) -> Iterator[type[Model]]:

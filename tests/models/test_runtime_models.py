@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.models import ClusterTrainingRuntime, JobSet, TrainingRuntime
 from jobspec.models.base import Model
@@ -18,6 +17,7 @@ from jobspec.models.runtime import EnvInjectionTarget, JobSetTemplateSpec, MLPol
 from jobspec.schemas.crd import crd
 from jobspec.schemas.structure import structure_of
 from jobspec.targets import RELEASES
+from tests.support import quick_yaml
 from tests.support.models import dump, refused_at
 
 RUNTIME = """
@@ -98,11 +98,11 @@ def test_a_runtime_in_python_is_the_document_in_yaml() -> None:
             template=JobSetTemplateSpec(spec=jobset),
         ),
     )
-    assert dump(runtime) == yaml.safe_load(RUNTIME)
+    assert dump(runtime) == quick_yaml.load(RUNTIME)
 
 
 def test_a_document_in_yaml_is_the_runtime_in_python() -> None:
-    document = yaml.safe_load(RUNTIME)
+    document = quick_yaml.load(RUNTIME)
     assert dump(TrainingRuntime.model_validate(document)) == document
     document["kind"] = "ClusterTrainingRuntime"
     assert dump(ClusterTrainingRuntime.model_validate(document)) == document

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.models import TrainJob
 from jobspec.models.base import Model
@@ -29,6 +28,7 @@ from jobspec.models.trainjob_patches import (
 )
 from jobspec.schemas.structure import structure_of
 from jobspec.targets import RELEASES
+from tests.support import quick_yaml
 from tests.support.models import dump, refused_at
 
 JOB = """
@@ -100,11 +100,11 @@ def test_a_job_in_python_is_the_document_in_yaml() -> None:
             active_deadline_seconds=3600,
         ),
     )
-    assert dump(job) == yaml.safe_load(JOB)
+    assert dump(job) == quick_yaml.load(JOB)
 
 
 def test_a_document_in_yaml_is_the_job_in_python() -> None:
-    assert dump(TrainJob.model_validate(yaml.safe_load(JOB))) == yaml.safe_load(JOB)
+    assert dump(TrainJob.model_validate(quick_yaml.load(JOB))) == quick_yaml.load(JOB)
 
 
 def test_a_model_takes_what_any_release_takes() -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
@@ -11,6 +10,7 @@ from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.objects import set_by
 from jobspec.targets import choose
 from jobspec.validation.image import tag_of
+from tests.support import quick_yaml
 
 CLASSES = [
     {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7, "preemptionPolicy": "Never"},
@@ -45,7 +45,7 @@ def test_tags_of_images(image: str, tag: str) -> None:
 
 def _spec(spec: str, *classes: dict[str, Any]) -> Any:
     """A pod's spec as the server stores it."""
-    data = {"containers": [{"name": "a", "image": "a:1"}], **yaml.safe_load(spec)}
+    data = {"containers": [{"name": "a", "image": "a:1"}], **quick_yaml.load(spec)}
     pod = set_by(Mark("pod"), {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": data})
     beside = [document_of(each, "classes.yaml") for each in classes]
     return completed([pod], beside, choose([]))[0].data()["spec"]
@@ -106,7 +106,7 @@ def _holds(whole: Any, part: Any) -> bool:
 )
 def test_pods(spec: str, filled: str) -> None:
     found = _spec(spec)
-    assert _holds(found, yaml.safe_load(filled)), found
+    assert _holds(found, quick_yaml.load(filled)), found
 
 
 def test_fields_of_features_that_are_off_are_dropped() -> None:

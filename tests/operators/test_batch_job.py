@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import yaml
-
 from jobspec.diagnostics import Mark
 from jobspec.operators.batch_job import job_defaults, pods_of
 from jobspec.operators.objects import set_by
 from jobspec.targets import choose
+from tests.support import quick_yaml
 
 Data = dict[str, Any]
 TARGET = choose([])
@@ -17,7 +16,7 @@ TEMPLATE = "template: {spec: {containers: [{name: a}]}}"
 
 def _stored(spec: str, name: str = "job") -> Any:
     metadata = {"name": name, "namespace": "default"}
-    return job_defaults(set_by(Mark("job.yaml"), {"metadata": metadata, "spec": yaml.safe_load(f"{{{TEMPLATE}, {spec}}}")}), SERVER)
+    return job_defaults(set_by(Mark("job.yaml"), {"metadata": metadata, "spec": quick_yaml.load(f"{{{TEMPLATE}, {spec}}}")}), SERVER)
 
 
 def _pods(spec: str, name: str = "job") -> list[Data]:

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
 from jobspec.operators.objects import Expansion
 from jobspec.targets import choose
+from tests.support import quick_yaml
 
 POD = '{spec: {containers: [{name: pytorch, image: "a:1"}]}}'
 
@@ -18,7 +18,7 @@ def _expanded(spec: str, release: str = "1.9.4") -> Expansion:
         "apiVersion": "kubeflow.org/v1",
         "kind": "PyTorchJob",
         "metadata": {"name": "j"},
-        "spec": yaml.safe_load(spec.replace("POD", POD)),
+        "spec": quick_yaml.load(spec.replace("POD", POD)),
     }
     return expand(document_of(data, "job.yaml"), (), choose([f"training-operator={release}"]))
 
@@ -187,7 +187,7 @@ pytorchReplicaSpecs:
 
 def _gang(policy: str, scheduler: str, release: str = "1.9.4") -> dict[str, Any]:
     job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "j", "annotations": {"of": "job"}}}
-    data = {**job, "spec": yaml.safe_load(_GANG.replace("{POLICY}", policy))}
+    data = {**job, "spec": quick_yaml.load(_GANG.replace("{POLICY}", policy))}
     target = choose([f"training-operator={release}"])
     found = [each.data() for each in expand(document_of(data, "job.yaml"), (), target, gang_scheduler=scheduler).objects]
     return {f"{each['kind']} {each['metadata']['name']}": each for each in found}

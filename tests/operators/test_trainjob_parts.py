@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
 from jobspec.operators.expansion import expand
 from jobspec.targets import choose
+from tests.support import quick_yaml
 
 Data = dict[str, Any]
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
@@ -27,9 +27,9 @@ def _document(kind: str, name: str, spec: Any, index: int) -> Document:
 
 def _made(runtime: str, job: str = "{}", *, jobs: str = NODE, release: str = "2.3.0", template: str = "{}") -> tuple[list[Data], list[str]]:
     """The objects, and what is told, of a job with a runtime of its own."""
-    jobset = {"metadata": yaml.safe_load(template), "spec": {"replicatedJobs": list(yaml.safe_load_all(jobs))}}
-    runtime_document = _document("TrainingRuntime", "own", {**yaml.safe_load(runtime), "template": jobset}, 0)
-    own = {"runtimeRef": {"kind": "TrainingRuntime", "name": "own"}, **yaml.safe_load(job)}
+    jobset = {"metadata": quick_yaml.load(template), "spec": {"replicatedJobs": list(quick_yaml.load_all(jobs))}}
+    runtime_document = _document("TrainingRuntime", "own", {**quick_yaml.load(runtime), "template": jobset}, 0)
+    own = {"runtimeRef": {"kind": "TrainingRuntime", "name": "own"}, **quick_yaml.load(job)}
     job_document = _document("TrainJob", "job", own, 1)
     expansion = expand(job_document, [runtime_document, job_document], choose([f"trainer={release}"]))
     return [each.data() for each in expansion.objects], [str(each.message) for each in expansion.diagnostics]
@@ -120,7 +120,7 @@ def test_pods_after_the_first_follow_it_into_its_topology() -> None:
 
 def test_claims_come_before_the_jobs_that_mount_them() -> None:
     jobs = NODE.replace('image: "a:1"', 'image: "a:1", volumeMounts: [{name: data, mountPath: /data}]')
-    runtime = _document("TrainingRuntime", "own", {"template": {"spec": {"replicatedJobs": [yaml.safe_load(jobs)]}}}, 0)
+    runtime = _document("TrainingRuntime", "own", {"template": {"spec": {"replicatedJobs": [quick_yaml.load(jobs)]}}}, 0)
     claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}}
     runtime.data["spec"]["template"]["spec"]["volumeClaimPolicies"] = [{"templates": [claim]}]
     runtime = Document(runtime.data, marks_at(runtime.data, Mark("job.yaml")), file="job.yaml")

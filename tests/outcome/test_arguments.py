@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from jobspec.contracts import Contract, contract_of
 from jobspec.diagnostics import JobspecError
 from jobspec.outcome import torchrun
+from tests.support import quick_yaml
 from tests.support.manifests import JOB, write
 from tests.support.processes import run_here
 from tests.support.reference import ROOT
@@ -19,7 +19,7 @@ _IMAGE = "image: example.com/train:v1"
 
 def _lines(name: str) -> list[list[str]]:
     """The arguments of each case in a file."""
-    return [each["args"] if isinstance(each, dict) else each for each in yaml.safe_load((_CASES / name).read_text())]
+    return [each["args"] if isinstance(each, dict) else each for each in quick_yaml.load((_CASES / name).read_text())]
 
 
 def _told(folder: Path, fields: str, *options: str, image: str = _IMAGE) -> list[tuple[str, int, str]]:

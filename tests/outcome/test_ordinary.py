@@ -7,12 +7,12 @@ from random import Random
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all
 from jobspec.outcome.ordinary.resources import is_ordinary_amounts
 from tests.agreement import corpus
 from tests.hunt import ordinary
+from tests.support import quick_yaml
 from tests.support.reference import ROOT
 from tests.support.seeds import examples, seed
 
@@ -110,7 +110,7 @@ def _templates() -> Iterator[tuple[str, dict[str, Any]]]:
     """The templates of all Pods among the cases of `validate` and of updates, with the names of their containers made one that trains."""
     for path in sorted((ROOT / "tests" / "cases").glob("*/*.yaml")):
         if "kind: Pod\n" in (text := path.read_text()):
-            for document in yaml.load_all(text, yaml.CSafeLoader):
+            for document in quick_yaml.load_all(text):
                 if isinstance(document, dict) and document.get("kind") == "Pod" and isinstance(document.get("spec"), dict):
                     metadata = {name: each for name, each in (document.get("metadata") or {}).items() if name in ("labels", "annotations")}
                     yield f"{path.name}: {document['metadata'].get('name')}", {"metadata": metadata, "spec": document["spec"]}
@@ -126,7 +126,7 @@ def test_no_pod_of_which_a_rule_has_something_to_say_is_that_of_an_ordinary_job(
         spec = {**template["spec"], "containers": [{"image": "a:1", **containers[0], "name": "pytorch"}, *containers[1:]]}
         job = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "a"}, "spec": {}}
         job["spec"] = {"pytorchReplicaSpecs": {"Master": {"replicas": 1, "template": {**template, "spec": spec}}}}
-        for each in ordinary.seen(yaml.dump(job, Dumper=yaml.CSafeDumper), ordinary.targets()[0]):
+        for each in ordinary.seen(quick_yaml.dump(job), ordinary.targets()[0]):
             assert not each.wrong, (name, each.wrong)
             tally[each.is_ordinary] += 1
     assert tally[True] > 10

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from tests.support.processes import program, run_here
 from tests.support.reference import ROOT, folder
 from tests.support.server import kubeconfig
@@ -30,7 +30,7 @@ def _jobs(number: str) -> list[str]:
 def _render(base: str, *arguments: str | Path) -> Any:
     done = run_here("render", CASES / base, *arguments)
     assert (done.returncode, done.stderr) == (0, "")
-    return yaml.safe_load(done.stdout)
+    return quick_yaml.load(done.stdout)
 
 
 def test_guide_000() -> None:
@@ -46,25 +46,25 @@ def test_guide_000() -> None:
 
 def test_guide_001() -> None:
     written, _ = _jobs("001")
-    assert _render("simple.yaml", "--overlay", CASES / "simple-once.yaml") == yaml.safe_load(written)
+    assert _render("simple.yaml", "--overlay", CASES / "simple-once.yaml") == quick_yaml.load(written)
 
 
 def test_guide_002_on_cpus() -> None:
     written, _ = _jobs("002")
     overlays = ["--overlay", "istio-off", "--set", "istio-off.form=annotation", "--overlay", "pvc-output"]
-    assert _render("distributed.yaml", *overlays) == yaml.safe_load(written)
+    assert _render("distributed.yaml", *overlays) == quick_yaml.load(written)
 
 
 def test_guide_002_on_gpus_from_the_same_base() -> None:
     _, written = _jobs("002")
     overlays = ["--overlay", "istio-off", "--set", "istio-off.form=annotation", "--overlay", "pvc-output", "--overlay", "gpu-nccl"]
-    assert _render("distributed.yaml", *overlays, "--overlay", CASES / "distributed-gpu.yaml") == yaml.safe_load(written)
+    assert _render("distributed.yaml", *overlays, "--overlay", CASES / "distributed-gpu.yaml") == quick_yaml.load(written)
 
 
 def test_guide_004() -> None:
     (written,) = _jobs("004")
     overlays = ["--overlay", "istio-off", "--set", "istio-off.form=annotation", "--overlay", "gpu-nccl"]
-    assert _render("mnist.yaml", *overlays, "--overlay", CASES / "mnist-arguments.yaml") == yaml.safe_load(written)
+    assert _render("mnist.yaml", *overlays, "--overlay", CASES / "mnist-arguments.yaml") == quick_yaml.load(written)
 
 
 @pytest.mark.parametrize(("number", "count"), [("001", 2), ("002", 2), ("004", 1)])
@@ -84,7 +84,7 @@ def test_the_jobs_of_the_guides_are_valid(number: str, count: int) -> None:
 
 def test_the_exported_job_of_guide_001_is_what_a_server_takes() -> None:
     _, exported = _jobs("001")
-    job = yaml.safe_load(exported)
+    job = quick_yaml.load(exported)
     assert job["status"]["conditions"]
     assert job["metadata"]["resourceVersion"] == "53223"
     assert run_here("validate", "-", stdin=exported).returncode == 0

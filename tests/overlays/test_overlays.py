@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.cluster import Cluster
 from jobspec.commands.overlays import load_overlays
@@ -15,6 +14,7 @@ from jobspec.documents.reader import read
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import shipped
 from jobspec.targets import choose
+from tests.support import quick_yaml
 from tests.support.cases import assert_reported, expectations
 from tests.support.checking import checked
 from tests.support.processes import run_here
@@ -103,9 +103,9 @@ def test_case(parts: dict[str, str], tmp_path: Path) -> None:
     for each in problems:
         assert each.mark.layer == layer_of(each.mark.file)
     if "expected documents" in parts:
-        assert list(filter(None, yaml.safe_load_all(parts["expected documents"]))) == documents
+        assert list(filter(None, quick_yaml.load_all(parts["expected documents"]))) == documents
     elif "expected pod" in parts:
-        assert yaml.safe_load(parts["expected pod"]) == documents[0]["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
+        assert quick_yaml.load(parts["expected pod"]) == documents[0]["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
     else:
         assert any(each.severity == "error" for each in problems)
 
@@ -137,7 +137,7 @@ def rendered(*overlays: str, sets: tuple[str, ...] = ()) -> list[Any]:
     options = [word for name in overlays for word in ("--overlay", name)] + [word for text in sets for word in ("--set", text)]
     result = run_here("render", "-", *options, stdin=BASE)
     assert (result.returncode, result.stderr) == (0, "")
-    return list(yaml.safe_load_all(result.stdout))
+    return list(quick_yaml.load_all(result.stdout))
 
 
 def templates(documents: list[Any]) -> tuple[Any, Any]:

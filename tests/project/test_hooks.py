@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from tests.support.manifests import JOB, write
 from tests.support.once import made_once
 from tests.support.processes import program
@@ -52,7 +52,7 @@ def _working_tree(folder: Path) -> None:
 def test_the_hooks_file_is_what_pre_commit_takes() -> None:
     done = program(sys.executable, "-m", "pre_commit", "validate-manifest", ".pre-commit-hooks.yaml")
     assert (done.returncode, done.stdout) == (0, "")
-    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    hooks = quick_yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text())
     ours = ["validate", "lint", "fix", "render-check", "schema-check", "dry-run"]
     assert [hook["id"] for hook in hooks] == [f"jobspec-{name}" for name in ours]
     page = (ROOT / "docs" / "pre-commit.md").read_text()
@@ -92,7 +92,7 @@ class Theirs:
         config = {"repos": [{"repo": str(ours.repository), "rev": ours.revision(), "hooks": hooks}]}
         self.folder = folder
         self.ours = ours
-        _repository(self.folder, {**files, ".pre-commit-config.yaml": yaml.safe_dump(config)})
+        _repository(self.folder, {**files, ".pre-commit-config.yaml": quick_yaml.dump(config)})
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run hooks on all files as they stand."""

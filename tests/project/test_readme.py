@@ -8,12 +8,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-import yaml
 
 from jobspec.command_line import COMMANDS
 from jobspec.overlays.load import shipped
 from jobspec.reports.diff.view import WORDS
 from jobspec.reports.formats import FORMATS
+from tests.support import quick_yaml
 from tests.support.manifests import write
 from tests.support.processes import environment, program, run_here
 from tests.support.reference import ROOT
@@ -48,18 +48,20 @@ def test_before_and_after(tmp_path: Path) -> None:
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
 def test_kustomize_drops_the_image_as_the_readme_says(tmp_path: Path) -> None:
     containers = [{"name": "pytorch", "resources": {"limits": {"nvidia.com/gpu": 2}}}]
-    patch = yaml.safe_load(_before())
+    patch = quick_yaml.load(_before())
     patch["spec"] = {"pytorchReplicaSpecs": {"Master": {"template": {"spec": {"containers": containers}}}}}
     (tmp_path / "job.yaml").write_text(_before())
-    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump({"resources": ["job.yaml"], "patches": [{"patch": yaml.safe_dump(patch)}]}))
+    (tmp_path / "kustomization.yaml").write_text(
+        quick_yaml.dump({"resources": ["job.yaml"], "patches": [{"patch": quick_yaml.dump(patch)}]})
+    )
     built = program("kubectl", "kustomize", tmp_path, check=True).stdout
-    assert yaml.safe_load(built)["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"] == containers
+    assert quick_yaml.load(built)["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"] == containers
 
 
 def test_the_complaints(tmp_path: Path) -> None:
-    job = yaml.safe_load(_before())
+    job = quick_yaml.load(_before())
     job["spec"] = {"cleanPodPolicy": "None", **job["spec"]}
-    text = yaml.safe_dump(job, sort_keys=False).replace("replicas: 1", '\n      replicas: "1"').replace("\n\n", "\n# \n")
+    text = quick_yaml.dump(job, sort_keys=False).replace("replicas: 1", '\n      replicas: "1"').replace("\n\n", "\n# \n")
     (tmp_path / "job.yaml").write_text(text)
     shown = _block("console", "jobspec validate job.yaml").partition("\n")[2]
     assert run_here("validate", "job.yaml", cwd=tmp_path).stdout == shown
@@ -104,7 +106,7 @@ def test_the_example_of_an_overlay_does_what_its_comments_say(tmp_path: Path) ->
     (tmp_path / "job.yaml").write_text(_before().replace('- "15"', '- "15"\n            - --model=small\n            - --debug'))
     done = run_here("render", "job.yaml", "--overlay", "./big.yaml", cwd=tmp_path)
     assert done.stderr == ""
-    job = yaml.safe_load(done.stdout)
+    job = quick_yaml.load(done.stdout)
     pod = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]
     assert pod["containers"] == [
         {
@@ -232,8 +234,8 @@ def test_five_minutes_from_one_job_to_gitops(tmp_path: Path) -> None:
         shell(line)
     folders = sorted(path.name for path in (place / "rendered").iterdir() if path.is_dir())
     assert folders == ["mnist", "mnist-cpu"]
-    job = yaml.safe_load((place / "rendered/mnist/pytorchjob-mnist.yaml").read_text())
-    assert (job["metadata"]["namespace"], job["spec"]) == ("ml", yaml.safe_load(_after())["spec"])
+    job = quick_yaml.load((place / "rendered/mnist/pytorchjob-mnist.yaml").read_text())
+    assert (job["metadata"]["namespace"], job["spec"]) == ("ml", quick_yaml.load(_after())["spec"])
     assert (place / "engines/argocd/application-jobs.yaml").exists()
     assert shell("git status --porcelain") == ""
     shell(f"{sys.executable} -m pre_commit run --all-files")
@@ -244,7 +246,7 @@ def test_the_table_of_overlays_names_all_of_them_and_their_parameters() -> None:
     rows = re.findall(r"^\| `([\w-]+)` \| .* \| (.*) \|$", chapter, re.MULTILINE)
     assert sorted(name for name, _ in rows) == shipped()
     for name, parameters in rows:
-        declared = yaml.safe_load((ROOT / "overlays" / f"{name}.yaml").read_text())["spec"]["parameters"]
+        declared = quick_yaml.load((ROOT / "overlays" / f"{name}.yaml").read_text())["spec"]["parameters"]
         assert all(f"`{parameter}`" in parameters for parameter in declared), name
 
 
@@ -257,7 +259,7 @@ def test_the_python_example_renders_and_checks_the_job(capsys: pytest.CaptureFix
 
 
 def test_the_python_example_builds_the_job() -> None:
-    names = {"data": yaml.safe_load(_before())}
+    names = {"data": quick_yaml.load(_before())}
     exec(_block("python", "model_validate") + "\ndumped = job.model_dump(by_alias=True, exclude_unset=True)", names)
     assert names["dumped"] == names["data"]
 

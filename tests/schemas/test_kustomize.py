@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec import models
 from jobspec.cli import main
 from jobspec.kinds import COMPONENTS
 from jobspec.schemas.openapi import with_kinds
 from jobspec.targets import OPERATORS, RELEASES, choose
+from tests.support import quick_yaml
 from tests.support.processes import environment, program, run_here
 from tests.support.server import kubeconfig
 
@@ -89,15 +89,15 @@ PATCH = _pytorchjob(Master=_containers("pytorch", **GPU))
 
 def _build(place: Path, resources: list[Any], patches: list[Any], openapi: str | None, **more: Any) -> dict[str, Any]:
     """What `kubectl kustomize` builds of resources and strategic merge patches, by kind."""
-    kustomization: dict[str, Any] = {"resources": ["resources.yaml"], "patches": [{"patch": yaml.safe_dump(each)} for each in patches]}
+    kustomization: dict[str, Any] = {"resources": ["resources.yaml"], "patches": [{"patch": quick_yaml.dump(each)} for each in patches]}
     if openapi is not None:
         (place / "openapi.json").write_text(openapi)
         kustomization["openapi"] = {"path": "openapi.json"}
-    (place / "resources.yaml").write_text(yaml.safe_dump_all(resources))
-    (place / "kustomization.yaml").write_text(yaml.safe_dump(kustomization | more))
+    (place / "resources.yaml").write_text(quick_yaml.dump_all(resources))
+    (place / "kustomization.yaml").write_text(quick_yaml.dump(kustomization | more))
     done = program("kubectl", "kustomize", place)
     assert done.returncode == 0, done.stderr
-    return {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
+    return {each["kind"]: each for each in quick_yaml.load_all(done.stdout)}
 
 
 def _images(value: Any) -> list[str]:
@@ -282,7 +282,7 @@ def test_without_kubectl_or_a_cluster_the_remedy_is_told(tmp_path: Path) -> None
         "clusters": [{"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}],
         "contexts": [{"name": "a", "context": {"cluster": "a"}}],
     }
-    (tmp_path / "config").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "a", **nowhere}))
+    (tmp_path / "config").write_text(quick_yaml.dump({"apiVersion": "v1", "kind": "Config", "current-context": "a", **nowhere}))
     done = _jobspec(KUBECONFIG=str(tmp_path / "config"))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("jobspec: `kubectl get --raw /openapi/v2` failed: ")

@@ -26,6 +26,7 @@ from jobspec.schemas.crd import crd
 from jobspec.schemas.json_schema import json_schema
 from jobspec.targets import OPERATORS, RELEASES, builtin_path, choose, schema_path
 from jobspec.validation.verdict import verdict
+from tests.support import quick_yaml
 from tests.support import server as servers
 from tests.support.checking import documents, result
 from tests.support.mutants import mutant
@@ -196,7 +197,7 @@ def test_json_schemas_never_refuse_what_the_verdict_accepts_of_mutants() -> None
     bases = [*_documents((CASES / "guides").glob("*.yaml")), *(Document(manifest, lambda: None, file="") for manifest in MANIFESTS)]
     random = Random(seed())
     documents = []
-    for base, text in random.choices([(base, yaml.safe_dump(base.data)) for base in bases], k=2500):
+    for base, text in random.choices([(base, quick_yaml.dump(base.data)) for base in bases], k=2500):
         shape = shapes.load(base.api_version, base.kind, TARGET)
         assert shape and shape.fields
         if "status" in shape.fields:  # which mutants play with
@@ -271,7 +272,7 @@ def test_every_layout_is_named_by_kind_and_release(exported: Path) -> None:
 
 def test_kubeconform_accepts_real_manifests(exported: Path, tmp_path: Path) -> None:
     for manifest in MANIFESTS[:-1]:  # kubeconform brings the schemas of built-in kinds
-        (tmp_path / f"{manifest['kind']}.yaml").write_text(yaml.safe_dump(manifest))
+        (tmp_path / f"{manifest['kind']}.yaml").write_text(quick_yaml.dump(manifest))
     told = _kubeconform(exported, *GUIDES, tmp_path)
     assert len(told) >= 7
     assert set(told.values()) == {"statusValid"}
@@ -294,7 +295,7 @@ def test_kubeconform_refuses_what_the_verdict_refuses(name: str, exported: Path,
 
 def test_a_mistake_is_told_by_kubeconform_with_its_place(exported: Path, tmp_path: Path) -> None:
     job = json.loads(json.dumps(MANIFESTS[0]).replace("numNodes", "numNodez"))
-    (tmp_path / "job.yaml").write_text(yaml.safe_dump(job))
+    (tmp_path / "job.yaml").write_text(quick_yaml.dump(job))
     (told,) = _kubeconform(exported, tmp_path / "job.yaml").values()
     assert told.startswith("statusInvalid")
     assert "/spec/trainer" in told

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.support import manifests
+from tests.support import manifests, quick_yaml
 from tests.support import server as servers
 from tests.support.cluster import Run, Runner, stored, untouched, webhook
 from tests.support.manifests import placed
@@ -111,7 +110,7 @@ def test_names_warnings_and_missing_values(dry_run: Runner, tmp_path: Path) -> N
 
 
 def test_items_of_a_list_and_what_is_no_object(dry_run: Runner, tmp_path: Path) -> None:
-    items = [yaml.safe_load(MAP), yaml.safe_load(JOB.replace("replicas", "replicaz"))]
+    items = [quick_yaml.load(MAP), quick_yaml.load(JOB.replace("replicas", "replicaz"))]
     (tmp_path / "list.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=1))
     (tmp_path / "other.yaml").write_text("on: [push]\n---\napiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n")
     (tmp_path / "theirs.json").write_text('{"a": 1, // no JSON\n}')
@@ -229,7 +228,7 @@ def test_what_is_missing_on_the_server_comes_with_the_remedy(dry_run: Runner, tm
             "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}],
         },
     }
-    (tmp_path / "a.yaml").write_text(yaml.safe_dump(crd) + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: dry-run-absent}\n")
+    (tmp_path / "a.yaml").write_text(quick_yaml.dump(crd) + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: dry-run-absent}\n")
     (tmp_path / "b.yaml").write_text("apiVersion: dry-run.example.com/v1\nkind: Thing\nmetadata: {name: a}\n")
     (tmp_path / "c.yaml").write_text(MAP.replace(NAMESPACE, "dry-run-absent"))
     (tmp_path / "d.yaml").write_text(MAP.replace(NAMESPACE, "dry-run-nowhere"))
@@ -357,11 +356,11 @@ def test_a_runtime_of_the_server_is_one_that_a_job_can_refer_to(dry_run: Runner,
 
 
 def _changed(kubeconfig: Path, folder: Path, *, user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None) -> Path:
-    config = yaml.safe_load(kubeconfig.read_text())
+    config = quick_yaml.load(kubeconfig.read_text())
     config["users"][0]["user"] = config["users"][0]["user"] if user is None else user
     config["clusters"][0]["cluster"] = {**config["clusters"][0]["cluster"], **(cluster or {})}
     changed = folder / "kubeconfig"
-    changed.write_text(yaml.safe_dump(config))
+    changed.write_text(quick_yaml.dump(config))
     return changed
 
 
@@ -407,7 +406,7 @@ def test_what_is_no_kubeconfig(text: str, told: str, dry_run: Runner, tmp_path: 
 def test_what_is_no_api_server_and_takes_the_user_for_nobody(dry_run: Runner, tmp_path: Path) -> None:
     (tmp_path / "map.yaml").write_text(MAP)
     mine = dry_run.kubeconfig
-    url = str(yaml.safe_load(mine.read_text())["clusters"][0]["cluster"]["server"])
+    url = str(quick_yaml.load(mine.read_text())["clusters"][0]["cluster"]["server"])
     plain = url.replace("https://", "http://")
     for cluster, told in (
         ({"server": f"{url}/elsewhere"}, f"what answers at {url}/elsewhere is no Kubernetes API server: 404 page not found"),

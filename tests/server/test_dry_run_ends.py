@@ -13,12 +13,12 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-import yaml
 
 from jobspec.diagnostics import JobspecError
 from jobspec.server.api_server import Server
 from jobspec.server.kubeconfig import of_config
 from jobspec.server.preparation import remove
+from tests.support import quick_yaml
 from tests.support.cluster import answering, assets, config_of, environment, reply, servers_in
 from tests.support.reference import ROOT
 
@@ -97,7 +97,7 @@ def test_an_interrupt_does_not_wait_for_a_server_that_never_answers(answered: in
             enough.wait()
 
     with answering(answer) as port:
-        (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config_of(port)))
+        (tmp_path / "kubeconfig").write_text(quick_yaml.dump(config_of(port)))
         env = environment(tmp_path, KUBECONFIG=str(tmp_path / "kubeconfig"))
         with _started(tmp_path / "map.yaml", "--context", "a", env=env) as process:
             assert stalls.wait(60)

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.commands.files import find
 from jobspec.runtimes.runtime import shipped
 from jobspec.targets import choose
-from tests.support import manifests
+from tests.support import manifests, quick_yaml
 from tests.support.checking import documents
 from tests.support.cluster import Run, Runner, refused, untouched
 from tests.support.manifests import placed
@@ -71,7 +70,7 @@ def server(kubeconfig: Path) -> Iterator[Server]:
     """The server, to which the trainer's own runtimes belong."""
     found = Server(kubeconfig)
     for name, runtime in shipped(_TARGET).items():
-        answer = found.apply(f"{_RUNTIMES}/{name}?fieldManager=tests&force=true", yaml.safe_dump(runtime))
+        answer = found.apply(f"{_RUNTIMES}/{name}?fieldManager=tests&force=true", quick_yaml.dump(runtime))
         assert answer.accepted, answer.message
     yield found
     found.close()

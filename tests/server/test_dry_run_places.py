@@ -14,13 +14,13 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-import yaml
 
 from jobspec.diagnostics import JobspecError
 from jobspec.server import pool
 from jobspec.server.client import Client
 from jobspec.server.envtest import control_plane
 from jobspec.server.kubeconfig import of_config
+from tests.support import quick_yaml
 from tests.support import server as servers
 from tests.support.cluster import (
     Run,
@@ -334,7 +334,7 @@ def test_without_a_package_of_the_extra(package: str, tmp_path: Path) -> None:
 
 
 def test_the_hook_asks_for_what_it_needs() -> None:
-    hooks = {each["id"]: each for each in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    hooks = {each["id"]: each for each in quick_yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text())}
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert hooks["jobspec-dry-run"]["stages"] == ["manual"]
     assert hooks["jobspec-dry-run"]["additional_dependencies"] == extras["dry-run"]

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.kinds import COMPONENTS
 from jobspec.server import asking, preparation
@@ -16,7 +15,7 @@ from jobspec.server.client import YAML, Client
 from jobspec.server.envtest import control_plane
 from jobspec.server.question import questions_about
 from jobspec.targets import choose
-from tests.support import manifests
+from tests.support import manifests, quick_yaml
 from tests.support.checking import read
 from tests.support.cluster import Runner, assets
 from tests.support.control_plane import kubeconfig
@@ -153,7 +152,7 @@ def test_given_crds_are_stored_before_our_own_and_those_of_the_set(dry_run: Runn
     (given / "job.json").write_text(json.dumps(_crd("PyTorchJob", "kubeflow.org", SIZE)))
     (files / "a.yaml").write_text(THING % ("a", 1) + "---\n" + THING % ("b", "large"))
     (files / "b.yaml").write_text("apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec: {size: 1}\n")
-    crd = yaml.safe_dump(_crd("TrainJob", "trainer.kubeflow.org", SIZE)).replace("name: v1\n", "name: v1alpha1\n")
+    crd = quick_yaml.dump(_crd("TrainJob", "trainer.kubeflow.org", SIZE)).replace("name: v1\n", "name: v1alpha1\n")
     (files / "c.yaml").write_text(
         f"{crd}---\n" + "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec: {size: 1}\n"
     )
@@ -180,7 +179,9 @@ def test_a_given_crd_is_not_stored_on_a_cluster_of_the_user(user: Runner, own: C
 
 
 def test_a_broken_crd_is_told_and_no_server_asked(dry_run: Runner, tmp_path: Path) -> None:
-    (tmp_path / "crd.yaml").write_text(yaml.safe_dump(_crd("Thing", "example.com", SIZE)).replace("scope: Namespaced", "scope: namespaced"))
+    (tmp_path / "crd.yaml").write_text(
+        quick_yaml.dump(_crd("Thing", "example.com", SIZE)).replace("scope: Namespaced", "scope: namespaced")
+    )
     (tmp_path / "a.yaml").write_text(THING % ("a", 1))
     done = dry_run(tmp_path / "a.yaml", "--crd", tmp_path / "crd.yaml", "--context", "nowhere")
     assert (done.code, [each[1] for each in done.reported], done.err) == (1, ["invalid-crd"], "")
@@ -188,7 +189,7 @@ def test_a_broken_crd_is_told_and_no_server_asked(dry_run: Runner, tmp_path: Pat
 
 def _hook(name: str, *, configuration: str = "ours", group: str = "kubeflow.org", resource: str = "pytorchjobs") -> str:
     """A webhook that looks at a kind, and whose silence harms nobody."""
-    hook = yaml.safe_load(HOOK)
+    hook = quick_yaml.load(HOOK)
     hook["metadata"]["name"] = configuration
     hook["webhooks"][0]["name"] = name
     hook["webhooks"][0]["rules"][0].update(apiGroups=[group], resources=[resource])
@@ -268,9 +269,9 @@ def test_who_may_not_list_webhooks_is_told_so(user: Runner, own: Client, tmp_pat
         assert own.call("POST", place, json.dumps(body)).ok
     request = '{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}'
     token = own.call("POST", "/api/v1/namespaces/default/serviceaccounts/trainer/token", request).body["status"]["token"]
-    config = yaml.safe_load(user.kubeconfig.read_text())
+    config = quick_yaml.load(user.kubeconfig.read_text())
     config["users"][0]["user"] = {"token": token}
-    user.kubeconfig.write_text(yaml.safe_dump(config))
+    user.kubeconfig.write_text(quick_yaml.dump(config))
     done = user.ask(tmp_path / "job.yaml")
     assert [each[1] for each in done.reported] == ["training-container"]
     may_not = "you may not list the webhooks of context `tests` (403)"

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from jobspec.cli import main
 from jobspec.server.client import MANAGER
+from tests.support import quick_yaml
 from tests.support.processes import program
 from tests.support.reference import ROOT
 from tests.support.server import Server
@@ -72,7 +72,7 @@ class Runner:
 
     @property
     def context(self) -> str:
-        return str(yaml.safe_load(self.kubeconfig.read_text())["current-context"])
+        return str(quick_yaml.load(self.kubeconfig.read_text())["current-context"])
 
     def __call__(self, *arguments: str | Path, output: str = "json", command: str = "dry-run") -> Run:
         self._monkeypatch.setenv("KUBECONFIG", str(self.kubeconfig))

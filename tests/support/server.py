@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-import yaml
+
+from tests.support import quick_yaml
 
 PLURALS = {
     "PyTorchJob": "/apis/kubeflow.org/v1/namespaces/{}/pytorchjobs",
@@ -61,7 +62,7 @@ class Server:
     """A client for many threads that keeps its connections."""
 
     def __init__(self, kubeconfig: Path) -> None:
-        config = yaml.safe_load(kubeconfig.read_text())
+        config = quick_yaml.load(kubeconfig.read_text())
         contexts = {each["name"]: each["context"] for each in config["contexts"]}
         context = contexts[config["current-context"]]
         cluster = {each["name"]: each["cluster"] for each in config["clusters"]}[context["cluster"]]

@@ -3,12 +3,10 @@
 from random import Random
 from typing import Any
 
-import yaml
-
 from jobspec.documents.reader import read
 from jobspec.shapes import Shape
 from tests.agreement.corpus import ENDLESS
-from tests.support import pod_mutants
+from tests.support import pod_mutants, quick_yaml
 from tests.support.mutants import at_one_place, at_two_places
 
 Data = dict[str, Any]
@@ -25,6 +23,6 @@ def changed(template: Data, shape: Shape, random: Random) -> Data:
 def _changed(template: Data, shape: Shape, random: Random) -> Any:
     if random.random() < 0.6:
         return pod_mutants.changed(template, shape, random, times=random.choice((1, 1, 1, 2, 2, 3)))
-    text = random.choice((at_one_place, at_one_place, at_two_places))(yaml.safe_dump(template, sort_keys=False), shape, random)
+    text = random.choice((at_one_place, at_one_place, at_two_places))(quick_yaml.dump(template, sort_keys=False), shape, random)
     documents, problems = read(text, file="template.yaml")
     return documents[0].data if documents and not problems else None

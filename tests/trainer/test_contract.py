@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
+from tests.support import quick_yaml
 from tests.support.reference import ROOT, folder
 from trainer import contract
 from trainer.config import Refusal, parse
@@ -77,12 +77,12 @@ def test_every_default_of_the_contract_is_a_value_of_it() -> None:
     assert [problem for name, value in valued.items() for problem in _problems([f"{name}={value}"])] == []
 
 
-@pytest.mark.parametrize("args", yaml.safe_load((CASES / "accepted.yaml").read_text()), ids=" ".join)
+@pytest.mark.parametrize("args", quick_yaml.load((CASES / "accepted.yaml").read_text()), ids=" ".join)
 def test_accepted(args: list[str]) -> None:
     assert (_problems(args), _refused(args)) == ([], "")
 
 
-@pytest.mark.parametrize("case", yaml.safe_load((CASES / "refused.yaml").read_text()), ids=lambda case: " ".join(case["args"]))
+@pytest.mark.parametrize("case", quick_yaml.load((CASES / "refused.yaml").read_text()), ids=lambda case: " ".join(case["args"]))
 def test_refused(case: dict[str, Any]) -> None:
     assert _problems(case["args"])
     assert case["words"] in _refused(case["args"])
@@ -106,7 +106,7 @@ def test_the_contract_and_the_program_agree(groups: list[tuple[str, ...]]) -> No
 
 
 def _overlays() -> dict[str, dict[str, Any]]:
-    loaded = [yaml.safe_load(path.read_text()) for path in sorted((ROOT / "overlays").glob("*.yaml"))]
+    loaded = [quick_yaml.load(path.read_text()) for path in sorted((ROOT / "overlays").glob("*.yaml"))]
     return {each["metadata"]["name"]: each["spec"] for each in loaded}
 
 
@@ -139,7 +139,7 @@ LISTS = re.compile(r"^[ -]*(?:args|command): *(\[.*\]|(?:\n *(?:#.*|- .*))+)", r
 @pytest.mark.parametrize(("number", "expected"), [("001", 4), ("002", 2), ("003", 2), ("004", 2)])
 def test_the_arguments_of_the_guides_are_in_the_contract(number: str, expected: int) -> None:
     (path,) = folder("seeds").glob(f"{number}_*.txt")
-    lists = [yaml.safe_load(found) for found in LISTS.findall(path.read_text())]
+    lists = [quick_yaml.load(found) for found in LISTS.findall(path.read_text())]
     programs = [words[next((at for at, word in enumerate(words, 1) if word.endswith(".py")), 0) :] for words in lists]
     given = [args for args in programs if args]
     assert len(given) == expected

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.support import quick_yaml
 from tests.support.reference import ROOT, folder
 from tests.trainer import idx, jobs
 from trainer.config import Refusal, parse
@@ -19,7 +19,7 @@ from trainer.processes import Place, place
 
 Pod = dict[str, str]
 
-CASES = {path.stem: yaml.safe_load(path.read_text()) for path in sorted((ROOT / "tests" / "cases" / "environments").glob("*.yaml"))}
+CASES = {path.stem: quick_yaml.load(path.read_text()) for path in sorted((ROOT / "tests" / "cases" / "environments").glob("*.yaml"))}
 #: The container that the operator looks for.
 CONTAINERS = {"training-operator": "pytorch", "trainer": "node"}
 INDEX = "batch.kubernetes.io/job-completion-index"

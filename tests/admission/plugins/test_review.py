@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import yaml
-
 from jobspec.admission.plugins.objects import PolicyObjects
 from jobspec.admission.plugins.quotas import job_quota_problems
 from jobspec.admission.plugins.review import review_pod
 from jobspec.kinds import PRIORITY_CLASS
 from jobspec.targets import choose
+from tests.support import quick_yaml
 
 _TARGET = choose([])
 _OBJECTS = """
@@ -27,7 +26,7 @@ _OBJECTS = """
 
 
 def _objects() -> PolicyObjects:
-    return PolicyObjects(yaml.safe_load_all(_OBJECTS))
+    return PolicyObjects(quick_yaml.load_all(_OBJECTS))
 
 
 def _pod(spec: dict[str, Any], **container: Any) -> dict[str, Any]:
@@ -58,7 +57,7 @@ def test_other_namespaces_have_other_policies() -> None:
 
 
 def test_policies_concern_their_own_namespace_and_classes_every_one() -> None:
-    objects = list(yaml.safe_load_all(_OBJECTS))
+    objects = list(quick_yaml.load_all(_OBJECTS))
     of_team = PolicyObjects([each for each in objects if "namespace" in each["metadata"]])
     labelled = PolicyObjects([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"a": "b"}}}])
     assert [(each.concern("team"), each.concern("other")) for each in (PolicyObjects(), of_team, labelled, PolicyObjects(objects))] == [
