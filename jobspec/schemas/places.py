@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cache
 from typing import TYPE_CHECKING, get_args
 
 from jobspec.diagnostics import JobspecError, Key
@@ -181,6 +182,7 @@ def _enter(place: FieldPlace) -> FieldPlace:
     return place.inside("") if place.structure.keys() & {"items", "values"} else place
 
 
+@cache
 def _model_of(model: type[Model] | None, name: str) -> type[Model] | None:
     """The model of a field, of its items or its values."""
     fields = model.model_fields.values() if model else ()

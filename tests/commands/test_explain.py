@@ -235,6 +235,9 @@ EVERY = [(kind, release) for (_, kind), component in COMPONENTS.items() for rele
 OF_NEWEST = {(kind, list(RELEASES[component])[-1]) for (_, kind), component in COMPONENTS.items()}
 
 
+_structure_of = cache(structure_of)
+
+
 def _paths(structure: dict[str, Any], steps: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The steps to every place of a kind."""
     for name, child in structure.get("fields", {}).items():
@@ -247,9 +250,9 @@ def _paths(structure: dict[str, Any], steps: tuple[str, ...] = ()) -> Iterator[t
 
 @pytest.mark.parametrize(("kind", "release"), EVERY)
 def test_every_place_of_every_kind_is_explained(kind: str, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "structure_of", cache(structure_of))
+    monkeypatch.setattr(places, "structure_of", _structure_of)
     model: type[Model] = getattr(models, kind)
-    paths = list(_paths(structure_of(model, release)))
+    paths = list(_paths(_structure_of(model, release)))
     many = 120 if (kind, release) in OF_NEWEST else 40  # most places of other releases are the same
     for steps in Random(release).sample(paths, min(len(paths), many)):
         page = explain.page(places.root_of(model), steps, release)
