@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import jobspec
 from tests.hunt import bad_input
 from tests.hunt.finds import report
 from tests.support import manifests
-from tests.support.processes import environment, run, run_here
+from tests.support.processes import command, environment, program, run_here
 from tests.support.reference import ROOT
 from tests.support.seeds import seed
 
@@ -39,13 +38,13 @@ Runner = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def _run_limited(*arguments: str | Path, cwd: Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    """One run as a process of its own, with little memory and little time."""
+    """One run as a process of its own, with little memory and little time.
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
-
+    A shell sets the limit: to fork this process, which has a lot in memory, would take half as long as a run.
+    """
+    limited = ["sh", "-c", f'ulimit -v {LIMIT // 1024} && exec "$@"', "sh", *command(*arguments)]
     start = time.monotonic()
-    done = run(*arguments, cwd=cwd, preexec_fn=limit, timeout=PATIENCE, **options)
+    done = program(*limited, cwd=cwd, timeout=PATIENCE, **options)
     sys.stdout.write(f"{time.monotonic() - start:.2f} s: {arguments!a}\n")  # ASCII, since reports travel between processes as UTF-8
     return done
 
@@ -70,9 +69,9 @@ def _errors(text: str) -> list[tuple[str, str, str]]:
 def _refuses(folder: Path, *arguments: str, rule: str, place: str = "", file: str = "bad.yaml", runner: Runner = run_here) -> None:
     """Exit code 1 and this one error, as text and as JSON, from `validate` and from `render`, which writes nothing."""
     before = sorted(folder.rglob("*"))
-    for command in ("validate", "render"):
-        done = runner(command, *arguments, cwd=folder)
-        told, nothing = (done.stdout, done.stderr) if command == "validate" else (done.stderr, done.stdout)
+    for name in ("validate", "render"):
+        done = runner(name, *arguments, cwd=folder)
+        told, nothing = (done.stdout, done.stderr) if name == "validate" else (done.stderr, done.stdout)
         assert (done.returncode, nothing) == (1, "")
         first, *rest = told.splitlines()
         assert first.startswith(f"{file}:{place}: error: " if place else f"{file}: error: ")
@@ -230,8 +229,8 @@ def test_what_cannot_run_as_asked(tmp_path: Path, case: str, output: str) -> Non
     arguments, words = MISUSES[case]
     (tmp_path / "job.yaml").write_text(JOB)
     (tmp_path / "empty").mkdir()
-    for command in (["validate"], ["render", "--to", "out"]):
-        done = run_here(*command, "job.yaml", "-o", output, *arguments, cwd=tmp_path)
+    for start in (["validate"], ["render", "--to", "out"]):
+        done = run_here(*start, "job.yaml", "-o", output, *arguments, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert [word for word in words if word not in done.stderr] == []
         assert "Traceback" not in done.stderr

@@ -69,6 +69,14 @@ ORDER = [
 ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _memory() -> Iterator[None]:
+    """What these tests keep is a lot, which every process that later tests fork would get, too."""
+    yield
+    _nodes.cache_clear()
+    _tree.cache_clear()
+
+
 @cache
 def _modules() -> list[tuple[str, Path]]:
     paths = sorted(PACKAGE.rglob("*.py"))
