@@ -4,12 +4,16 @@ import gc
 import os
 import sys
 from collections.abc import Generator
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
 
 import hypothesis
 import hypothesis.core
 import pytest
 
 from tests.support import seeds
+from tests.support.reference import ROOT
 
 _NOT_COVERED = ("agreement", "live", "trainer")
 
@@ -23,6 +27,16 @@ def pytest_configure() -> None:
     gc.set_threshold(50_000, 20, 100)  # each full collection walks over all that the tests have imported
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # some images set it, and every process would compile everything that it imports
     sys.dont_write_bytecode = False
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Each process of a run of all tests begins with other modules: what it compiles of them, the others find when they come there."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker and session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        modules = sorted(Path(__file__).parent.rglob("test_*.py"))
+        for path in modules[int(worker.removeprefix("gw")) :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]:
+            with suppress(ImportError):  # the trainer's libraries are an extra
+                import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
