@@ -39,6 +39,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
                 import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
+def pytest_collection_finish() -> None:
+    gc.freeze()  # what is imported stays
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Coverage more than doubles a test's time, and is left to tests that look at parts: others go the same ways thousands of times."""
     for item in items:
