@@ -35,27 +35,29 @@ spec:
 """
 
 
+RESUMED = JOB.replace("spec:\n  pytorch", "spec:\n  runPolicy: {suspend: true}\n  pytorch").replace("bert", "resumed")
+
+
 def test_pods_are_refused_at_the_lines_of_their_job(dry_run: Runner, tmp_path: Path) -> None:
+    """Those of a job that is suspended, too: they come when it is resumed."""
     (tmp_path / "job.yaml").write_text(NAMESPACE + JOB)
-    without = dry_run(tmp_path / "job.yaml", "--envtest")
+    (tmp_path / "resumed.yaml").write_text(RESUMED)
+    without = dry_run(tmp_path, "--envtest")
     assert (without.code, without.reported) == (0, [])
-    done = dry_run(tmp_path / "job.yaml", "--envtest", "--pods")
+    done = dry_run(tmp_path, "--envtest", "--pods")
     assert done.code == 1
+    mount = "spec.containers[0].volumeMounts[0].name"
     assert [each for each in done.reported if each[1] == "pods-refused"] == [
         ("job.yaml:9:18", "pods-refused", ""),
-        ("job.yaml:19:35", "pods-refused", "spec.containers[0].volumeMounts[0].name"),
+        ("job.yaml:19:35", "pods-refused", mount),
+        ("resumed.yaml:3:18", "pods-refused", ""),
+        ("resumed.yaml:14:35", "pods-refused", mount),
     ]
-    by_policy, by_code = [each for each in done.messages if each.startswith("the server refuses")]
+    by_policy, by_code = [each for each in done.messages if each.startswith("the server refuses")][:2]
     assert by_policy.startswith("the server refuses the pods of Worker: ") and "host namespaces" in by_policy
     assert by_code == 'the server refuses the pods of Master: Not found: "dat"'
     assert [each["runs"] for each in done.report["files"][0]["documents"]] == [None, False]
-    assert done.statuses == ["valid", "valid"]
-
-
-def test_pods_that_come_when_a_job_is_resumed(dry_run: Runner, tmp_path: Path) -> None:
-    (tmp_path / "job.yaml").write_text(NAMESPACE + JOB.replace("spec:\n  pytorch", "spec:\n  runPolicy: {suspend: true}\n  pytorch"))
-    done = dry_run(tmp_path / "job.yaml", "--envtest", "--pods")
-    assert [each[0] for each in done.reported if each[1] == "pods-refused"] == ["job.yaml:9:18", "job.yaml:20:35"]
+    assert done.statuses == ["valid", "valid", "valid"]
 
 
 def test_pods_that_a_server_takes(dry_run: Runner, tmp_path: Path) -> None:
