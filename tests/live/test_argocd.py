@@ -21,7 +21,7 @@ from jobspec.gitops.health.argocd import customizations
 from jobspec.gitops.health.flux import HEALTH_CHECK_EXPRS
 from tests.support import cel_health, lua
 from tests.support.applicationsets import applicationset_controller
-from tests.support.argocd import VARIABLE, ArgoCD, Repository
+from tests.support.argocd import APPLICATIONS, VARIABLE, ArgoCD, Repository
 from tests.support.processes import run_here
 from tests.support.server import kubeconfig
 
@@ -40,6 +40,12 @@ _AT_LAST = {"PyTorchJob": "Progressing", "TrainJob": "Healthy"}
 _RUNTIMES = f"/apis/{_TRAINER}/namespaces/{{}}/trainingruntimes"
 _NAMESPACES = "/api/v1/namespaces?fieldSelector=metadata.name%3D{}"
 _CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
+_PODS = "/api/v1/namespaces/{}/pods"
+_SERVICES = "/api/v1/namespaces/{}/services"
+_EVERYTHING = {**_JOBS, "Pod": _PODS, "Service": _SERVICES, "PersistentVolumeClaim": _CLAIMS, "TrainingRuntime": _RUNTIMES}
+_OF_ARGOCD = APPLICATIONS.rpartition("/")[0]
+_SETS = f"{_OF_ARGOCD}/applicationsets"
+_OF_CLUSTER = ("/api/v1/namespaces", "/api/v1/persistentvolumes", "/apis/storage.k8s.io/v1/storageclasses")
 _LOOK_AGAIN = "argocd.argoproj.io/application-set-refresh=true"
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
@@ -147,17 +153,19 @@ class Place:
 
     def uids(self, *kinds: str) -> dict[tuple[str, str], str]:
         """The uids of what is there of some kinds, by kind and name."""
-        found = self.argocd.items(",".join(kinds), f"--namespace={self.name}")
-        return {name: each["metadata"]["uid"] for name, each in found.items()}
+        return {name: each["metadata"]["uid"] for name, each in self.items(*kinds).items()}
+
+    def items(self, *kinds: str) -> Resources:
+        return self.argocd.items(*(_EVERYTHING[kind].format(self.name) for kind in kinds))
 
     def job(self, kind: str) -> dict[str, Any]:
         """The one job of a kind."""
-        (found,) = self.argocd.items(kind, f"--namespace={self.name}").values()
+        (found,) = self.items(kind).values()
         return found
 
     def applications(self) -> list[str]:
         """The applications that sync the repository."""
-        found = self.argocd.items("applications", "--namespace=argocd").values()
+        found = self.argocd.items(APPLICATIONS).values()
         return sorted(each["metadata"]["name"] for each in found if each["spec"]["source"]["repoURL"] == self.repository.url)
 
     def made(self, resources: str, least: int = 1) -> list[dict[str, Any]]:
@@ -178,7 +186,7 @@ class Place:
         """Let a pod end with an exit code, once it runs."""
 
         def phase() -> str:
-            return str(self.argocd.get("pod", name, f"--namespace={self.name}").get("status", {}).get("phase", "absent"))
+            return str(self.argocd.get(f"{_PODS.format(self.name)}/{name}").get("status", {}).get("phase", "absent"))
 
         self.argocd.waits_for(lambda: phase() == "Running", lambda: f"pod {name} is {phase()}")
         ended = {
@@ -194,10 +202,10 @@ class Place:
         self.argocd.kubectl("patch", "pod", name, *words)
 
     def remove(self) -> None:
-        self.argocd.kubectl("delete", "applicationsets", self.name, "--namespace=argocd", "--ignore-not-found")
+        self.argocd.delete(f"{_SETS}/{self.name}")
         self.argocd.waits_for(lambda: set(self.applications()) <= {self.name}, lambda: f"{self.applications()} stay")
-        self.argocd.kubectl("delete", "applications,appprojects", self.name, "--namespace=argocd", "--ignore-not-found")
-        self.argocd.kubectl("delete", "namespaces,persistentvolumes,storageclasses", self.name, "--ignore-not-found", "--wait=false")
+        self.argocd.delete(f"{APPLICATIONS}/{self.name}", f"{_OF_ARGOCD}/appprojects/{self.name}")
+        self.argocd.delete(*(f"{place}/{self.name}" for place in _OF_CLUSTER), waits=False)
 
 
 @pytest.fixture
@@ -258,12 +266,11 @@ def test_a_commit_is_a_run_that_ends_healthy_and_a_change_is_another_run(kind: s
     (namespace,), (needed,), (job,) = place.made(_NAMESPACES), place.made(before_it), place.made(_JOBS[kind])
     assert _version(namespace) < _version(needed) < _version(job)
 
-    everything = ("pytorchjobs", "trainjobs", "jobsets", "jobs", "pods", "services", "persistentvolumeclaims", "trainingruntimes")
-    before = place.uids(*everything)
+    before = place.uids(*_EVERYTHING)
     assert before.keys() > {(kind, job["metadata"]["name"]), (needed["kind"], needed["metadata"]["name"])}
     place.argocd.syncs_again(place.name)
     place.becomes(first, "Healthy")
-    assert place.uids(*everything) == before
+    assert place.uids(*_EVERYTHING) == before
 
     second = place.render(_BASES[kind], {'"0.1"': '"0.3"'})
     place.becomes(second, _AT_LAST[kind])
@@ -466,15 +473,15 @@ def test_an_application_set_syncs_each_variant_by_itself(place: Place, tmp_path:
     with applicationset_controller(kubeconfig(VARIABLE), tmp_path / "controller"):
         are(applications[:1])
         place.argocd.becomes(applications[0], first, "Progressing")
-        (job,) = place.uids("pytorchjobs").items()
+        (job,) = place.uids("PyTorchJob").items()
         second = place.render(_PLAIN, {**several, "  engines:": other})
         are(applications)
         place.argocd.becomes(applications[1], second, "Progressing")
-        both = place.uids("pytorchjobs")
+        both = place.uids("PyTorchJob")
         assert (len(both), both[job[0]]) == (2, job[1])
         place.render(_PLAIN, {**several, "- name: mnist": "- name: other"})
         are(applications[1:])
-        assert place.uids("pytorchjobs") == {name: uid for name, uid in both.items() if name != job[0]}
+        assert place.uids("PyTorchJob") == {name: uid for name, uid in both.items() if name != job[0]}
 
 
 def test_an_application_set_brings_what_its_variants_share_before_their_jobs(place: Place, tmp_path: Path) -> None:
@@ -487,7 +494,7 @@ def test_an_application_set_brings_what_its_variants_share_before_their_jobs(pla
             name = f"{place.name}-{part}"
             place.argocd.waits_for(lambda name=name: name in place.applications(), lambda: f"only {place.applications()} are there")
             place.argocd.becomes(name, revision, "Healthy")
-        assert len(place.uids("trainjobs")) == 2
+        assert len(place.uids("TrainJob")) == 2
 
 
 def test_a_tree_that_is_applied_again_changes_nothing(place: Place) -> None:
@@ -512,8 +519,8 @@ def test_a_tree_that_is_applied_again_changes_nothing(place: Place) -> None:
         return _settled(there)
 
     def there() -> Resources:
-        kinds = "pytorchjobs,trainjobs,trainingruntimes,persistentvolumeclaims,jobsets,jobs"
-        return {("Namespace", place.name): place.argocd.get("namespace", place.name), **place.argocd.items(kinds, namespace)}
+        kinds = (*_JOBS, "TrainingRuntime", "PersistentVolumeClaim")
+        return {("Namespace", place.name): place.argocd.get(f"/api/v1/namespaces/{place.name}"), **place.items(*kinds)}
 
     first, second, third = applied(), applied(), applied()
     assert sorted(kind for kind, _ in first) == [

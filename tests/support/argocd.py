@@ -18,7 +18,7 @@ from tests.support.server import Server, kubeconfig
 
 VARIABLE = "JOBSPEC_TEST_ARGOCD_KUBECONFIG"
 _PATIENCE = 120.0  # seconds: all of it is needed on a machine that is very busy, and a second or two on one that is not
-_APPLICATIONS = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"
+APPLICATIONS = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"
 _AUTHOR = ("-c", "user.name=tests", "-c", "user.email=tests@example.com")
 
 
@@ -78,14 +78,26 @@ class ArgoCD:
         assert done.returncode == 0, f"kubectl {' '.join(map(str, words))}: {done.stderr}"
         return done.stdout
 
-    def get(self, *words: str) -> dict[str, Any]:
-        """What `kubectl get` finds, with all that the server keeps of it; empty where there is nothing."""
-        found = self.kubectl("get", *words, "--output=json", "--show-managed-fields", "--ignore-not-found")
-        return dict(json.loads(found)) if found else {}
+    def get(self, path: str) -> dict[str, Any]:
+        """An object, with all that the server keeps of it; empty where there is none."""
+        found = self._server.get(path)
+        return {} if found.get("kind") == "Status" else found
 
-    def items(self, *words: str) -> dict[tuple[str, str], dict[str, Any]]:
-        """The objects that `kubectl get` lists, by kind and name."""
-        return {(each["kind"], each["metadata"]["name"]): each for each in self.get(*words).get("items", ())}
+    def items(self, *paths: str) -> dict[tuple[str, str], dict[str, Any]]:
+        """The objects of lists, by kind and name."""
+        found = {}
+        for listed in map(self._server.get, paths):
+            head = {"apiVersion": listed["apiVersion"], "kind": listed["kind"].removesuffix("List")}
+            found |= {(head["kind"], each["metadata"]["name"]): {**head, **each} for each in listed["items"]}
+        return found
+
+    def delete(self, *paths: str, waits: bool = True) -> None:
+        """Delete objects that may not be there, and wait until they are gone."""
+        for path in paths:
+            answer = self._server.call("DELETE", path)
+            assert answer.accepted or answer.code == 404, answer
+        if waits:
+            self.waits_for(lambda: not any(map(self.get, paths)), lambda: f"of {paths} some stay")
 
     def apply(self, *resources: Mapping[str, Any]) -> None:
         self.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": resources}))
@@ -154,10 +166,10 @@ class ArgoCD:
         return True
 
     def _application(self, name: str) -> dict[str, Any]:
-        return self._server.get(f"{_APPLICATIONS}/{name}")
+        return self._server.get(f"{APPLICATIONS}/{name}")
 
     def _patch(self, application: str, patch: dict[str, Any]) -> None:
-        answer = self._server.patch(f"{_APPLICATIONS}/{application}", json.dumps(patch))
+        answer = self._server.patch(f"{APPLICATIONS}/{application}", json.dumps(patch))
         assert answer.accepted, answer
 
     def waits_for(self, holds: Callable[[], bool], otherwise: Callable[[], str]) -> None:
