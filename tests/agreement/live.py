@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
+from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.documents.writer import write
 from jobspec.pipeline import Checked
@@ -13,7 +13,6 @@ from jobspec.targets import reported
 from tests.agreement import known
 from tests.agreement.corpus import Case
 from tests.hunt.finds import Find, errors_in_yaml, errors_of
-from tests.support.checking import checked
 from tests.support.server import Answer, Server
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -29,18 +28,16 @@ class Live:
     server: Server
     cluster: Cluster
 
-    def disagreements(self, cases: Iterable[Case], place: Path) -> list[Find]:
+    def disagreements(self, cases: Iterable[Case]) -> list[Find]:
         """The cases, and both verdicts, where the two differ and are not known to; the server answers while we go on judging."""
-        file = place / "manifest.yaml"
         with ThreadPoolExecutor(_THREADS) as pool:
-            asked = [(case, checked, pool.submit(self.ask, case, checked)) for case in cases for checked in [self.check(case, file)]]
+            asked = [(case, checked, pool.submit(self.ask, case, checked)) for case in cases for checked in [self.check(case)]]
             answered = [(case, checked, answer.result()) for case, checked, answer in asked]
         return [self._find(case, checked, answer) for case, checked, answer in answered if not self._agree(checked, answer)]
 
-    def check(self, case: Case, file: Path) -> Checked:
+    def check(self, case: Case) -> Checked:
         """What we say."""
-        file.write_bytes(case.text.encode())
-        return checked(file, self.cluster)
+        return pipeline.checked(pipeline.Source("manifest.yaml", case.text.encode()), (), self.cluster)
 
     def ask(self, case: Case, checked: Checked) -> Answer:
         """What the server says, in the namespace that the document is in; merge keys are resolved before, as clients do."""
@@ -59,12 +56,12 @@ class Live:
             return all(any(each.is_told_by(error) for each in refusals) for error in errors)
         return answer.accepted == (not errors and bool(checked.result.documents))
 
-    def outdated(self, place: Path) -> list[Find]:
+    def outdated(self) -> list[Find]:
         """What `known.yaml` says of this server and is not so: a witness that both refuse, or take, or that we refuse for other reasons."""
         wrong = []
         for refusal in known.refusals(self.name):
             case = Case(refusal.cause, refusal.kind, refusal.witness)
-            checked = self.check(case, place / "witness.yaml")
+            checked = self.check(case)
             answer = self.ask(case, checked)
             errors = errors_of(checked)
             if not (answer.accepted and errors and all(map(refusal.is_told_by, errors))):

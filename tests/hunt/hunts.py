@@ -71,9 +71,9 @@ class Hunt:
         """Skips, as a test does, where something is not there that the hunt needs."""
 
 
-def _mutants(setting: manifests.Setting, ground: Ground, random: Random) -> Iterator[Find]:
+def _mutants(setting: manifests.Setting, random: Random) -> Iterator[Find]:
     for change in manifests.CHANGES:
-        yield from setting.finds(change, random, ground.folder, count=250)
+        yield from setting.finds(change, random, count=250)
 
 
 def _objects(ground: Ground, random: Random) -> Iterator[Find]:
@@ -102,12 +102,12 @@ HUNTS = (
     Hunt("ordinary", lambda _, random: ordinary.finds(random)),
     Hunt(
         "mutants",
-        lambda ground, random: _mutants(ground.without_webhooks, ground, random),
+        lambda ground, random: _mutants(ground.without_webhooks, random),
         lambda ground: ground.without_webhooks,
     ),
     Hunt(
         "webhooks",
-        lambda ground, random: _mutants(ground.with_webhooks, ground, random),
+        lambda ground, random: _mutants(ground.with_webhooks, random),
         lambda ground: ground.with_webhooks,
     ),
     Hunt("claims", lambda ground, random: claims.finds(ground.server, random, ground.folder), lambda ground: ground.server),

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
 from jobspec.cluster import Cluster
@@ -30,10 +29,10 @@ class Setting:
     bases: list[Case]
     endless: Collection[str]
 
-    def finds(self, change: Change, random: Random, folder: Path, *, count: int) -> list[Find]:
+    def finds(self, change: Change, random: Random, *, count: int) -> list[Find]:
         """The changed manifests on which the server and we disagree."""
         cases = corpus.mutants(self.bases, change, count, target=self.live.cluster.target, random=random, endless=self.endless)
-        return self.live.disagreements(cases, folder)
+        return self.live.disagreements(cases)
 
 
 def control_plane(server: Server) -> Live:

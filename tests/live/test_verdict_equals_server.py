@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -29,22 +28,22 @@ def live() -> Iterator[Live]:
         yield manifests.control_plane(server)
 
 
-def test_manifests_of_real_projects(live: Live, tmp_path: Path) -> None:
+def test_manifests_of_real_projects(live: Live) -> None:
     cases = corpus.of_projects()
     assert len(cases) > 150
-    assert report(live.disagreements(cases, tmp_path)) == ""
+    assert report(live.disagreements(cases)) == ""
 
 
-def test_our_own_cases(live: Live, tmp_path: Path) -> None:
+def test_our_own_cases(live: Live) -> None:
     cases = corpus.our_own()
     assert len(cases) > 50
-    assert report(live.disagreements(cases, tmp_path)) == ""
+    assert report(live.disagreements(cases)) == ""
 
 
-def test_manifests_on_web_pages(live: Live, tmp_path: Path) -> None:
+def test_manifests_on_web_pages(live: Live) -> None:
     cases = corpus.of_web_pages()
     assert len(cases) >= 5
-    assert report(live.disagreements(cases, tmp_path)) == ""
+    assert report(live.disagreements(cases)) == ""
 
 
 def _builtin(live: Live) -> list[tuple[kinds.Kind, list[str]]]:
@@ -128,16 +127,16 @@ def _scalars() -> Iterator[Case]:
 
 
 @pytest.mark.slow
-def test_every_odd_scalar_at_every_kind_of_place(live: Live, tmp_path: Path) -> None:
-    assert report(live.disagreements(_scalars(), tmp_path)) == ""
+def test_every_odd_scalar_at_every_kind_of_place(live: Live) -> None:
+    assert report(live.disagreements(_scalars())) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", _MUTANTS)
-def test_mutants(change: Change, live: Live, tmp_path: Path) -> None:
+def test_mutants(change: Change, live: Live) -> None:
     setting = manifests.without_webhooks(live)
-    assert report(setting.finds(change, Random(seed()), tmp_path, count=_MUTANTS[change])) == ""
+    assert report(setting.finds(change, Random(seed()), count=_MUTANTS[change])) == ""
 
 
-def test_what_is_known_to_differ_does(live: Live, tmp_path: Path) -> None:
-    assert report(live.outdated(tmp_path)) == ""
+def test_what_is_known_to_differ_does(live: Live) -> None:
+    assert report(live.outdated()) == ""

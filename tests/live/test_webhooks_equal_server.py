@@ -1,7 +1,6 @@
 """`validate` says what a real server with real operators and their webhooks says: to manifests and to mutants of them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -26,29 +25,29 @@ def live() -> Iterator[Live]:
     server.close()
 
 
-def test_manifests_of_real_projects(live: Live, tmp_path: Path) -> None:
+def test_manifests_of_real_projects(live: Live) -> None:
     cases = manifests.of_operators(corpus.of_projects())
     assert len(cases) > 150
-    assert report(live.disagreements(cases, tmp_path)) == ""
+    assert report(live.disagreements(cases)) == ""
 
 
-def test_our_own_cases(live: Live, tmp_path: Path) -> None:
-    assert report(live.disagreements(manifests.of_operators(corpus.our_own()), tmp_path)) == ""
+def test_our_own_cases(live: Live) -> None:
+    assert report(live.disagreements(manifests.of_operators(corpus.our_own()))) == ""
 
 
 @pytest.mark.parametrize("kind", sorted(manifests.OF_OPERATORS - {"ClusterTrainingRuntime"}))  # whose parts are those of a TrainingRuntime
-def test_each_part_with_what_it_requires(kind: str, live: Live, tmp_path: Path) -> None:
+def test_each_part_with_what_it_requires(kind: str, live: Live) -> None:
     cases = list(parts(kind, live.cluster.target))
     assert len(cases) > 50
-    assert report(live.disagreements(cases, tmp_path)) == ""
+    assert report(live.disagreements(cases)) == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", _MUTANTS)
-def test_mutants(change: Change, live: Live, tmp_path: Path) -> None:
+def test_mutants(change: Change, live: Live) -> None:
     setting = manifests.with_webhooks(live)
-    assert report(setting.finds(change, Random(seed()), tmp_path, count=_MUTANTS[change])) == ""
+    assert report(setting.finds(change, Random(seed()), count=_MUTANTS[change])) == ""
 
 
-def test_what_is_known_to_differ_does(live: Live, tmp_path: Path) -> None:
-    assert report(live.outdated(tmp_path)) == ""
+def test_what_is_known_to_differ_does(live: Live) -> None:
+    assert report(live.outdated()) == ""
