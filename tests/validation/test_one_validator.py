@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from jobspec import shapes
-from jobspec.documents.document import Document
+from jobspec.diagnostics import Mark
+from jobspec.documents.document import Document, marks_at
 from jobspec.documents.reader import read
 from jobspec.documents.text import decode
 from jobspec.kinds import COMPONENTS
@@ -46,7 +47,8 @@ def _kinds_of(component: str) -> list[tuple[str, str]]:
 def _by_own_crds(wish: str) -> CustomKinds:
     """The kinds of a release by the CRDs that we write."""
     component, _, release = wish.partition("=")
-    return CustomKinds([_document(crd(model, release)) for model in _MODELS if model.RESOURCE.component == component])
+    definitions = [crd(model, release) for model in _MODELS if model.RESOURCE.component == component]
+    return CustomKinds([Document(each, marks_at(each, Mark("crd.json")), file="crd.json") for each in definitions])
 
 
 @cache
