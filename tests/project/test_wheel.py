@@ -29,7 +29,7 @@ def _run(*command: str | Path, cwd: Path) -> str:
 
 def _ended(*command: str | Path, cwd: Path) -> CompletedProcess[str]:
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE", "JOBSPEC"))}
-    return program(*command, cwd=cwd, env=variables)
+    return program(*command, cwd=cwd, env={**variables, "PIP_COMPILE": "0"})  # what is imported is compiled then
 
 
 @pytest.fixture(scope="module")
