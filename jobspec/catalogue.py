@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from jobspec.admission import jobset, policies, pytorchjob, runtime, torchtune, trainjob
 from jobspec.explanations import RULES, STAGES
 from jobspec.lint.page import as_markdown, summary
@@ -10,6 +12,8 @@ from jobspec.lint.rules import TOPICS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from jobspec.diagnostics import Severity, Stage
 
 #: The lists of rules of the operators' webhooks.
@@ -44,7 +48,8 @@ WARNINGS = frozenset(
 )
 
 
-def rules() -> dict[str, str]:
+@cache
+def rules() -> Mapping[str, str]:
     """Name -> explanation of all rules, in the order in which a document meets them."""
     admission = {rule.name: " ".join((rule.check.__doc__ or "").split()) for each in ADMISSION for rule in each}
     return {**RULES, **admission, **{rule.name: summary(rule) for rule in LINT}}
