@@ -45,7 +45,11 @@ _SERVICES = "/api/v1/namespaces/{}/services"
 _EVERYTHING = {**_JOBS, "Pod": _PODS, "Service": _SERVICES, "PersistentVolumeClaim": _CLAIMS, "TrainingRuntime": _RUNTIMES}
 _OF_ARGOCD = APPLICATIONS.rpartition("/")[0]
 _SETS = f"{_OF_ARGOCD}/applicationsets"
-_OF_CLUSTER = ("/api/v1/namespaces", "/api/v1/persistentvolumes", "/apis/storage.k8s.io/v1/storageclasses")
+_ALL_NAMESPACES = "/api/v1/namespaces"
+_VOLUMES = "/api/v1/persistentvolumes"
+_CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+_POLICIES = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+_BINDINGS = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings"
 _LOOK_AGAIN = "argocd.argoproj.io/application-set-refresh=true"
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
@@ -178,8 +182,10 @@ class Place:
         size = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
         volume = {**size, "hostPath": {"path": "/data"}, "storageClassName": self.name}
         self.argocd.apply(
-            {**kind, "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": binding},
-            {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": name, "spec": volume},
+            {
+                _CLASSES: {**kind, "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": binding},
+                _VOLUMES: {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": name, "spec": volume},
+            }
         )
 
     def end_pod(self, name: str, code: int = 0) -> None:
@@ -205,7 +211,7 @@ class Place:
         self.argocd.delete(f"{_SETS}/{self.name}")
         self.argocd.waits_for(lambda: set(self.applications()) <= {self.name}, lambda: f"{self.applications()} stay")
         self.argocd.delete(f"{APPLICATIONS}/{self.name}", f"{_OF_ARGOCD}/appprojects/{self.name}")
-        self.argocd.delete(*(f"{place}/{self.name}" for place in _OF_CLUSTER), waits=False)
+        self.argocd.delete(*(f"{place}/{self.name}" for place in (_ALL_NAMESPACES, _VOLUMES, _CLASSES)), waits=False)
 
 
 @pytest.fixture
@@ -301,7 +307,7 @@ def test_health(kind: str, place: Place) -> None:
         assert _health_of(place.job(kind)) == _expected(kind, health)
 
     first = commit(name="held", suspend=True)
-    place.argocd.apply({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec})
+    place.argocd.apply({APPLICATIONS: {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": metadata, "spec": spec}})
     says(first, "Suspended")
     says(commit(name="held", suspend=False), "Progressing")
     failing = commit(name="late", deadline=1, waits=kind != "PyTorchJob")
@@ -421,7 +427,8 @@ def _suspended_when_made(kind: str, place: Place) -> Iterator[None]:
     api = "admissionregistration.k8s.io/v1"
     policy = {"apiVersion": api, "kind": "MutatingAdmissionPolicy", "metadata": name, "spec": spec}
     binding = {"apiVersion": api, "kind": "MutatingAdmissionPolicyBinding", "metadata": name, "spec": {"policyName": place.name}}
-    place.argocd.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": name}, policy, binding)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": name}
+    place.argocd.apply({_ALL_NAMESPACES: namespace, _POLICIES: policy, _BINDINGS: binding})
     job = _plain(kind, place.name, name="probe")[-1]
     probe = json.dumps({**job, "spec": {**job["spec"], **({"runtimeRef": {"name": "torch-distributed"}} if kind == "TrainJob" else {})}})
 
@@ -433,7 +440,7 @@ def _suspended_when_made(kind: str, place: Place) -> Iterator[None]:
         place.argocd.waits_for(is_suspended, lambda: "the server does not suspend jobs")
         yield
     finally:
-        place.argocd.kubectl("delete", "mutatingadmissionpolicies,mutatingadmissionpolicybindings", place.name)
+        place.argocd.delete(f"{_POLICIES}/{place.name}", f"{_BINDINGS}/{place.name}")
 
 
 @pytest.mark.parametrize("kind", ["PyTorchJob", "TrainJob"])

@@ -99,8 +99,11 @@ class ArgoCD:
         if waits:
             self.waits_for(lambda: not any(map(self.get, paths)), lambda: f"of {paths} some stay")
 
-    def apply(self, *resources: Mapping[str, Any]) -> None:
-        self.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": resources}))
+    def apply(self, resources: Mapping[str, Mapping[str, Any]]) -> None:
+        """Apply objects, by the paths of their lists, server-side as kubectl does."""
+        for place, resource in resources.items():
+            answer = self._server.apply(f"{place}/{resource['metadata']['name']}?fieldManager=kubectl", json.dumps(resource))
+            assert answer.accepted, answer
 
     def version(self) -> int:
         """The version of everything that is stored now."""
