@@ -108,7 +108,7 @@ def _mutant(random: Random) -> str:
 
 
 def _changed(random: Random) -> str:
-    base = random.choice((pod_mutants.SMALL, pod_mutants.LARGER, pod_mutants.LARGER, quick_yaml.load(random.choice(_bases()))))
+    base = random.choice((pod_mutants.SMALL, pod_mutants.LARGER, pod_mutants.LARGER, json.loads(random.choice(_bases()))))
     return json.dumps(pod_mutants.changed(base, _shape("Pod"), random, times=random.choice((1, 1, 2, 3))), ensure_ascii=False)
 
 
@@ -129,9 +129,9 @@ def _is_valid(pod: Any) -> bool:
 
 @cache
 def _bases() -> list[str]:
-    """Recorded pods, and pods of the templates of real jobs, each once."""
+    """Recorded pods, and pods of the templates of real jobs, each once, as JSON."""
     made = {json.dumps(each, sort_keys=True): each for each in (*_recorded(), *_of_jobs(), *_of_cases())}
-    texts = (quick_yaml.dump(each, sort_keys=False) for each in made.values() if len(str(each)) < 4000)
+    texts = (json.dumps(each) for each in made.values() if len(str(each)) < 4000)
     return [re.sub("<(random|sha1|uid)>", r"\1", text) for text in texts]
 
 
