@@ -81,6 +81,7 @@ class ArgoCD:
     def get(self, path: str) -> dict[str, Any]:
         """An object, with all that the server keeps of it; empty where there is none."""
         found = self._server.get(path)
+        assert found.get("kind") != "Status" or found["code"] == 404, found
         return {} if found.get("kind") == "Status" else found
 
     def items(self, *paths: str) -> dict[tuple[str, str], dict[str, Any]]:
