@@ -90,7 +90,7 @@ def combinations_of(project: Project, sources: Sources) -> Combinations:
         wrong = list(_entry_mistakes(entry, project))
         problems += wrong
         if not wrong:
-            overlays = _same_overlays(entry, project, sources)
+            overlays = _shared_overlays(entry, project, sources)
             found += [Combination(entry, values, overlays) for values in combinations(field(entry, "matrix"), project.spelled)]
     return Combinations(found, [*problems, *_repeated(found)])
 
@@ -140,7 +140,7 @@ def _is_hashed(entry: MarkedTree) -> bool:
     return not naming or naming.value == "hash"
 
 
-def _same_overlays(entry: MarkedTree, project: Project, sources: Sources) -> SharedOverlays | None:
+def _shared_overlays(entry: MarkedTree, project: Project, sources: Sources) -> SharedOverlays | None:
     """The overlays that an entry names, where they are the same for all its combinations."""
     named = entry.get("overlays")
     if named and any(names_in(named)):
