@@ -43,6 +43,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()  # what is imported stays
 
 
+def pytest_sessionfinish() -> None:
+    gc.unfreeze()  # libraries complain about what is still there at the very end
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Coverage more than doubles a test's time, and is left to tests that look at parts: others go the same ways thousands of times."""
     for item in items:
