@@ -37,7 +37,7 @@ class SharedOverlays:
         self._applied: Applied | None = None
 
     def applied(self, apply: Callable[[Sequence[Overlay]], Applied]) -> Applied:
-        """What they come to on this base, as *apply* tells for the first combination that asks."""
+        """The overlays applied to this base: *apply* does so for the first combination, and the others share the result."""
         if self._applied is None:
             self._applied = apply(self.overlays)
         return self._applied

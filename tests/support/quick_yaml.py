@@ -1,4 +1,4 @@
-"""PyYAML by libyaml, which is ten times as quick as PyYAML's own parser and emitter."""
+"""PyYAML by libyaml, which takes a fifth of the time of PyYAML's own parser and emitter."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -24,7 +24,7 @@ class SyncedObject:
     __slots__ = ("group_kind", "is_fixed", "is_job", "is_namespaced", "is_queued", "name", "namespace", "place", "says_suspend")
 
     def __init__(self, document: Document, place: Mark | None = None) -> None:
-        """*place*: where its name is written, if that is known; the marks of a document are made for who asks."""
+        """*place*: where its name is written; without it the document's marks are made to find that, which takes long."""
         self.group_kind = document.group_kind
         self.name = document.name
         self.is_namespaced = not is_cluster_scoped(document.api_version, document.kind)
