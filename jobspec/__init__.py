@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Diagnostic as Diagnostic
     from jobspec.diagnostics import JobspecError as JobspecError
     from jobspec.diagnostics import Mark as Mark
-    from jobspec.documents.document import Document as Document
-    from jobspec.documents.reader import read as read
+    from jobspec.documents.document import Document
+    from jobspec.documents.reader import read
     from jobspec.documents.writer import write as write
     from jobspec.results import DocumentResult as DocumentResult
     from jobspec.results import FileResult as FileResult

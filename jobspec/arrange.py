@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.documents.document import Parts
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
 
 _FIRST = ("apiVersion", "kind", "metadata", "name", "generateName", "namespace", "labels", "annotations", "type", "spec")

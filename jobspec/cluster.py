@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from jobspec.contracts import Contract
     from jobspec.documents.document import Document
     from jobspec.documents.manifest import Manifest
+    from jobspec.kubernetes.custom_kinds import CustomKinds
     from jobspec.targets import Target
-    from jobspec.validation.custom_kinds import CustomKinds
 
 
 class StoredObjects:
@@ -122,8 +122,8 @@ def _documents(manifests: Sequence[Manifest], name: str) -> list[Document]:
 
 def _custom_kinds(crds: Sequence[Manifest], target: Target) -> CustomKinds:
     documents = _documents(crds, "<crds>")
-    from jobspec.validation.custom_kinds import CustomKinds
-    from jobspec.validation.verdict import verdict
+    from jobspec.kubernetes.custom_kinds import CustomKinds
+    from jobspec.kubernetes.verdict import verdict
 
     wrong = [each for document in documents for each in verdict(document, target).diagnostics if each.severity == "error"]
     if wrong:

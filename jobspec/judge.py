@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from jobspec import kinds
 from jobspec.diagnostics import has_error
-from jobspec.validation.verdict import Verdict, verdict
+from jobspec.kubernetes.verdict import Verdict, verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
     from typing import Literal
 
-    from jobspec.admission.plugins.objects import PolicyObjects
-    from jobspec.admission.webhooks import Name, Objects
+    from jobspec.admission.webhooks import Objects
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.kubernetes.admission.objects import Name, PolicyObjects
 
     #: `unknown`: the document is no manifest, or of a kind that jobspec does not know.
     Judgement = Literal["valid", "invalid", "partly", "unknown"]
@@ -119,7 +119,7 @@ def policies_beside(objects: Objects) -> PolicyObjects | None:
     wanted = (*kinds.DECIDING, *kinds.AWAITED) if objects.closed else kinds.DECIDING
     if not any(each.group_kind in wanted for each in found):
         return None
-    from jobspec.admission.plugins.objects import policies_of
+    from jobspec.kubernetes.admission.objects import policies_of
 
     return policies_of(found, closed=objects.closed)
 
@@ -170,8 +170,8 @@ def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster
     wanted = [(kinds.NAMESPACE, "", namespace), (kinds.LIMIT_RANGE, namespace, ""), (kinds.RESOURCE_QUOTA, namespace, "")]
     if policies is None and document.group_kind not in (kinds.POD, kinds.NAMESPACE):
         return judged.reviewed((), wanted)
-    from jobspec.admission.plugins.answer import answer
-    from jobspec.admission.plugins.objects import PolicyObjects
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.admission.review import answer
 
     found = answer(document, cluster.target, policies or PolicyObjects(closed=cluster.closed), old=judged.old)
     return judged.reviewed(found.diagnostics, [*wanted, *found.wanted])

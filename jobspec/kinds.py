@@ -215,8 +215,6 @@ class Kind:
 
 
 _ROWS = {("" if group == "core" else group, name): rest for group, name, *rest in map(str.split, _TABLE.strip().splitlines())}
-
-
 _found: dict[GroupKind, Kind] = {}
 
 

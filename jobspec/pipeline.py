@@ -8,8 +8,8 @@ from __future__ import annotations
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, each_once, has_error
 from jobspec.documents.document import Document
+from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
-from jobspec.documents.text import decode
 from jobspec.judge import judge, names_of, objects_beside, policies_beside, reviewed
 from jobspec.results import DocumentResult, FileResult, result_of
 
@@ -17,10 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jobspec.admission.plugins.objects import PolicyObjects
-    from jobspec.admission.webhooks import Name, Objects
+    from jobspec.admission.webhooks import Objects
     from jobspec.cluster import Cluster
     from jobspec.judge import Judged
+    from jobspec.kubernetes.admission.objects import Name, PolicyObjects
     from jobspec.overlays.overlay import Overlay
     from jobspec.results import Status
     from jobspec.targets import Target
@@ -134,7 +134,7 @@ def read(source: Source, target: Target) -> Manifests:
 
 def _lost(text: str, problems: list[Diagnostic], target: Target) -> dict[int | None, Diagnostic]:
     """Index -> the only problem of each document that has lost its indentation, in place of all that follow from it."""
-    from jobspec.validation.indentation import lost_indentation
+    from jobspec.kubernetes.hints import lost_indentation
 
     found = {problem.document: lost_indentation(text, problem, target) for problem in reversed(problems)}
     return {document: lost for document, lost in found.items() if lost}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.arrange import arrange
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

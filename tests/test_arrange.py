@@ -13,7 +13,7 @@ from jobspec.documents.document import Sound
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
-from jobspec.shapes import Shape, load
+from jobspec.schemas.shapes import Shape, load
 from jobspec.targets import choose
 
 TARGET = choose([])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobspec.quantities import canonical_quantity, is_endless
+from jobspec.go.quantities import canonical_quantity, is_endless
 
 
 @pytest.mark.parametrize(

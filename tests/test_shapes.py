@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from jobspec import data, shapes
+from jobspec import data
+from jobspec.schemas import shapes
 from jobspec.targets import choose
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec import shapes
 from jobspec.admission.rule import Fault
 from jobspec.diagnostics import Diagnostic, Key
-from jobspec.validation.formats import is_parsed_quantity, is_time
+from jobspec.go.formats import is_parsed_quantity, is_time
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document, Sound
-    from jobspec.shapes import Shape
+    from jobspec.kubernetes.verdict import Verdict
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
-    from jobspec.validation.verdict import Verdict
     from jobspec.workloads import Workload
 
 _INTEGERS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
@@ -117,11 +117,11 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Fault]:
     if value is None or shape is None:
         return
     if not shapes.is_of_type(value, shape):
-        from jobspec.validation.wording import describe
+        from jobspec.kubernetes.problems import describe
 
         yield Fault(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
     elif not _fits(value, shape):
-        from jobspec.validation.wording import describe
+        from jobspec.kubernetes.problems import describe
 
         yield Fault(path, f"the operator reads `status` before the server drops it, and cannot read {describe(value)} there")
     else:

@@ -9,17 +9,17 @@ Follows `defaulterForType.Handle`, sigs.k8s.io/controller-runtime pkg/webhook/ad
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.documents.document import Document
+from jobspec.go.formats import is_parsed_quantity, is_quantity
 from jobspec.kinds import JOBSET, TRAINJOB
+from jobspec.schemas import shapes
 from jobspec.targets import reached
-from jobspec.validation.formats import is_parsed_quantity, is_quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 _ZEROS = {"string": "", "integer": 0, "boolean": False, "int-or-string": 0}

@@ -10,8 +10,8 @@ from jobspec.admission.decoding import becomes_null, undecodable_value
 from jobspec.admission.jobset_policies import new_jobs, replicas_of
 from jobspec.admission.names import bad_manager, name_of
 from jobspec.admission.rule import Fault, WebhookRule
+from jobspec.kubernetes.metadata import bad_dns1035_label
 from jobspec.targets import reached
-from jobspec.validation.metadata import bad_dns1035_label
 from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False

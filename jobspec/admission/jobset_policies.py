@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.admission.names import name_of
 from jobspec.admission.rule import Fault, WebhookRule
-from jobspec.validation.metadata import bad_label_value, bad_subdomain
+from jobspec.kubernetes.metadata import bad_label_value, bad_subdomain
 from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False

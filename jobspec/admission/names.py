@@ -6,7 +6,7 @@ Follows `NameIsDNS1035Label` and `IsDomainPrefixedPath`, k8s.io/apimachinery pkg
 from __future__ import annotations
 
 from jobspec.admission.rule import Fault
-from jobspec.validation.metadata import bad_dns1035_label, bad_subdomain, generated_name
+from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

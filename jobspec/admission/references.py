@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from jobspec.admission import trainjob
 from jobspec.admission.rule import Fault
-from jobspec.admission.webhooks import Answer, diagnostic, diagnostics
+from jobspec.admission.webhooks import diagnostic, diagnostics
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
+from jobspec.kubernetes.admission.objects import Answer
 from jobspec.runtimes.runtime import RuntimeRef, is_meant, runtime_of, shipped
 from jobspec.workloads import Workload, roles_in, value_at
 
@@ -17,9 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.admission.webhooks import Name, Objects
+    from jobspec.admission.webhooks import Objects
     from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
+    from jobspec.kubernetes.admission.objects import Name
     from jobspec.targets import Target
 
 _RULE = "unresolved-reference"
@@ -55,7 +57,7 @@ def _refused(ref: RuntimeRef) -> Fault:
 
 
 def _no_runtime(ref: RuntimeRef, job: Document, target: Target, objects: Objects) -> Fault:
-    from jobspec.validation.wording import closest
+    from jobspec.kubernetes.problems import closest
 
     known = [document.name for document in (*objects.beside, *objects.elsewhere) if document.group_kind == ref.group_kind]
     known += shipped(target) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.admission.webhooks import Answer, diagnostics
+from jobspec.admission.webhooks import diagnostics
+from jobspec.kubernetes.admission.objects import Answer
 from jobspec.workloads import Workload
 
 TYPE_CHECKING = False

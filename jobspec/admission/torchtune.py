@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from jobspec.admission.policies import is_reviewed_by_torch
 from jobspec.admission.rule import Fault, WebhookRule
+from jobspec.go.formats import is_parsed_quantity
 from jobspec.runtimes.runtime import RuntimeRef, ancestor
 from jobspec.runtimes.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.targets import reached
-from jobspec.validation.formats import is_parsed_quantity
 from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False

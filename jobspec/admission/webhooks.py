@@ -12,12 +12,8 @@ if TYPE_CHECKING:
 
     from jobspec.admission.rule import Fault, WebhookRule
     from jobspec.documents.document import Document
-    from jobspec.kinds import GroupKind
     from jobspec.targets import Target
     from jobspec.workloads import Workload
-
-    #: Group and kind, namespace (empty where the kind has none) and name of an object.
-    Name = tuple[GroupKind, str, str]
 
 
 class Objects:
@@ -45,16 +41,6 @@ class Objects:
     def with_others(self, documents: Sequence[Document]) -> Objects:
         """The same with further objects of other files."""
         return Objects(self.beside, [*self.elsewhere, *documents], refused=self.refused, closed=self.closed)
-
-
-class Answer:
-    """The webhooks' errors and warnings, and the names of looked-up objects that are not in the same file."""
-
-    __slots__ = ("diagnostics", "wanted")
-
-    def __init__(self, diagnostics: list[Diagnostic], wanted: Sequence[Name] = ()) -> None:
-        self.diagnostics = diagnostics
-        self.wanted = wanted
 
 
 def diagnostics(rules: Iterable[WebhookRule], workload: Workload, target: Target) -> list[Diagnostic]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import JobspecError, spell
-from jobspec.validation.wording import closest
+from jobspec.kubernetes.problems import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ def require_known(settings: Settings, rules: Iterable[str], where: str) -> None:
 
 def declared(data: Any, where: str) -> Mapping[str, Any]:
     """The settings that a file declares. Raises JobspecError with all that is wrong with them."""
-    from jobspec.shapes import load
+    from jobspec.kubernetes.structural import schema_problems_at
+    from jobspec.schemas.shapes import load
     from jobspec.targets import complete
-    from jobspec.validation.structural import schema_problems_at
 
     project = load("jobspec.dev/v1alpha1", "Project", complete({}))
     shape = project.at(("spec", "checks")) if project else None

@@ -15,9 +15,9 @@ from jobspec.diagnostics import JobspecError
 from jobspec.gitops.blame import Blame
 from jobspec.gitops.rendering import documents_of, identity_of
 from jobspec.gitops.tree import SHARED, as_rendered, shared_path
+from jobspec.kubernetes.problems import closest
 from jobspec.reports.blame import STATES, as_json, field_lines, file_lines
 from jobspec.results import FileResult
-from jobspec.validation.wording import closest
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from jobspec.commands.files import content_of, find
 from jobspec.diagnostics import JobspecError
-from jobspec.documents.text import decode
-from jobspec.validation.custom_kinds import CRD, UnreadFile, definitions_in
-from jobspec.validation.verdict import verdict
+from jobspec.documents.reader import decode
+from jobspec.kubernetes.custom_kinds import CRD, UnreadFile, definitions_in
+from jobspec.kubernetes.verdict import verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from jobspec.commands.files import find, reader, source_of
 from jobspec.commands.inputs import load, require_workload
 from jobspec.commands.output import deliver
 from jobspec.diagnostics import JobspecError, each_once, has_error
+from jobspec.kubernetes.verdict import verdict
 from jobspec.results import FileResult, result_of
 from jobspec.server import asking, kind
 from jobspec.server.api_server import Server, ServerAnswer
@@ -20,7 +21,6 @@ from jobspec.server.envtest import control_plane
 from jobspec.server.kubeconfig import of_context
 from jobspec.server.question import questions_about
 from jobspec.server.webhooks import with_absent_webhooks
-from jobspec.validation.verdict import verdict
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False

@@ -70,7 +70,7 @@ def _steps(text: str) -> tuple[str, list[str]]:
     by_lower = {each.lower(): each for each in _kinds()}
     if kind.lower() not in by_lower:
         from jobspec.catalogue import rules
-        from jobspec.validation.wording import closest
+        from jobspec.kubernetes.problems import closest
 
         known = by_lower.values() if steps else [*rules(), *by_lower.values()]
         what = "kind" if steps else "rule or kind"

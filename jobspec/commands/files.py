@@ -8,7 +8,7 @@ import sys
 from jobspec import data
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES
-from jobspec.documents.text import MAX_BYTES, decode
+from jobspec.documents.reader import MAX_BYTES, decode
 from jobspec.pipeline import Source
 
 TYPE_CHECKING = False

@@ -11,7 +11,7 @@ from jobspec.commands.trials import Trials
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
-from jobspec.documents.text import decode
+from jobspec.documents.reader import decode
 from jobspec.fixes.rounds import Mended, mend_files
 from jobspec.replacements import Replacement, replace_all
 

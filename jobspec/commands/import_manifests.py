@@ -13,8 +13,8 @@ from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
-from jobspec.documents.text import decode
 from jobspec.gitops.combinations import combinations_of
 from jobspec.gitops.importing.originals import originals
 from jobspec.gitops.importing.plan import Destination, Existing, plan

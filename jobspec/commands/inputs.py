@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobspec.cluster import StoredObjects
+    from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
     from jobspec.overlays.overlay import Overlay
     from jobspec.targets import Target
-    from jobspec.validation.custom_kinds import CustomKinds, UnreadFile
 
 
 class Inputs:
@@ -134,7 +134,7 @@ def _crds(inputs: Inputs, target: Target, *, for_server: bool) -> tuple[Sequence
 def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Sequence[str]) -> CustomKinds | None:
     if not crds and not schema_locations:
         return None
-    from jobspec.validation.custom_kinds import CustomKinds
+    from jobspec.kubernetes.custom_kinds import CustomKinds
 
     if not schema_locations:
         return CustomKinds(crds)

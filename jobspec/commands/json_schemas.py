@@ -6,7 +6,7 @@ import os
 from urllib.parse import unquote, urlsplit
 
 from jobspec.diagnostics import JobspecError
-from jobspec.validation.json_schemas import JSONSchema
+from jobspec.kubernetes.custom_kinds import JSONSchema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

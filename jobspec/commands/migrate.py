@@ -17,7 +17,7 @@ from jobspec.commands.rewriting import complete_earlier, show
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
-from jobspec.documents.text import decode
+from jobspec.documents.reader import decode
 from jobspec.migration.loss import LOST
 from jobspec.migration.releases import KINDS
 from jobspec.migration.whole import File, to_release, to_trainjobs

@@ -42,7 +42,7 @@ def _shipped(name: str) -> OverlayFile:
     known = shipped()
     if name in known:
         return shipped_file(name)
-    from jobspec.validation.wording import closest
+    from jobspec.kubernetes.problems import closest
 
     hint = closest(name, known)
     raise JobspecError(f"no overlay `{name}`: {f'{hint} ' if hint else ''}jobspec ships {', '.join(known)}; your own is given by its path")

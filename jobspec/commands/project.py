@@ -17,9 +17,9 @@ from jobspec.gitops.sources import Sources, Unreadable
 from jobspec.gitops.tree import Tree, tree_of
 from jobspec.gitops.variants import variant_of, variants_from
 from jobspec.gitops.whole import project_in
+from jobspec.kubernetes.problems import closest
 from jobspec.pipeline import Source
 from jobspec.results import FileResult
-from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import os
 
 from jobspec.commands.files import Found, content_of
 from jobspec.diagnostics import JobspecError
-from jobspec.documents.reader import read
-from jobspec.documents.text import decode
+from jobspec.documents.reader import decode, read
 from jobspec.kinds import PROJECT
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ import posixpath
 from jobspec.commands.files import Found
 from jobspec.commands.git import git
 from jobspec.diagnostics import JobspecError
-from jobspec.documents.text import MAX_BYTES
+from jobspec.documents.reader import MAX_BYTES
 from jobspec.gitops.sources import Unreadable
 from jobspec.pipeline import Source
 

@@ -12,7 +12,7 @@ from jobspec.gitops import inventory
 from jobspec.gitops.project import FILE, Project
 from jobspec.gitops.sources import Unreadable
 from jobspec.gitops.tree import KUSTOMIZATION, SHARED
-from jobspec.validation.wording import closest
+from jobspec.kubernetes.problems import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

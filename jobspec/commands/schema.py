@@ -46,7 +46,7 @@ def _kind(name: str) -> str:
     """The kind of a name in any case. Raises JobspecError where there is none."""
     by_lower = {kind.lower(): kind for kind in _OPERATORS}
     if name.lower() not in by_lower:
-        from jobspec.validation.wording import closest
+        from jobspec.kubernetes.problems import closest
 
         raise JobspecError(f"no kind `{name}`: {closest(name, _OPERATORS) or 'the kinds are ' + ', '.join(_OPERATORS)}")
     return by_lower[name.lower()]

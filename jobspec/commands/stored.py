@@ -8,8 +8,7 @@ from jobspec.cluster import StoredObjects
 from jobspec.commands.files import ENDINGS, content_of, find
 from jobspec.commands.git import git
 from jobspec.diagnostics import Diagnostic, JobspecError
-from jobspec.documents.reader import read
-from jobspec.documents.text import decode
+from jobspec.documents.reader import decode, read
 from jobspec.pipeline import items_of
 
 TYPE_CHECKING = False

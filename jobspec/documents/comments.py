@@ -6,7 +6,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from jobspec.documents.libyaml import CParser, YAMLError
-from jobspec.documents.pieces import cut
+from jobspec.documents.syntax import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path, Severity
     from jobspec.kinds import GroupKind
     from jobspec.remedies import Change
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
     Children = dict[str, "Marks"] | list["Marks"] | None
 

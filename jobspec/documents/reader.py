@@ -1,14 +1,14 @@
 """YAML text to documents, decoded as Kubernetes' clients and servers decode it.
 
-Follows `decoder.unmarshal`, go.yaml.in/yaml/v2 decode.go, v2.4.4, in strict mode but for merge keys (see `repeated_keys`), and
+Follows `decoder.unmarshal`, go.yaml.in/yaml/v2 decode.go, v2.4.4, in strict mode but for merge keys (see below), and
 `yamlToJSONTarget`, sigs.k8s.io/yaml v1.6. libyaml, which go-yaml and PyYAML's parser descend from, does the parsing.
 """
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents import scalars
-from jobspec.documents.document import Document, Node, Piece
+from jobspec.documents.document import Document, Marks, Node, Piece
 from jobspec.documents.libyaml import (
     AliasEvent,
     CParser,
@@ -24,12 +24,17 @@ from jobspec.documents.libyaml import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from jobspec.diagnostics import Mark
-    from jobspec.documents.document import Marks, Nodes
-    from jobspec.documents.repeated_keys import Problem
+    from jobspec.documents.document import Children, Marks, Nodes, Piece
+
+    #: The data of a merged mapping, and its nodes.
+    Part = tuple[dict[str, Any], Nodes]
+    #: Rule, message, the parser's mark, and hint.
+    Problem = tuple[str, str, Any, str]
+
 
 _READ_DIFFERENTLY = ("?", ":,", ":]", ":}", "\\/", "\\'", "\ufeff")  # besides tags before commas, what go-yaml reads differently
 MAX_DEPTH = 128  # the deepest place of any known schema is at 23
@@ -49,7 +54,7 @@ def _pieces(text: str, file: str, layer: str) -> Iterator[Piece]:
     if "\n---" not in text:
         yield Piece(text, 0, file, layer)
         return
-    from jobspec.documents.pieces import cut
+    from jobspec.documents.syntax import cut
 
     for part, first_line in cut(text):
         yield Piece(part, first_line, file, layer)
@@ -93,7 +98,6 @@ def _has_tag_before_comma(text: str) -> bool:
 
 
 def _mark(piece: Piece, start: Any) -> Mark:
-    from jobspec.documents.places import mark
 
     return mark(piece, start)
 
@@ -110,12 +114,11 @@ class _MarksLater:
         self._node = node
 
     def __call__(self) -> Marks:
-        from jobspec.documents import places
 
         if self._node is None:
             decoded = _Decoder(self._piece).documents()
             self._node = [node for _, (_, node) in zip(range(self._number + 1), decoded, strict=False)][-1]
-        return places.marks(self._piece, self._node)
+        return marks(self._piece, self._node)
 
     def __reduce__(self) -> tuple[type[_MarksLater], tuple[Piece, int]]:
         return _MarksLater, (self._piece, self._number)
@@ -215,8 +218,6 @@ class _Decoder:
 
     def overrides(self, key: str, event: Any, first: Any) -> bool:
         """Whether a second *key* replaces the first, which a merge added; otherwise it is a problem."""
-        from jobspec.documents.repeated_keys import duplicate, overrides
-
         if overrides(key, event, first):
             return True
         self.problems.append(duplicate(key, event, self.line(first)))
@@ -243,8 +244,6 @@ class _Decoder:
 
     def merge(self, key: Any, depth: int, data: dict[str, Any], nodes: Nodes) -> None:
         """Add the entries of the mappings that a `<<` merges."""
-        from jobspec.documents.repeated_keys import add
-
         self.has_merges = True
         event = self.next()
         value, node = self.value(event, depth + 1)
@@ -325,3 +324,166 @@ def _check_tag(event: Any) -> None:
     if tag and tag.startswith("tag:yaml.org,2002:") and tag not in scalars.TAGS:
         name = tag.rpartition("2002:")[2]
         raise _Failure("unknown-tag", f"Kubernetes has no YAML type `!!{name}`", event.start_mark, "write the plain value")
+
+
+# Keys that a mapping sets more than once: by merge keys (`<<: *base`), or by mistake.
+#
+# Follows `decoder.merge`, go.yaml.in/yaml/v2 decode.go, v2.4.4, not in strict mode, as kubectl and Argo CD decode before they send: a key
+# after the merge overrides the merged one, and of a list of mappings, the first that has a key is used. A merge that overrides a key before
+# it is an error here, since kustomize and Flux (yaml.v3), like YAML 1.2, keep the key's value.
+
+
+class MergedKey:
+    """The key of a merged entry, with the marks of the `<<`."""
+
+    __slots__ = ("end_mark", "start_mark", "written")
+
+    def __init__(self, merge: Any, written: Any) -> None:
+        self.written = _written(written)
+        """The event of the key in the merged mapping."""
+        self.start_mark = merge.start_mark
+        self.end_mark = merge.end_mark
+
+
+def add(merge: Any, parts: Iterable[Part], data: dict[str, Any], nodes: Nodes, line: Callable[[Any], int]) -> Iterator[Problem]:
+    """Add the entries of merged mappings to the *data* and *nodes* of a mapping; yields the problems.
+
+    *merge* is the event of the `<<`; *line* gives an event's line in the file.
+    """
+    merged = set()
+    for values, children in parts:
+        for name, (written, child) in children.items():
+            key = MergedKey(merge, written)
+            first = nodes[name][0] if name in nodes else None
+            if first is None:
+                data[name] = values[name]
+                nodes[name] = key, child
+            elif not _is_same(name, key, first):
+                yield duplicate(name, key, line(first))
+            elif name not in merged and _json(data[name]) != _json(values[name]):
+                yield _ambiguous(name, key, first, (data[name], values[name]), line(first))
+            merged.add(name)
+
+
+def overrides(name: str, key: Any, first: Any) -> bool:
+    """Whether the entry of the event *key* replaces that of *first*, since a merge added the first."""
+    return type(first) is MergedKey and _is_same(name, key, first)
+
+
+def duplicate(name: str, key: Any, first_line: int) -> Problem:
+    """The problem of a second key *name*."""
+    written = getattr(key, "value", name)  # an alias has none
+    what = f"`{name}`" if written == name else f"`{written}`, which is the key `{name}`,"
+    return "duplicate-key", f"{what} stands twice in this mapping, first in line {first_line}", key.start_mark, ""
+
+
+def _ambiguous(name: str, key: MergedKey, first: Any, values: tuple[Any, Any], first_line: int) -> Problem:
+    before, merged = map(_shown, values)
+    if type(first) is MergedKey:
+        message = f"this second `<<` sets `{name}` again: kubectl takes {merged} from it, kustomize and Flux take no second `<<`"
+        hint = "write one `<<` with a list of mappings, of which the first that has a key wins"
+    else:
+        message = (
+            f"this `<<` sets `{name}` after line {first_line} did: "
+            f"kubectl takes {merged} from the merge, kustomize and Flux take {before} from line {first_line}"
+        )
+        hint = "write `<<` first: the keys behind it override it"
+    return "ambiguous-merge", message, key.start_mark, hint
+
+
+def _shown(value: Any) -> str:
+    return "the value" if isinstance(value, (dict, list)) else f"`{_json(value)}`"
+
+
+def _json(value: Any) -> str:
+    from json import dumps
+
+    return dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _written(key: Any) -> Any:
+    return key.written if type(key) is MergedKey else key
+
+
+def _is_same(name: str, key: Any, other: Any) -> bool:
+    """Whether two keys that are *name* in JSON are equal in go-yaml, too: `1` and `"1"` are not."""
+    return _in_go(name, _written(key)) == _in_go(name, _written(other))
+
+
+def _in_go(name: str, key: Any) -> tuple[type, object]:
+    if not hasattr(key, "value"):  # an alias
+        return str, name
+    is_plain = key.tag is None and key.implicit[0]
+    value = scalars.native(key.value) if is_plain else scalars.resolve_tagged(key.value, key.tag or scalars.STR)
+    return type(value), value
+
+
+# Marks for the nodes that the reader made, and for the places where YAML is wrong.
+
+
+_OTHER_BREAKS = "\x85\u2028\u2029"  # line breaks in YAML 1.1 only
+
+
+def mark(piece: Piece, start: Any, end: Any = None) -> Mark:
+    """The place in the file of what stands between two of the parser's marks."""
+    end = end or start
+    if not piece.text.isascii() and any(each in piece.text for each in _OTHER_BREAKS):
+        start, end = _recounted(piece.text, start), _recounted(piece.text, end)
+    line = piece.first_line + 1
+    return Mark(piece.file, start.line + line, start.column + 1, end.line + line, end.column + 1, piece.layer)
+
+
+def _recounted(text: str, mark: Any) -> Any:
+    """A mark of the parser in the lines that everybody else counts."""
+    index = getattr(mark, "index", None)
+    if index is None:
+        return mark
+    from jobspec.documents.syntax import Start
+
+    return Start(text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1)
+
+
+def marks(piece: Piece, node: Any, key: Any = None) -> Marks:
+    """The tree of marks of a node: an event of a scalar, or a `Node`; *key* is the event of its key."""
+    key_mark = key and mark(piece, key.start_mark, key.end_mark)
+    children = getattr(node, "children", None)
+    if children is None:
+        return Marks(mark(piece, node.start_mark, node.end_mark), key_mark)
+    return Marks(mark(piece, node.event.start_mark), key_mark, lambda: _inside(piece, children))
+
+
+def _inside(piece: Piece, children: Any) -> Children:
+    if isinstance(children, dict):
+        return {name: marks(piece, child, key) for name, (key, child) in children.items()}
+    return [marks(piece, child) for child in children]
+
+
+# A file's bytes to its text.
+
+
+MAX_BYTES = 3 * 1024 * 1024  # the API server's limit for the body of a request
+
+
+def decode(raw: bytes, name: str, *, layer: str = "") -> str | Diagnostic:
+    """The text of a file called *name*, or why it cannot be a manifest: it is over 3 MiB, or not UTF-8."""
+    if len(raw) > MAX_BYTES:
+        return Diagnostic("too-large", "the file is over 3 MiB, the most that an API server takes", Mark(name, layer=layer))
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode()
+        mark = Mark(name, before.count("\n") + 1, len(before) - before.rfind("\n"), layer=layer)
+        return Diagnostic("not-utf8", f"the byte 0x{raw[error.start]:02x} is not UTF-8", mark, hint="save the file as UTF-8")
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is JSON, which has no comments and is written as YAML."""
+    from json import loads
+
+    if text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        loads(text)
+    except ValueError:
+        return False
+    return True

@@ -6,14 +6,14 @@ from jobspec.documents.libyaml import MarkedYAMLError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-TEMPLATE_HINT = "if this is a template, fill it in first: `{{ ... }}` and `{% ... %}` are not YAML"
 
+TEMPLATE_HINT = "if this is a template, fill it in first: `{{ ... }}` and `{% ... %}` are not YAML"
 QUESTION = "found '?' in a plain scalar"
 TAG = "found ',' after a tag"
 SLASH = "found '/' after a backslash"
-
 _SENTENCES = {
     "found character '\\t' that cannot start any token": ("a tab stands where YAML wants spaces", "indent with spaces"),
     "found character that cannot start any token": ("a character that cannot begin a value", "put the value in quotes"),
@@ -51,8 +51,6 @@ _SENTENCES = {
     TAG: ("a `,` stands right after this tag, which Kubernetes takes for a part of it", "put a space between them"),
     "control characters are not allowed": ("a control character that YAML does not allow", "remove it, or write it as an escape"),
 }
-
-
 _FROM_THE_START = frozenset(sentence for sentence, _ in _SENTENCES.values() if "begins here" in sentence)
 
 
@@ -91,3 +89,34 @@ def complaint(error: Exception, text: str) -> tuple[Any, str, str]:
 def _line(text: str, number: int) -> str:
     lines = text.splitlines()
     return lines[number] if number < len(lines) else ""
+
+
+# Cut a YAML stream before each `---`, so that a broken document leaves the others readable.
+
+
+def cut(text: str) -> Iterator[tuple[str, int]]:
+    """Each piece of the text, with the number of lines before it. Directives (`%YAML 1.1`) stay with the document after them."""
+    start = line = 0
+    while (end := _next_start(text, start)) >= 0:
+        yield text[start:end], line
+        line += text.count("\n", start, end)
+        start = end
+    yield text[start:], line
+
+
+def _next_start(text: str, start: int) -> int:
+    """Where the next document begins behind *start*, -1 where none does."""
+    at = start
+    while (at := text.find("\n---", at)) >= 0:
+        at += 1
+        if (len(text) == at + 3 or text[at + 3] in " \t\r\n") and not _only_directives(text[start:at]):
+            return at
+    return -1
+
+
+def _only_directives(piece: str) -> bool:
+    """Whether the lines before a `---` are directives."""
+    if "%" not in piece:
+        return False
+    lines = [line for line in piece.rpartition("\n...")[2].splitlines() if line.strip() and not line.startswith("#")]
+    return bool(lines) and all(line.startswith("%") for line in lines)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from jobspec.documents.reader import read
-from jobspec.fixes.edits import edit_of, unquoted
-from jobspec.fixes.places import TextPlaces, Uncuttable
-from jobspec.fixes.taken import Taken
+from jobspec.documents.text_edits import Taken, TextPlaces, Uncuttable, edit_of, unquoted
 from jobspec.remedies import Unfit, all_applied
 
 TYPE_CHECKING = False
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.fixes.places import TextEdit
+    from jobspec.documents.text_edits import TextEdit
     from jobspec.remedies import Change
 
     #: The index of a document in its file, and changes of it that belong together.

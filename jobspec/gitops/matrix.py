@@ -8,8 +8,8 @@ from math import prod
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.scalars import resolve
+from jobspec.kubernetes.problems import closest
 from jobspec.overlays.parameters import as_text, pieces
-from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

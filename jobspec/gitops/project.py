@@ -6,8 +6,8 @@ from jobspec.diagnostics import Diagnostic
 from jobspec.documents.marked_tree import items, with_marks
 from jobspec.gitops.engines.declared import Engines
 from jobspec.gitops.spelling import Spelling
+from jobspec.kubernetes.problems import closest
 from jobspec.targets import CHOSEN, RELEASES, known_releases
-from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

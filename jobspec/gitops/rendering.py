@@ -14,11 +14,11 @@ from jobspec.gitops.history import ANNOTATION
 from jobspec.gitops.matrix import in_layer
 from jobspec.gitops.naming import hashed, room_of
 from jobspec.kinds import is_cluster_scoped
+from jobspec.kubernetes.verdict import verdict
 from jobspec.overlays.apply import apply
 from jobspec.pipeline import Checked, Manifests
 from jobspec.results import FileResult
 from jobspec.runtimes.runtime import runtime_of
-from jobspec.validation.verdict import verdict
 from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from jobspec import pipeline
 from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.kubernetes.problems import closest
+from jobspec.kubernetes.verdict import as_sound
 from jobspec.overlays.load import OverlayFile, load, shipped, shipped_file
-from jobspec.validation.verdict import as_sound
-from jobspec.validation.wording import closest
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False

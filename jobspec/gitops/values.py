@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from jobspec import shapes
 from jobspec.diagnostics import Key, spell
 from jobspec.documents.marked_tree import items, with_marks
 from jobspec.overlays.flags import flags_of
 from jobspec.overlays.merge import identity
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Document
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
     #: A step has the key, or the keys of an item; of an item without keys, its name among others, the place of its list and a number.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import JobspecError, has_error
-from jobspec.documents.text import decode
+from jobspec.documents.reader import decode
 from jobspec.gitops.project import Project
 from jobspec.gitops.rendering import judged_together, render_variant
 from jobspec.gitops.sources import Sources

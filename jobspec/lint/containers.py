@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import items, text
+from jobspec.go.quantities import quantity
 from jobspec.outcome import torchrun
-from jobspec.quantities import quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

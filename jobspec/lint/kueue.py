@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import text
+from jobspec.go.quantities import Quantity, quantity
 from jobspec.lint.containers import requested, requests_of
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.quantities import Quantity, quantity
 from jobspec.targets import reached
 from jobspec.workloads import items_at, value_at
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.documents.text import decode
+from jobspec.documents.reader import decode
 from jobspec.gitops.project import Project
 from jobspec.gitops.rendering import objects_of
 from jobspec.gitops.sources import Sources

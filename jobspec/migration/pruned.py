@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from jobspec import shapes
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 

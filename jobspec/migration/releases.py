@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.migration.loss import LOST, NOTE
@@ -12,6 +11,7 @@ from jobspec.migration.pruned import Dropped, pruned
 from jobspec.migration.variables import TRAINERS
 from jobspec.migration.view import view
 from jobspec.runtimes.runtime import API_VERSION
+from jobspec.schemas import shapes
 from jobspec.targets import reached
 
 TYPE_CHECKING = False

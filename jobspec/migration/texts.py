@@ -10,8 +10,8 @@ import re
 from jobspec.documents.comments import placed_comments
 from jobspec.documents.libyaml import YAMLError
 from jobspec.documents.markdown import is_page
-from jobspec.documents.pieces import cut
-from jobspec.documents.text import is_json
+from jobspec.documents.reader import is_json
+from jobspec.documents.syntax import cut
 from jobspec.documents.writer import write
 from jobspec.migration.comments import with_comments
 from jobspec.migration.json_style import JsonStyle

@@ -7,14 +7,14 @@ but for required fields and for pointers (`GoPointer` in the models), which can 
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import PlainTree
-from jobspec.quantities import canonical_quantity
+from jobspec.go.quantities import canonical_quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
 
 def as_go_writes(tree: MarkedTree, shape: Shape | None) -> MarkedTree:

@@ -6,17 +6,17 @@ k8s.io/apiserver pkg/registry/rest and pkg/storage/names, 1.36.
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree, PlainTree, marked
 from jobspec.operators.objects import operator_mark, set_by
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.documents.document import Document
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 RANDOM = "<random>"

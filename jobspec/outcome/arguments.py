@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from jobspec.contracts import Contract, contract_of
 from jobspec.documents.marked_tree import text
+from jobspec.kubernetes.problems import closest
 from jobspec.outcome import torchrun
 from jobspec.outcome.program import Program
 from jobspec.outcome.rule import Outcome, place_of
 from jobspec.outcome.words import is_flag, read, starts_python
-from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobspec.admission.plugins.objects import PolicyObjects
     from jobspec.cluster import Cluster
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.targets import Target
 
 

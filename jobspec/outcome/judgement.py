@@ -12,11 +12,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from jobspec.admission.plugins.objects import PolicyObjects
     from jobspec.cluster import Cluster
     from jobspec.contracts import Contract
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
+    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.operators.objects import Expansion
     from jobspec.outcome.program import Started
     from jobspec.outcome.rule import Outcome

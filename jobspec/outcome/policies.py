@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.admission.plugins.objects import PolicyObjects
     from jobspec.diagnostics import Mark, Severity
     from jobspec.documents.document import Document
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.problems import Problem
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
-    from jobspec.validation.problem import Problem
 
 
 def decides(document: Document, *, closed: bool) -> bool:
@@ -36,7 +36,7 @@ def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *
     found = [each for each in documents if decides(each, closed=closed)]
     if not found:
         return there
-    from jobspec.admission.plugins.objects import data_of, policies_of
+    from jobspec.kubernetes.admission.objects import data_of, policies_of
 
     return there.with_others(data_of(found)) if there else policies_of(found, closed=closed)
 
@@ -47,9 +47,9 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
     concerned = policies is not None and policies.concern(namespace)
     if not concerned and not closed and not any(role.ranks_itself() for role in job.roles()):
         return
-    from jobspec.admission.plugins.objects import PolicyObjects
-    from jobspec.admission.plugins.quotas import exceeds, job_quota_problems
-    from jobspec.admission.plugins.review import review_pod
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.kubernetes.admission.quotas import exceeds, job_quota_problems
+    from jobspec.kubernetes.admission.review import review_pod
 
     policies = policies or PolicyObjects(closed=closed)
     if closed:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import items, text
 from jobspec.kinds import TRAINJOB
+from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.operators.stored import as_a_cluster_names
 from jobspec.outcome.rule import Outcome, place_in
-from jobspec.validation.builtin import builtin_problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark
     from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.kubernetes.problems import Problem
     from jobspec.operators.expansion import ExpandedJob
-    from jobspec.validation.problem import Problem
 
 #: Kind of an object -> the rule that tells of its refusal, and what the objects are called.
 _RULES = {

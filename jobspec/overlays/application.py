@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jobspec.overlays.conflicts import OverlayValue
     from jobspec.overlays.overlay import Overlay
     from jobspec.overlays.trainjob import TrainJobPods
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.workloads import TrainingRole
 
     #: Tells the settings of a patch.

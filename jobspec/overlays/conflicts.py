@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark, Path
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
 _NULL = "null"
 _OPEN = "an empty mapping"  # which does not conflict with what other overlays set inside

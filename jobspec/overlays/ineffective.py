@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.overlays.pod_overrides import PodSource
     from jobspec.overlays.trainjob import TrainJobPods
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
 NODE_PATH: Path = ("spec", "containers", Key(CONTAINER))
 _ALWAYS_THERE = (("spec",), ("spec", "containers"), NODE_PATH)

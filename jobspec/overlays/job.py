@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from jobspec import shapes, workloads
+from jobspec import workloads
 from jobspec.documents.document import Document, Sound
 from jobspec.documents.marked_tree import with_marks
 from jobspec.overlays.application import Application
 from jobspec.overlays.conflicts import conflict, conflicting
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from jobspec.overlays.conflicts import OverlayValue
     from jobspec.overlays.overlay import Overlay
     from jobspec.overlays.trainjob import TrainJobPods
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
     from jobspec.workloads import TrainingRole
 

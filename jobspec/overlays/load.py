@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 
-from jobspec import data, shapes
+from jobspec import data
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.marked_tree import MarkedTree, with_marks
-from jobspec.documents.reader import read
-from jobspec.documents.text import decode
+from jobspec.documents.reader import decode, read
 from jobspec.kinds import OVERLAY
+from jobspec.kubernetes.verdict import verdict
 from jobspec.overlays.overlay import Overlay, name_of
 from jobspec.overlays.overlay_check import check_overlay
 from jobspec.overlays.parameters import parameter_values
-from jobspec.validation.verdict import verdict
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jobspec.documents.document import Document
     from jobspec.overlays.parameters import Given
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items, share_rank
+from jobspec.kubernetes.problems import closest
 from jobspec.overlays.directives import APPEND, is_removal, only_removes
-from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Path
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
 #: Lists whose items an overlay has to find in the base; only `$append` may bring new ones.
 MUST_EXIST = frozenset(("containers", "initContainers", "ephemeralContainers"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from jobspec import workloads
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.marked_tree import MarkedTree, items
+from jobspec.kubernetes.problems import closest
 from jobspec.overlays.directives import APPEND, REMOVE, WHEN, is_removal
 from jobspec.overlays.parameters import TRAINING, fits, pieces
-from jobspec.validation.wording import closest
 
 
 def check_overlay(overlay: MarkedTree) -> list[Diagnostic]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.marked_tree import MarkedTree, field_value
+from jobspec.go.formats import is_quantity
+from jobspec.kubernetes.problems import closest
 from jobspec.overlays.directives import WHEN
-from jobspec.validation.formats import is_quantity
-from jobspec.validation.wording import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.overlays.job_runtime import JobRuntime
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
 MANAGER = "jobspec.dev/overlays"
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.diagnostics import Path
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
 
 def wrong_removals(patch: MarkedTree, shape: Shape | None, path: Path) -> Iterator[Diagnostic]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.overlays.ineffective import TemplateChange
     from jobspec.overlays.trainjob import TrainJobPods
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
 _AT_HAND = "put the runtime into the same file"
 

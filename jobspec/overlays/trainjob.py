@@ -7,13 +7,13 @@ goes. The rest can be expressed by a runtime only.
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.overlays.directives import APPEND, is_removal, only_removes
 from jobspec.overlays.job_runtime import CONTAINER, JOBS
 from jobspec.overlays.pod_overrides import PodOverrides, without_useless_removals
 from jobspec.runtimes.runtime import ANCESTOR, API_VERSION, TEMPLATE
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.overlays.job_runtime import JobRuntime
     from jobspec.overlays.pod_overrides import PodSource
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 WAY_OUT = "set it in a TrainingRuntime of your own, and name that in `spec.runtimeRef`"

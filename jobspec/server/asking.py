@@ -6,10 +6,10 @@ import json
 from contextlib import contextmanager, nullcontext
 
 from jobspec.kinds import group_kind
+from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.runtimes.runtime import API_VERSION, RuntimeRef, shipped
 from jobspec.server import pool, preparation, webhooks
 from jobspec.server.hints import with_hints
-from jobspec.validation.custom_kinds import CRD, defined_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 
-from jobspec import shapes
 from jobspec.arrange import arrange
 from jobspec.documents.writer import write
-from jobspec.validation.reading import mapping
+from jobspec.go.values import mapping
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from jobspec.kinds import COMPONENTS, TRAINJOB
+from jobspec.kubernetes.custom_kinds import CRD, defined_by
+from jobspec.kubernetes.verdict import verdict
 from jobspec.runtimes.runtime import RuntimeRef, is_meant
 from jobspec.targets import OPERATORS
-from jobspec.validation.custom_kinds import CRD, defined_by
-from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

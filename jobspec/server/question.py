@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from jobspec.documents.pieces import cut
+from jobspec.documents.syntax import cut
 from jobspec.documents.writer import write
+from jobspec.kubernetes.verdict import verdict
 from jobspec.results import DocumentResult, FileResult, result_of
-from jobspec.validation.verdict import verdict
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False

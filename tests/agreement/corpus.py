@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from jobspec import shapes
 from jobspec.kinds import COMPONENTS
+from jobspec.schemas import shapes
 from tests.support.mutants import Change
 from tests.support.reference import ROOT, folder
 from tests.support.server import PLURALS

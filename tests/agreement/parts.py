@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jobspec import shapes
 from jobspec.diagnostics import Path
-from jobspec.shapes import Shape
+from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from tests.agreement.corpus import VERSIONS, Case
 
 _REPLICAS = {"replicas": 1, "template": {"spec": {"containers": [{"name": "pytorch", "image": "a"}]}}}

@@ -36,8 +36,8 @@ from typing import Any
 import yaml
 
 from jobspec.documents.document import Document
-from jobspec.documents.pieces import cut
 from jobspec.documents.reader import read
+from jobspec.documents.syntax import cut
 from jobspec.targets import RELEASES
 
 ROOT = Path(__file__).parent.parent.parent

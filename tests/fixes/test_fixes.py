@@ -13,8 +13,8 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.comments import comments_of, lost
-from jobspec.documents.pieces import cut
 from jobspec.documents.reader import read
+from jobspec.documents.syntax import cut
 from jobspec.fixes.mending import mended
 from jobspec.fixes.rounds import Mended, mend_files
 from jobspec.lint.linting import lint

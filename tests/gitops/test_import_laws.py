@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
+from jobspec.documents.text_edits import Uncuttable, without
 from jobspec.documents.writer import write as written
-from jobspec.fixes.cuts import without
-from jobspec.fixes.places import Uncuttable
 from tests.gitops.test_import import _imported, _objects, _place, _render_equals
 from tests.support import quick_yaml
 from tests.support.any_data import MAPPINGS

@@ -8,12 +8,13 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from jobspec import kinds, shapes
+from jobspec import kinds
 from jobspec.diagnostics import spell
 from jobspec.documents.reader import read
+from jobspec.kubernetes.problems import Problem
+from jobspec.kubernetes.structural import schema_problems
+from jobspec.schemas import shapes
 from jobspec.targets import choose
-from jobspec.validation.problem import Problem
-from jobspec.validation.structural import schema_problems
 from tests.hunt.finds import Find
 from tests.support.builtin_growth import of_kind
 from tests.support.server import STRICT, Answer, Server

@@ -10,8 +10,8 @@ from typing import Any
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
+from jobspec.kubernetes.verdict import verdict
 from jobspec.targets import choose
-from jobspec.validation.verdict import verdict
 from tests.hunt.finds import Find, bug
 from tests.hunt.objects import CASES, START, document
 from tests.support import cel_growth, crd_documents, crd_growth, crd_mutants

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any
 
-from jobspec import shapes
 from jobspec.diagnostics import spell
+from jobspec.kubernetes.builtin import builtin_problems
+from jobspec.schemas import shapes
 from jobspec.targets import choose
-from jobspec.validation.builtin import builtin_problems
 from tests.hunt.builtin_kinds import path_of
 from tests.hunt.finds import Find
 from tests.support.exact_growth import of_kind

@@ -16,9 +16,9 @@ from jobspec.cluster import Cluster
 from jobspec.commands.stored import from_files
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
+from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.pipeline import Checked
 from jobspec.targets import choose
-from jobspec.validation.custom_kinds import CustomKinds
 from tests.hunt import operated
 from tests.support.checking import checked
 from tests.support.reference import ROOT

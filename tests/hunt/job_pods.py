@@ -10,11 +10,11 @@ from typing import Any
 
 import yaml
 
-from jobspec import shapes
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
 from jobspec.operators.stored import as_a_cluster_names
 from jobspec.results import FileResult
+from jobspec.schemas import shapes
 from jobspec.targets import choose
 from tests.agreement import corpus
 from tests.hunt import operated

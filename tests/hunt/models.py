@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from jobspec import models, shapes
+from jobspec import models
 from jobspec.documents.document import Document
-from jobspec.documents.reader import read
-from jobspec.documents.text import decode
+from jobspec.documents.reader import decode, read
 from jobspec.kinds import COMPONENTS
+from jobspec.kubernetes import structural
+from jobspec.schemas import shapes
 from jobspec.targets import choose
-from jobspec.validation import structural
 from tests.hunt.finds import Find
 from tests.support.mutants import mutant
 from tests.support.reference import ROOT, folder

@@ -15,9 +15,9 @@ from typing import Any
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
+from jobspec.kubernetes.custom_kinds import CustomKinds
+from jobspec.kubernetes.verdict import verdict
 from jobspec.targets import choose
-from jobspec.validation.custom_kinds import CustomKinds
-from jobspec.validation.verdict import verdict
 from tests.hunt.finds import Find, bug
 from tests.support.object_growth import changed, grown
 from tests.support.reference import ROOT, folder

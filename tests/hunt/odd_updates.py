@@ -11,10 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from jobspec import kinds, shapes
+from jobspec import kinds
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
+from jobspec.schemas import shapes
 from jobspec.targets import OPERATORS, RELEASES, choose
 from tests.hunt.finds import Find, bug
 from tests.support import crd_documents

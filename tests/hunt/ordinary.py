@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from jobspec import pipeline, shapes
+from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
@@ -20,6 +20,7 @@ from jobspec.outcome.foresight import has_ordinary_objects, has_ordinary_program
 from jobspec.outcome.judgement import judged
 from jobspec.pipeline import Source
 from jobspec.runtimes.runtime import runtime_of
+from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, choose
 from jobspec.workloads import is_workload, resumed
 from tests.hunt.finds import Find

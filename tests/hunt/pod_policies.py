@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from jobspec.admission.plugins.amounts import amounts
-from jobspec.admission.plugins.objects import PolicyObjects
-from jobspec.admission.plugins.pod_security.evaluation import breaches
-from jobspec.admission.plugins.pod_security.levels import levels_of
-from jobspec.admission.plugins.review import PodReview, review_pod
 from jobspec.diagnostics import spell
+from jobspec.go.formats import is_parsed_quantity
+from jobspec.kubernetes.admission.amounts import amounts
+from jobspec.kubernetes.admission.objects import PolicyObjects
+from jobspec.kubernetes.admission.pod_security import breaches, levels_of
+from jobspec.kubernetes.admission.review import PodReview, review_pod
+from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.targets import choose
-from jobspec.validation.builtin import builtin_problems
-from jobspec.validation.formats import is_parsed_quantity
 from tests.hunt.finds import Find
 from tests.support import policy_growth, quick_yaml
 from tests.support.server import STRICT, Answer, Server

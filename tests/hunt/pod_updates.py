@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from jobspec import shapes
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
+from jobspec.kubernetes.verdict import verdict
+from jobspec.schemas import shapes
 from jobspec.targets import choose
-from jobspec.validation.verdict import verdict
 from tests.agreement import known
 from tests.hunt import pod_fields, pod_surroundings
 from tests.hunt.finds import Find

@@ -10,12 +10,13 @@ from typing import Any
 
 import yaml
 
-from jobspec import pipeline, shapes
+from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
+from jobspec.kubernetes.builtin import builtin_problems
+from jobspec.kubernetes.pods.spec import priority_problems
+from jobspec.schemas import shapes
 from jobspec.targets import choose
-from jobspec.validation.builtin import builtin_problems
-from jobspec.validation.pods.pod_admission import priority_problems
 from tests.agreement import corpus, known
 from tests.hunt import pod_fields
 from tests.hunt.finds import Find

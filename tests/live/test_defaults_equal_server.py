@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from jobspec import shapes
 from jobspec.diagnostics import Mark
 from jobspec.documents.reader import read
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.objects import set_by
-from jobspec.shapes import Shape
+from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.targets import choose
 from tests.agreement.created import differing, without_token
 from tests.agreement.parts import parts

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
+from jobspec.kubernetes.verdict import verdict
 from jobspec.targets import choose
-from jobspec.validation.verdict import verdict
 from tests.agreement import known
 from tests.hunt import pod_updates, updates
 from tests.hunt.finds import report

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from jobspec import kinds, shapes
+from jobspec import kinds
 from jobspec.documents.reader import read
-from jobspec.validation.verdict import verdict
+from jobspec.kubernetes.verdict import verdict
+from jobspec.schemas import shapes
 from tests.agreement import corpus
 from tests.agreement.corpus import Case
 from tests.agreement.live import Live

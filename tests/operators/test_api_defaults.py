@@ -6,10 +6,10 @@ import pytest
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
+from jobspec.kubernetes.pods.defaults import tag_of
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.objects import set_by
 from jobspec.targets import choose
-from jobspec.validation.image import tag_of
 from tests.support import quick_yaml
 
 CLASSES = [

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from jobspec import shapes
 from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
 from jobspec.documents.marked_tree import MarkedTree
@@ -14,6 +13,7 @@ from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.objects import set_by
+from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, choose
 from tests.support.job_growth import grown_job
 from tests.support.pod_growth import grown

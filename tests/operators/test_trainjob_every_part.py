@@ -7,10 +7,10 @@ import pytest
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
+from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.expansion import expand
 from jobspec.targets import RELEASES, choose
-from jobspec.validation.verdict import verdict
 from tests.agreement.parts import parts
 
 Data = dict[str, Any]

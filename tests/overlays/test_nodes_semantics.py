@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobspec import shapes
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
 from jobspec.operators.go_types import as_go_writes
@@ -20,6 +19,7 @@ from jobspec.operators.objects import set_by
 from jobspec.operators.trainer.train_job import PORT
 from jobspec.operators.trainjob import expand_trainjob
 from jobspec.runtimes.runtime import shipped
+from jobspec.schemas import shapes
 from tests.overlays.test_overlay_laws import WORLDS, Data, World, applied, data, documents, overlays
 
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"

@@ -21,10 +21,10 @@ from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
+from jobspec.kubernetes.verdict import as_sound
 from jobspec.overlays.apply import apply
 from jobspec.overlays.overlay import Overlay
 from jobspec.targets import choose
-from jobspec.validation.verdict import as_sound
 
 TARGET = choose([])
 pytestmark = pytest.mark.slow

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobspec import kinds, shapes
+from jobspec import kinds
+from jobspec.schemas import shapes
 from jobspec.schemas.builtin import releases_of, structure_of_builtin
 from jobspec.targets import RELEASES, choose
 from tests.support.processes import run_here

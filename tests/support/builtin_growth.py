@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from jobspec.shapes import Shape
+from jobspec.schemas.shapes import Shape
 
 _ANY: list[Any] = [None, 1, 1.5, "a", True, [], {}, [1], {"a": 1}, [None], {"a": None}, [{}], "", 10**20, "1", "true"]
 _TEXTS = ["", "a", "b", "a-b", "a.b/c", "1", "Always", "TCP", "ä", "x" * 70, "A b", "true", "0", "*"]

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from jobspec.shapes import Shape
+from jobspec.schemas.shapes import Shape
 
 _NAMES = ["a", "b", "a.b", "A", "", "a_b", "system:a", "a/b", "..", "x" * 64]
 _KEYS = ["a", "b.c", "A_b", "", ".", "..a", "a b", "x" * 254, "ä", "tls.crt", "tls.key", ".dockercfg", ".dockerconfigjson", "username"]

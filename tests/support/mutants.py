@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from jobspec.shapes import Shape
+from jobspec.schemas.shapes import Shape
 from tests.support.reference import ROOT
 from tests.support.rewriting import broken, restyled
 

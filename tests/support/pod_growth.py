@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from jobspec.shapes import Shape
+from jobspec.schemas.shapes import Shape
 
 _WORDS: dict[str, tuple[Any, ...]] = {
     "action": ("Restart",),

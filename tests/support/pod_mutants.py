@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from jobspec.shapes import Shape
+from jobspec.schemas.shapes import Shape
 from tests.support.reference import ROOT
 
 _TEXTS = yaml.load((ROOT / "tests" / "cases" / "mutants" / "pods.yaml").read_text(), yaml.CSafeLoader)

@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 from jobspec.documents.reader import read
-from jobspec.shapes import Shape
+from jobspec.schemas.shapes import Shape
 from tests.agreement.corpus import ENDLESS
 from tests.support import pod_mutants, quick_yaml
 from tests.support.mutants import at_one_place, at_two_places

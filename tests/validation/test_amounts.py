@@ -2,7 +2,7 @@
 
 import pytest
 
-from jobspec.validation.pods.amounts import amount_of, fits_pages, is_whole
+from jobspec.go.quantities import amount_of, fits_pages, is_whole
 
 
 @pytest.mark.parametrize(

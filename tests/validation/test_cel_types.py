@@ -2,9 +2,9 @@
 
 import pytest
 
-from jobspec.validation.cel.library import Program
-from jobspec.validation.cel.signatures import FUNCTIONS, Overload, Type
-from jobspec.validation.cel.types import SchemaTypes
+from jobspec.kubernetes.cel.library import Program
+from jobspec.kubernetes.cel.signatures import FUNCTIONS, Overload, Type
+from jobspec.kubernetes.cel.types import SchemaTypes
 from tests.support import cel_growth
 
 _FILES = {

@@ -11,9 +11,9 @@ import pytest
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
+from jobspec.kubernetes.custom_kinds import CustomKinds
+from jobspec.kubernetes.verdict import verdict
 from jobspec.targets import choose
-from jobspec.validation.custom_kinds import CustomKinds
-from jobspec.validation.verdict import verdict
 from tests.support import crd_documents
 from tests.support.cases import assert_reported, expectations
 from tests.support.reference import ROOT

@@ -9,11 +9,11 @@ import pytest
 
 from jobspec.cli import main
 from jobspec.documents.reader import read
+from jobspec.go import regex
+from jobspec.kubernetes.cel import evaluation
+from jobspec.kubernetes.custom_kinds import CustomKinds
+from jobspec.kubernetes.verdict import verdict
 from jobspec.targets import choose
-from jobspec.validation import regex
-from jobspec.validation.cel import evaluation
-from jobspec.validation.custom_kinds import CustomKinds
-from jobspec.validation.verdict import verdict
 from tests.support.reference import ROOT
 
 _CRD = str(ROOT / "tests" / "cases" / "crds" / "lists-and-defaults.yaml")
@@ -228,7 +228,7 @@ spec:
     ],
 )
 def test_without_the_cel_library_nothing_is_silently_right(fields: str, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("cel_expr_python", "jobspec.validation.cel.library"))]:
+    for name in [name for name in sys.modules if name.startswith(("cel_expr_python", "jobspec.kubernetes.cel.library"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "cel_expr_python", None)
     evaluation._compiled.cache_clear()

@@ -14,17 +14,16 @@ from typing import Any
 
 import pytest
 
-from jobspec import shapes
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
-from jobspec.documents.reader import read
-from jobspec.documents.text import decode
+from jobspec.documents.reader import decode, read
 from jobspec.kinds import COMPONENTS
+from jobspec.kubernetes.custom_kinds import CustomKinds
+from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.models import ClusterTrainingRuntime, JobSet, PyTorchJob, TrainingRuntime, TrainJob
+from jobspec.schemas import shapes
 from jobspec.schemas.crd import crd
 from jobspec.targets import RELEASES, choose
-from jobspec.validation.custom_kinds import CustomKinds
-from jobspec.validation.verdict import Verdict, verdict
 from tests.support.mutants import mutant
 from tests.support.reference import ROOT, folder
 from tests.support.ruled import MAKERS

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from jobspec import shapes
-from jobspec.shapes import Shape
+from jobspec.kubernetes.pods.update import is_pointer
+from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.targets import choose
-from jobspec.validation.pods.changes import is_pointer
 
 _PLAIN = ("string", "integer", "boolean", "int-or-string")
 

@@ -8,8 +8,8 @@ import pytest
 
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
+from jobspec.kubernetes.verdict import verdict
 from jobspec.targets import RELEASES, choose, reached, reported
-from jobspec.validation.verdict import verdict
 from tests.support.processes import run_here
 
 _JOB = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n  runtimeRef: {name: b}\n"

@@ -11,9 +11,9 @@ from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.judge import judge
-from jobspec.shapes import load
+from jobspec.kubernetes.verdict import as_sound, verdict
+from jobspec.schemas.shapes import load
 from jobspec.targets import choose
-from jobspec.validation.verdict import as_sound, verdict
 from tests.support.pod_mutants import changed
 from tests.support.reference import ROOT
 from tests.support.seeds import seed

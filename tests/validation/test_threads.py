@@ -8,10 +8,11 @@ from threading import Barrier
 
 import pytest
 
-from jobspec import pipeline, shapes
+from jobspec import pipeline
 from jobspec.cluster import Cluster
+from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
+from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, choose
-from jobspec.validation.custom_kinds import CustomKinds, UnreadFile
 from tests.support.reference import ROOT
 
 _CASES = ROOT / "tests" / "cases"

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from jobspec import shapes
+from jobspec.go.values import typed_value
+from jobspec.kubernetes.builtin import builtin_problems
+from jobspec.schemas import shapes
 from jobspec.targets import choose
-from jobspec.validation.builtin import builtin_problems
-from jobspec.validation.typed import typed_value
 
 _TARGET = choose([])
 

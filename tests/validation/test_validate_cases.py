@@ -7,7 +7,7 @@ import pytest
 
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.documents.text import MAX_BYTES
+from jobspec.documents.reader import MAX_BYTES
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import result
 from tests.support.reference import ROOT, folder

@@ -3,13 +3,13 @@
 from random import Random
 from typing import Any
 
-from jobspec import shapes
 from jobspec.diagnostics import Mark
+from jobspec.go.values import typed_value
+from jobspec.kubernetes.workloads.selectors import same_pods
 from jobspec.operators.api_defaults.objects import completed
 from jobspec.operators.objects import set_by
+from jobspec.schemas import shapes
 from jobspec.targets import choose
-from jobspec.validation.typed import typed_value
-from jobspec.validation.workloads.equality import same_pods
 from tests.support.pod_growth import grown
 from tests.support.seeds import seed
 

@@ -9,9 +9,9 @@ from decimal import Decimal
 
 from jobspec.admission.pods import changes
 from jobspec.kinds import PYTORCHJOB
+from jobspec.kubernetes.cel.functions import number_of, quantity
 from jobspec.runtimes.runtime import TRAINER, ancestor, nodes_of, runtime_of
 from jobspec.targets import reached
-from jobspec.validation.cel.quantities import number_of, quantity
 from jobspec.workloads import Role, Workload, roles_in, value_at
 
 TYPE_CHECKING = False

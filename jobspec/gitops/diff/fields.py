@@ -6,11 +6,11 @@ under its content.
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.diagnostics import Key, spell
 from jobspec.documents.marked_tree import MarkedTree, with_marks
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.merge import identity
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark, Path
     from jobspec.documents.document import Document
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 _WORDS = ("args", "command")

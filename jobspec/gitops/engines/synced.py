@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobspec.gitops.engines.replacing import SPEC_HASH
+from jobspec.go.values import mapping
 from jobspec.kinds import is_cluster_scoped
-from jobspec.validation.reading import mapping
 from jobspec.workloads import is_workload, suspend_of, value_at
 
 TYPE_CHECKING = False

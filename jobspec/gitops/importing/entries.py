@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.documents.scalars import is_plain
-from jobspec.fixes.places import TextPlaces, Uncuttable
+from jobspec.documents.text_edits import TextPlaces, Uncuttable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

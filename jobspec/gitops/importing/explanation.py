@@ -6,11 +6,10 @@ overlays still make the same job of what is left. So nothing is explained that d
 
 from __future__ import annotations
 
-from jobspec import pipeline, shapes
+from jobspec import pipeline
 from jobspec.diagnostics import has_error
-from jobspec.documents.pieces import cut
-from jobspec.fixes.cuts import without
-from jobspec.fixes.places import Uncuttable
+from jobspec.documents.syntax import cut
+from jobspec.documents.text_edits import Uncuttable, without
 from jobspec.gitops.importing.equality import same_objects
 from jobspec.gitops.importing.guesses import guesses, scalars_in
 from jobspec.gitops.importing.traces import flag_words, flags_set_by, is_argument, layered, set_keys, stands
@@ -18,6 +17,7 @@ from jobspec.overlays.apply import apply
 from jobspec.overlays.load import load, shipped, shipped_file
 from jobspec.overlays.overlay import Overlay
 from jobspec.overlays.parameters import Given, parameter_values
+from jobspec.schemas import shapes
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from jobspec import pipeline
-from jobspec.fixes.cuts import without
-from jobspec.fixes.places import Uncuttable
+from jobspec.documents.text_edits import Uncuttable, without
 from jobspec.gitops.importing.explanation import explain
 from jobspec.kinds import is_cluster_scoped
 from jobspec.workloads import is_workload

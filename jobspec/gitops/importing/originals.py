@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from jobspec import pipeline, rendering
 from jobspec.documents.comments import comments_of, has_alias
-from jobspec.documents.pieces import cut
-from jobspec.documents.text import is_json
+from jobspec.documents.reader import is_json
+from jobspec.documents.syntax import cut
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.runtimes.runtime import RuntimeRef, is_meant
 from jobspec.workloads import is_workload

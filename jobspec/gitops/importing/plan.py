@@ -8,8 +8,7 @@ from jobspec import pipeline
 from jobspec.diagnostics import Diagnostic, JobspecError, spell
 from jobspec.documents.comments import lost
 from jobspec.documents.reader import read as read_documents
-from jobspec.fixes.cuts import without
-from jobspec.fixes.places import Uncuttable
+from jobspec.documents.text_edits import Uncuttable, without
 from jobspec.gitops.importing.entries import Entry, extended, new_project
 from jobspec.gitops.importing.equality import difference
 from jobspec.gitops.importing.explanation import shipped_overlays

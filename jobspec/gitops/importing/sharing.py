@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import marks_at
 from jobspec.documents.marked_tree import items, with_marks
-from jobspec.fixes.places import Uncuttable
+from jobspec.documents.text_edits import Uncuttable
 from jobspec.gitops.importing.imports import Import, documents_in, job_in, without_keys
 from jobspec.overlays.flags import read_flags
 from jobspec.workloads import KINDS, is_workload, value_at

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Path
     from jobspec.documents.document import Marks
     from jobspec.overlays.overlay import Overlay
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
     #: Paths to cut one after the other: those of a flag and its value, or of one value.
     Cuts = Sequence[Path]

@@ -7,6 +7,7 @@ plugin/pkg/admission, 1.36, as they are without any configuration.
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items
+from jobspec.kubernetes.pods.defaults import CONTAINERS
 from jobspec.operators.api_defaults.filling import where_given, with_missing
 from jobspec.operators.api_defaults.pod_resources import with_pod_requests
 from jobspec.operators.api_defaults.pod_spec import pod_spec_defaults
@@ -14,7 +15,6 @@ from jobspec.operators.api_defaults.priority import with_priority
 from jobspec.operators.api_defaults.service_account import with_service_account
 from jobspec.operators.edits import each_item
 from jobspec.operators.objects import set_by
-from jobspec.validation.pods.defaults import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

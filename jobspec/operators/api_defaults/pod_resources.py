@@ -5,7 +5,7 @@ Follows `defaultPodRequests`, k8s.io/kubernetes pkg/apis/core/v1, 1.36.
 
 from __future__ import annotations
 
-from jobspec.admission.plugins.amounts import exact_amounts, of_containers
+from jobspec.kubernetes.admission.amounts import exact_amounts, of_containers
 from jobspec.operators.objects import set_by
 
 TYPE_CHECKING = False

@@ -6,11 +6,9 @@ Follows `SetDefaults_PodSpec` and what is generated around it, k8s.io/kubernetes
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import text
+from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, default_pull_policy, without_disabled
 from jobspec.operators.api_defaults.filling import as_stored, where_given, with_missing
 from jobspec.operators.edits import each_item
-from jobspec.validation.image import default_pull_policy
-from jobspec.validation.pods.completed import completed
-from jobspec.validation.pods.defaults import CONTAINERS, without_disabled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

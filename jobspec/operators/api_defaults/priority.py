@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def with_priority(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:
     """A pod's spec with the priority of its class, 0 without one; a class that is the default of all pods counts, too."""
-    from jobspec.admission.plugins.objects import policies_of
-    from jobspec.admission.plugins.priority import priority_of
+    from jobspec.kubernetes.admission.classes import priority_of
+    from jobspec.kubernetes.admission.objects import policies_of
 
     named = spec.get("priorityClassName")
     return with_missing(spec, priority_of(named.value if named else "", policies_of(beside)) or {}, server)
@@ -24,6 +24,6 @@ def with_priority(spec: MarkedTree, server: Mark, beside: Sequence[Document]) ->
 
 def value_of_class(name: str, beside: Sequence[Document]) -> int:
     """The priority that a class stands for; 0 for one that is not at hand."""
-    from jobspec.admission.plugins.objects import policies_of
+    from jobspec.kubernetes.admission.objects import policies_of
 
     return int((policies_of(beside).priority_class(name) or {}).get("value") or 0)

@@ -6,11 +6,11 @@ Follows `Plugin.Admit`, k8s.io/kubernetes plugin/pkg/admission/serviceaccount, 1
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items
+from jobspec.kubernetes.pods.defaults import CONTAINERS
 from jobspec.operators.api_defaults.filling import with_missing
 from jobspec.operators.edits import each_item
 from jobspec.operators.objects import set_by
 from jobspec.operators.stored import RANDOM
-from jobspec.validation.pods.defaults import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ Follows `reconcileReplicatedJobs` and `constructJob`, sigs.k8s.io/jobset pkg/con
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import changed, is_true, number, with_fields
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR, JobPlace, labelled
 from jobspec.operators.objects import few, operator_mark, set_by
 from jobspec.operators.stored import UID
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from jobspec.admission.webhooks import Objects
 from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import items, text
+from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.stored import as_a_cluster_names
-from jobspec.validation.verdict import verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

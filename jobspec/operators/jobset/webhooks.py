@@ -6,13 +6,13 @@ one of its Job waits until that is on a node, and goes where that is; which topo
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import changed, each_item, with_fields
 from jobspec.operators.jobset.labels import EXCLUSIVE, NODE_SELECTOR, PREFIX
 from jobspec.operators.objects import operator_mark, set_by
 from jobspec.operators.stored import RANDOM, filled
+from jobspec.schemas import shapes
 from jobspec.targets import reached
 
 TYPE_CHECKING = False

@@ -5,7 +5,6 @@ Follows `NewObjects`, github.com/kubeflow/trainer pkg/runtime/core, and `reconci
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.documents.marked_tree import LateTree, MarkedTree, text
 from jobspec.operators.edits import with_fields
 from jobspec.operators.objects import Expansion, set_by
@@ -15,6 +14,7 @@ from jobspec.operators.trainer.pod_sets import PodSet, pod_sets
 from jobspec.operators.trainer.policies import enforced, is_active
 from jobspec.operators.trainer.resources import with_resources
 from jobspec.operators.trainer.written import as_typed
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ Follows `mergePodSpecOverrides`, `mergePodTemplateOverrides` and `mergeRuntimePa
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.edits import changed, each_item
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.trainer.strategic_merge import merged
 from jobspec.runtimes.runtime import API_VERSION, TEMPLATE
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.operators.trainer.train_job import TrainJob
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 _TEMPLATE = tuple(map(str, TEMPLATE))

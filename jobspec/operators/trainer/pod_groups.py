@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from jobspec.admission.plugins.amounts import Amounts
     from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.kubernetes.admission.amounts import Amounts
     from jobspec.operators.trainer.pod_sets import PodSet
     from jobspec.operators.trainer.train_job import TrainJob
 
@@ -70,8 +70,8 @@ def _volcano(job: TrainJob, sets: list[PodSet], annotations: MarkedTree | None) 
 
 def _requests(sets: list[PodSet]) -> dict[str, str]:
     """The resources that all pods ask for."""
-    from jobspec.admission.plugins.amounts import exact_amounts, pod_requests
-    from jobspec.validation.pods.needs import sum_of
+    from jobspec.kubernetes.admission.amounts import exact_amounts, pod_requests
+    from jobspec.kubernetes.pods.resources import sum_of
 
     every = [_times(pod_requests(spec.data(), exact_amounts), each.count.value) for each in sets if (spec := each.job.get(*POD))]
     return {name: str(amount) for name, amount in sorted(sum_of(every).items())}

@@ -8,9 +8,9 @@ Follows `ExtractResourcePerNodeFromRuntime` and `GetNumGPUPerNode`, github.com/k
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.go.quantities import canonical_quantity, quantity
 from jobspec.operators.edits import with_fields
 from jobspec.operators.trainer.pod_sets import NODE, is_configured
-from jobspec.quantities import canonical_quantity, quantity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ uid, its times, who manages its fields) is left out.
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.documents.marked_tree import text
 from jobspec.documents.writer import write
 from jobspec.operators.edits import changed
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.trainer.written import as_typed
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

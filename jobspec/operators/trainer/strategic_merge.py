@@ -10,7 +10,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
 #: Keys of a list type that are no merge keys of a patch.
 _NO_KEYS = ("protocol", "whenUnsatisfiable")

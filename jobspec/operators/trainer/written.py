@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
 
 #: The sources of a variable that the trainer knows -> the fields that it copies, with what it writes where they are absent.
 _SOURCES: Mapping[str, Mapping[str, str | None]] = {

@@ -6,10 +6,10 @@ Follows `desiredHPA`, github.com/kubeflow/training-operator pkg/controller.v1/py
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.objects import set_by
 from jobspec.operators.training_operator.names import metadata
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

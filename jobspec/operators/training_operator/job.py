@@ -5,11 +5,11 @@ Follows `SetDefaults_PyTorchJob`, github.com/kubeflow/training-operator pkg/apis
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.objects import numbers, operator_mark, set_by
 from jobspec.operators.stored import stored
+from jobspec.schemas import shapes
 from jobspec.targets import reached
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Mark
     from jobspec.documents.document import Document
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 CONTAINER = "pytorch"

@@ -7,14 +7,14 @@ Which of two replica types of one priority comes first is by chance; here the Ma
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.documents.marked_tree import MarkedTree, items
+from jobspec.go.quantities import quantity
+from jobspec.kubernetes.pods.resources import sum_of
 from jobspec.operators.api_defaults.priority import value_of_class
 from jobspec.operators.go_types import as_go_writes
 from jobspec.operators.objects import set_by
 from jobspec.operators.training_operator.names import metadata
-from jobspec.quantities import quantity
-from jobspec.validation.pods.needs import sum_of
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.documents.document import Document
+    from jobspec.go.quantities import Quantity
     from jobspec.operators.training_operator.job import Replicas, TrainingJob
-    from jobspec.quantities import Quantity
     from jobspec.targets import Target
 
 _VOLCANO = "volcano"

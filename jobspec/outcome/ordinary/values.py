@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.validation.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
+from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jobspec import shapes
 from jobspec.arrange import order_of
 from jobspec.kinds import COMPONENTS
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.shapes import Shape
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 #: Kind of an object that jobspec has no schema of -> where a schema of ours has an object of its shape.

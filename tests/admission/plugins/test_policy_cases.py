@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.admission.plugins.objects import PolicyObjects
 from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
+from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.pipeline import Source, checked, resolve
 from tests.support.cases import assert_reported, expectations
 from tests.support.checking import result
@@ -57,6 +57,6 @@ def test_policies_are_gathered_once_for_all_documents_of_a_file(tmp_path: Path, 
         gathered.append([each.name for each in documents])
         return PolicyObjects([each.data for each in documents], closed=closed)
 
-    monkeypatch.setattr("jobspec.admission.plugins.objects.policies_of", policies_of)
+    monkeypatch.setattr("jobspec.kubernetes.admission.objects.policies_of", policies_of)
     assert [each.rule for each in result(path, Cluster()).diagnostics] == ["over-quota"] * 3
     assert gathered == [["none"]]

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from jobspec.admission.plugins.objects import PolicyObjects
-from jobspec.admission.plugins.quotas import job_quota_problems
-from jobspec.admission.plugins.review import review_pod
 from jobspec.kinds import PRIORITY_CLASS
+from jobspec.kubernetes.admission.objects import PolicyObjects
+from jobspec.kubernetes.admission.quotas import job_quota_problems
+from jobspec.kubernetes.admission.review import review_pod
 from jobspec.targets import choose
 from tests.support import quick_yaml
 

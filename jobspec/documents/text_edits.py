@@ -1,0 +1,425 @@
+"""Turn a change of data into an edit of the text: the part that is replaced, and what replaces it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from jobspec.documents.reader import is_json
+from jobspec.documents.scalars import is_plain
+from jobspec.remedies import Change, applied, has, set_to, value_at, widened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.documents.document import Document, Marks
+
+
+def edit_of(places: TextPlaces, document: Document, change: Change) -> TextEdit:
+    """The edit of a change other than `quote`. Raises Uncuttable, and Unfit where there is no such place."""
+    marks = document.marks
+    if change.action == "rename":
+        applied(document.data, change)
+        start, end = _written_key(places, marks, marks.nearest(change.path))
+        return TextEdit(start, end, scalar(change.value, places.text[start:end], json=places.is_json))
+    if change.action == "remove":
+        return _removed(places, marks, widened(document.data, change.path))
+    return _set(places, document, change.path, change.value)
+
+
+def _written_key(places: TextPlaces, marks: Marks, target: Marks) -> tuple[int, int]:
+    """Where the key of a value begins and ends; of a merged value, that in the mapping which `<<` merges."""
+    start, end = places.key(target)
+    if places.text[start:end] != "<<":
+        return start, end
+    written = (places.key(each) for each in _all(marks) if each.key and str(each.mark) == str(target.mark))
+    return next((each for each in written if places.text[slice(*each)] != "<<"), (start, end))
+
+
+def _all(marks: Marks) -> Iterator[Marks]:
+    yield marks
+    for child in marks.children.values() if isinstance(marks.children, dict) else marks.children or ():
+        yield from _all(child)
+
+
+def unquoted(places: TextPlaces, document: Document, change: Change) -> Change:
+    """The same change; `quote` becomes a `set` to the text as it is written."""
+    if change.action != "quote":
+        return change
+    if isinstance(value_at(document.data, change.path), dict | list):
+        raise Uncuttable
+    target = document.marks.nearest(change.path)
+    start, end = places.value_start(target), places.end(target)
+    return set_to(change.path, places.text[start:end])
+
+
+def _removed(places: TextPlaces, marks: Marks, path: Path) -> TextEdit:
+    if not path:
+        raise Uncuttable
+    start, end = cut_of(places, marks, path)
+    if end > len(places.text) and start:  # the last line has no end, and the one before it has none now
+        start, end = start - (2 if places.text[start - 2 : start] == "\r\n" else 1), len(places.text)
+    return TextEdit(start, end, "")
+
+
+def _set(places: TextPlaces, document: Document, path: Path, value: Any) -> TextEdit:
+    data = document.data
+    for number, step in enumerate(path):
+        if not has(data, step) or (isinstance(data, dict) and data[step] is None):
+            return _added(places, document, path[: number + 1], data, _wrapped(path[number + 1 :], value))
+        data = data[step]
+    target = document.marks.nearest(path)
+    start, end = places.value_start(target), places.end(target)
+    if places.text[start : start + 1] in ("|", ">") or (target.key is None and target.children is not None and not places.is_flow(target)):
+        raise Uncuttable
+    if target.children is not None and not places.is_flow(target):
+        start = places.end_of_key(target)
+        return TextEdit(start, end, f" {in_flow(value, json=False)}")
+    return TextEdit(start, end, scalar(value, places.text[start:end], json=places.is_json))
+
+
+def _wrapped(path: Path, value: Any) -> Any:
+    """A value inside the mappings and lists of one entry that a path names."""
+    for step in reversed(path):
+        value = [value] if isinstance(step, int) else {str(step): value}
+    return value
+
+
+def _added(places: TextPlaces, document: Document, path: Path, around: Any, value: Any) -> TextEdit:
+    """The edit that adds a field or item which is not there, or is null."""
+    parent = document.marks.nearest(path[:-1])
+    if isinstance(around, dict) and path[-1] in around:
+        target = document.marks.nearest(path)
+        if places.end(target) > places.value_start(target):  # `null` or `~`
+            return TextEdit(places.value_start(target), places.end(target), in_flow(value, json=places.is_json))
+        at = places.end_of_key(target)
+        return TextEdit(at, at, f" {in_flow(value, json=False)}")
+    if isinstance(around, list):
+        return item_added(places, parent, value)
+    return field_added(places, parent, str(path[-1]), value)
+
+
+# Add a field or an item behind the last one, in the layout of those that are there.
+
+
+def field_added(places: TextPlaces, around: Marks, name: str, value: Any) -> TextEdit:
+    """A field at the end of a mapping. Raises Uncuttable."""
+    key = in_flow(name, json=places.is_json)
+    siblings = list(around.children.values()) if isinstance(around.children, dict) else []
+    if places.is_flow(around):
+        return _in_braces(places, around, siblings, f"{key}: {in_flow(value, json=places.is_json)}")
+    if not siblings:
+        raise Uncuttable
+    start, at = places.start(siblings[-1]), places.behind(siblings[-1])
+    indent = " " * (start - places.start_of_line(start))
+    lines = in_lines(key, value, indent=indent, newline=places.newline)
+    return TextEdit(at, at, f"{places.newline}{indent}{lines}")
+
+
+def item_added(places: TextPlaces, around: Marks, value: Any) -> TextEdit:
+    """An item at the end of a list. Raises Uncuttable."""
+    items = around.children if isinstance(around.children, list) else []
+    if places.is_flow(around):
+        return _in_braces(places, around, items, in_flow(value, json=places.is_json))
+    if not items:
+        raise Uncuttable
+    dash = places.before_blank(places.start(items[-1])) - 1
+    line = places.start_of_line(dash)
+    if places.text[dash] != "-" or places.text[line:dash].strip():
+        raise Uncuttable
+    at = places.behind(items[-1])
+    indent = f"{places.newline}{places.text[line:dash]}"
+    return TextEdit(at, at, indent + indent.join(item_lines(value)))
+
+
+def _in_braces(places: TextPlaces, around: Marks, siblings: list[Marks], text: str) -> TextEdit:
+    """Behind the last entry, in a line of its own where that has one."""
+    if not siblings:
+        at = places.value_start(around) + 1
+        return TextEdit(at, at, text)
+    last = siblings[-1]
+    start, at = places.start(last), places.end(last)
+    line = places.start_of_line(start)
+    before = places.text[line:start]
+    return TextEdit(at, at, f",{places.newline}{before}{text}" if not before.strip() else f", {text}")
+
+
+# Cut a value out of YAML text: every other byte stays as it is, comments among them.
+
+
+def without(text: str, marks: Marks, path: Path) -> str:
+    """The text without the value at *path* of the marks, its key and the comment behind it; a mapping or list goes with its last value.
+
+    Raises Uncuttable.
+    """
+    start, end = cut_of(TextPlaces(text), marks, path)
+    return text[:start] + text[end:]
+
+
+def cut_of(places: TextPlaces, marks: Marks, path: Path) -> tuple[int, int]:
+    """Where what goes with the value at *path* begins and ends. Raises Uncuttable."""
+    parent, target = marks.nearest(path[:-1]), marks.nearest(path)
+    while len(path) > 1 and len(parent.children or ()) == 1:
+        path = path[:-1]
+        parent, target = marks.nearest(path[:-1]), marks.nearest(path)
+    children = parent.children
+    siblings = list(children.values() if isinstance(children, dict) else children or ())
+    number = next(index for index, each in enumerate(siblings) if each is target)
+    _require_plain_key(places, target)
+    if places.is_flow(parent):
+        return _without_in_flow(places, siblings, number)
+    if target.key:
+        return _without_entry(places, siblings, number)
+    return _without_item(places, target)
+
+
+def _require_plain_key(places: TextPlaces, target: Marks) -> None:
+    """Raises Uncuttable for anything but `key: value`, such as `? key`."""
+    if target.key:
+        between = places.text[places.start(target) + target.key.end_column - target.key.column : places.value_start(target) + 1]
+        if target.key.line != target.key.end_line or not between.lstrip().startswith(":"):
+            raise Uncuttable
+
+
+def _without_in_flow(places: TextPlaces, siblings: list[Marks], number: int) -> tuple[int, int]:
+    """Without an entry between braces or brackets, and without the comma on one side of it."""
+    start = places.start(siblings[number])
+    if number + 1 < len(siblings):
+        return start, places.start(siblings[number + 1])
+    before = places.end(siblings[number - 1]) if number else start
+    return before, places.end(siblings[number])
+
+
+def _without_entry(places: TextPlaces, siblings: list[Marks], number: int) -> tuple[int, int]:
+    """Without the lines of an entry of a block mapping; behind the dash of a list, the next entry takes its place."""
+    text, start = places.text, places.start(siblings[number])
+    end = places.end_of_line(places.end(siblings[number]))
+    line = text.rfind("\n", 0, start) + 1
+    if not text[line:start].strip():
+        return line, end + 1
+    if number or len(siblings) == 1 or text[line:start].strip(" -"):
+        raise Uncuttable
+    return start, places.start(siblings[1])
+
+
+def _without_item(places: TextPlaces, target: Marks) -> tuple[int, int]:
+    """Without the lines of an item of a block list."""
+    text = places.text
+    dash = places.before_blank(places.start(target)) - 1
+    line = text.rfind("\n", 0, dash) + 1
+    if text[dash] != "-" or text[line:dash].strip():
+        raise Uncuttable
+    return line, places.end_of_line(places.end(target)) + 1
+
+
+# Where values begin and end in YAML text.
+
+
+_CLOSING = {"{": "}", "[": "]"}
+_BLANK = " \t\r\n"
+
+
+class Uncuttable(Exception):
+    """The value is written in a form that fixes do not edit."""
+
+
+class TextEdit:
+    """A part of a text to be replaced."""
+
+    __slots__ = ("end", "start", "text")
+
+    def __init__(self, start: int, end: int, text: str) -> None:
+        self.start = start
+        self.end = end
+        self.text = text
+        """What stands there instead."""
+
+
+class TextPlaces:
+    """A text, and where the values in it begin and end. Its marks are those of the text itself: lines end with LF or CRLF."""
+
+    __slots__ = ("_starts", "is_json", "newline", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.is_json = is_json(text)
+        self.newline = "\r\n" if "\r\n" in text else "\n"
+        self._starts = [0]
+        for line in text.split("\n"):
+            self._starts.append(self._starts[-1] + len(line) + 1)
+
+    def start(self, marks: Marks) -> int:
+        """Where an entry begins: at its key, or at the item of a list."""
+        mark = marks.key or marks.mark
+        return self._starts[mark.line - 1] + mark.column - 1
+
+    def value_start(self, marks: Marks) -> int:
+        """Where a value begins, after its tag and anchor."""
+        at = self._starts[marks.mark.line - 1] + marks.mark.column - 1
+        while self.text[at : at + 1] in ("&", "!"):
+            while self.text[at : at + 1].strip():
+                at += 1
+            at = self.behind_blank(at)
+        return at
+
+    def is_flow(self, marks: Marks) -> bool:
+        """Whether a mapping or list is written in braces or brackets."""
+        return marks.children is not None and self.text[self.value_start(marks)] in _CLOSING
+
+    def end(self, marks: Marks) -> int:
+        """Where a value ends."""
+        children, start = marks.children, self.value_start(marks)
+        if children is None:
+            end = self._starts[marks.mark.end_line - 1] + marks.mark.end_column - 1
+            return self.before_blank(end, " \r\n") if self.text[start : start + 1] in ("|", ">") else max(end, start)
+        inside = [self.end(child) for child in (children.values() if isinstance(children, dict) else children)]
+        if not self.is_flow(marks):
+            return max(inside)
+        return self._closing(_CLOSING[self.text[start]], max(inside, default=start + 1))
+
+    def _closing(self, bracket: str, at: int) -> int:
+        """The end of a flow collection: behind the bracket that follows the last value, and perhaps a comma and comments."""
+        while self.text[at] != bracket:
+            if self.text[at] == "#":
+                at = self.text.index("\n", at)
+            elif self.text[at] not in ", \t\r\n":
+                raise Uncuttable
+            at += 1
+        return at + 1
+
+    def key(self, marks: Marks) -> tuple[int, int]:
+        """Where the key of a value begins and ends. Raises Uncuttable for a key of several lines."""
+        assert marks.key
+        if marks.key.line != marks.key.end_line:
+            raise Uncuttable
+        start = self.start(marks)
+        return start, start + marks.key.end_column - marks.key.column
+
+    def end_of_key(self, marks: Marks) -> int:
+        """The place behind the colon of a key. Raises Uncuttable."""
+        at = self.behind_blank(self.key(marks)[1], " ")
+        if self.text[at : at + 1] != ":":
+            raise Uncuttable
+        return at + 1
+
+    def behind_blank(self, at: int, blank: str = _BLANK) -> int:
+        """The first place from here on that is not *blank*."""
+        while at < len(self.text) and self.text[at] in blank:
+            at += 1
+        return at
+
+    def before_blank(self, at: int, blank: str = _BLANK) -> int:
+        """The place behind the last character before this one that is not *blank*."""
+        while at and self.text[at - 1] in blank:
+            at -= 1
+        return at
+
+    def start_of_line(self, at: int) -> int:
+        """The start of the line of a place."""
+        return self.text.rfind("\n", 0, at) + 1
+
+    def behind(self, marks: Marks) -> int:
+        """The end of the last line of a value in lines, without CR and LF. Raises Uncuttable."""
+        end = self.end_of_line(self.end(marks))
+        return end - (self.text[end - 1 : end] == "\r")
+
+    def end_of_line(self, at: int) -> int:
+        """The end of the line, without its LF, that only a comment may fill from here on. Raises Uncuttable."""
+        end = self.text.find("\n", at)
+        end = len(self.text) if end < 0 else end
+        rest = self.text[at:end].strip()
+        if rest and not rest.startswith("#"):
+            raise Uncuttable
+        return end
+
+
+# Values as text to be put into a file: YAML in lines or in braces, or JSON.
+
+
+_OF_FLOW = frozenset(",[]{}?:#&*!|>'\"%@`")
+
+
+def in_flow(value: Any, *, json: bool) -> str:
+    """A value in one line, as it can stand between braces, too."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{in_flow(str(key), json=json)}: {in_flow(inner, json=json)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(in_flow(each, json=json) for each in value) + "]"
+    if isinstance(value, str) and not json and is_plain(value) and not _OF_FLOW & set(value):
+        return value
+    return _dumped(value)
+
+
+def scalar(value: Any, before: str, *, json: bool) -> str:
+    """A scalar as it can stand anywhere, with the quotes of the scalar *before* it where those do."""
+    if isinstance(value, str) and before[:1] == "'" and "'" not in value and value.isprintable():
+        return f"'{value}'"
+    return _dumped(value) if isinstance(value, str) and before[:1] == '"' else in_flow(value, json=json)
+
+
+def in_lines(name: str, value: Any, *, indent: str, newline: str) -> str:
+    """A field of a block mapping, its first line without the indentation, the last one without an end."""
+    lines = list(_lines(name, value))
+    return f"{newline}{indent}".join(lines)
+
+
+def _lines(name: str, value: Any) -> list[str]:
+    if isinstance(value, dict) and value:
+        return [f"{name}:", *(f"  {line}" for key, inner in value.items() for line in _lines(in_flow(str(key), json=False), inner))]
+    if isinstance(value, list) and value:
+        return [f"{name}:", *(line for each in value for line in item_lines(each))]
+    return [f"{name}: {in_flow(value, json=False)}"]
+
+
+def item_lines(value: Any) -> list[str]:
+    """The lines of an item of a block list."""
+    if isinstance(value, dict) and value:
+        lines = [line for key, inner in value.items() for line in _lines(in_flow(str(key), json=False), inner)]
+        return [f"{'  ' if number else '- '}{line}" for number, line in enumerate(lines)]
+    return [f"- {in_flow(value, json=False)}"]
+
+
+def _dumped(value: Any) -> str:
+    from json import dumps
+
+    return dumps(value, ensure_ascii=isinstance(value, str) and not value.isprintable())
+
+
+# The parts of a text that edits take, so that no other edit touches them.
+
+
+class Taken:
+    """Spans of a text, in order and apart from each other, and the edits in them."""
+
+    __slots__ = ("_edits", "_ends", "_starts")
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._edits: set[tuple[int, int, str]] = set()
+
+    def touches(self, edit: TextEdit) -> bool:
+        """Whether an edit has a place in common with a span, its ends included; not where it repeats an edit, as where an alias stands."""
+        if edit.start < edit.end and (edit.start, edit.end, edit.text) in self._edits:
+            return False
+        first, behind = self._touched(edit)
+        return first < behind
+
+    def add(self, edits: Iterable[TextEdit]) -> None:
+        """Take the parts of edits; those that touch become one."""
+        for edit in edits:
+            first, behind = self._touched(edit)
+            start = min([edit.start, *self._starts[first:behind]])
+            end = max([edit.end, *self._ends[first:behind]])
+            self._starts[first:behind], self._ends[first:behind] = [start], [end]
+            self._edits.add((edit.start, edit.end, edit.text))
+
+    def _touched(self, edit: TextEdit) -> tuple[int, int]:
+        """The number of the first span that an edit touches, and of the first one behind it that it does not."""
+        first = bisect_left(self._ends, edit.start)
+        behind = first
+        while behind < len(self._starts) and self._starts[behind] <= edit.end:
+            behind += 1
+        return first, behind

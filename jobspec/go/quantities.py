@@ -1,0 +1,211 @@
+"""Quantities as Kubernetes writes them: with the largest suffix that needs no fraction, in the format that they came in.
+
+Follows `ParseQuantity`, `Quantity.Add` and `Quantity.CanonicalizeBytes`, k8s.io/apimachinery pkg/api/resource, 0.36.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Format = Literal["binary", "decimal", "exponent"]
+
+
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_LETTERS = "EGKMPTikmnu"
+_SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
+_NANO = 9
+"""The power of ten that amounts are counted in: what is smaller is rounded away from zero."""
+_ONE = 1_000_000_000
+_ENDLESS = 10_000_000
+"""The exponent that takes a server seconds; with a greater one, the request times out."""
+_MAX_EXPONENT = 99
+"""The longest exponent that is written out; with a longer one, a quantity stays as it is written."""
+
+
+class Quantity:
+    """An amount, and the format in which it is written."""
+
+    __slots__ = ("format", "nanos")
+
+    def __init__(self, nanos: int, form: Format) -> None:
+        self.nanos = nanos
+        self.format: Format = form
+
+    def __add__(self, other: Quantity) -> Quantity:
+        """The sum, in the format of the first that is not zero."""
+        return Quantity(self.nanos + other.nanos, self.format if self.nanos else other.format)
+
+    def __gt__(self, other: Quantity) -> bool:
+        return self.nanos > other.nanos
+
+    def times(self, count: int) -> Quantity:
+        """That many times the amount."""
+        return Quantity(self.nanos * count, self.format)
+
+    def rounded_up(self) -> int:
+        """The least whole number that is as much."""
+        return -(-self.nanos // _ONE)
+
+    def __str__(self) -> str:
+        whole, rest = divmod(self.nanos, _ONE)
+        if self.format == "binary" and abs(self.nanos) >= 1024 * _ONE and not rest:
+            return _binary(whole)
+        return _decimal(self.nanos, exponent=self.format == "exponent")
+
+
+def quantity(text: str) -> Quantity:
+    """The quantity of a text that is one."""
+    number, suffix = _split(text.strip())
+    whole, _, fraction = number.partition(".")
+    digits = int(whole + fraction)
+    if suffix in _BINARY:
+        return Quantity(_shifted(digits << _BINARY[suffix], _NANO - len(fraction)), "binary")
+    power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
+    return Quantity(_shifted(digits, _NANO + power - len(fraction)), "decimal" if suffix in _DECIMAL else "exponent")
+
+
+def canonical_quantity(text: str) -> str:
+    """A quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`."""
+    exponent = text.strip().lower().partition("e")[2].lstrip("+-")
+    return text if exponent.isdecimal() and int(exponent) > _MAX_EXPONENT else str(quantity(text))
+
+
+def exponent_of(text: str) -> int:
+    """The decimal exponent of a quantity, cut to 32 bits as the server does; 0 without one."""
+    if text.isdecimal():
+        return 0
+    exponent = text.lower().partition("e")[2].rstrip()
+    digits = exponent.lstrip("+-").lstrip("0")
+    if not digits.isdecimal() or len(digits) > 19:
+        return 0
+    return (int(digits) * (-1 if exponent[0] == "-" else 1) + 2**31) % 2**32 - 2**31
+
+
+def is_endless(text: str) -> bool:
+    """Whether a quantity has so many digits that a server which writes them out does not come to an end before it gives up."""
+    return abs(exponent_of(text)) > _ENDLESS
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The number of a quantity, and its suffix; without a digit it is zero."""
+    number = text.rstrip(_LETTERS)
+    if number.isascii() and number.isdecimal():
+        return number, text[len(number) :]
+    end = next((at for at, each in enumerate(text) if each not in "+-.0123456789"), len(text))
+    return (text[:end] if any(each.isdigit() for each in text[:end]) else "0"), text[end:]
+
+
+def _shifted(digits: int, power: int) -> int:
+    """A number times a power of ten, rounded away from zero."""
+    if power < 0:
+        return -(-digits // int(10**-power)) if digits > 0 else digits // int(10**-power)
+    return digits * int(10**power)
+
+
+def _binary(amount: int) -> str:
+    suffix = ""
+    for name in _BINARY:
+        if amount % 1024:
+            break
+        amount, suffix = amount // 1024, name
+    return f"{amount}{suffix}"
+
+
+def _decimal(nanos: int, *, exponent: bool) -> str:
+    """A number with the largest suffix that leaves it whole."""
+    power = -_NANO
+    while nanos and nanos % 1000 == 0 and (exponent or power < max(_SUFFIXES)):
+        nanos, power = nanos // 1000, power + 3
+    if not nanos:
+        return "0"
+    suffix = _SUFFIXES[power] if not exponent else f"e{power}" if power else ""
+    return f"{nanos}{suffix}"
+
+
+# Quantities as the server compares them: in thousandths, rounded up, and within the bounds of its numbers.
+#
+# Follows `ParseQuantity`, `Quantity.Cmp`, `MilliValue` and `Value`, k8s.io/apimachinery pkg/api/resource, `SetDefaults_ResourceList`,
+# k8s.io/kubernetes pkg/apis/core/v1, and `IsHugePageResourceValueDivisible`, pkg/apis/core/helper, 1.36.
+
+
+_MILLION = 1_000_000
+_MOST = ((1 << 63) - 1) * 1000
+_MOST_DIGITS = 18
+_WRAPPING = (0, 1, 2, 3, 6, 9)
+"""The powers of ten by which the server multiplies without looking whether the product fits."""
+_POWERS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_LONGEST = 100_000
+"""The longest exponent that is written out; longer ones count like this one."""
+
+
+def amount_of(text: str) -> int:
+    """The thousandths of a quantity, rounded away from zero."""
+    found = quantity(_bounded(text))
+    thousandths = -(-abs(found.nanos) // _MILLION)
+    if found.format == "binary":
+        thousandths = min(thousandths, _MOST)
+    return thousandths if found.nanos >= 0 else -thousandths
+
+
+def _bounded(text: str) -> str:
+    """The text with its exponent, which is cut to 32 bits and not too long to be written out."""
+    if "e" not in text.lower():
+        return text
+    exponent = exponent_of(text)
+    if not exponent and not text.strip()[-1].isdigit():
+        return text
+    return f"{text.strip().lower().partition('e')[0]}e{max(-_LONGEST, min(exponent, _LONGEST))}"
+
+
+def is_whole(text: str) -> bool:
+    """Whether a quantity is a whole number to the server, which takes its thousandths for a number of 64 bits."""
+    return _in_64_bits(text, -3) % 1000 == 0
+
+
+def fits_pages(size: str, text: str) -> bool:
+    """Whether a quantity is a multiple of a page's size, which has to be a whole number above zero.
+
+    A size beyond 64 bits can count as zero, by which the server divides, and then breaks the connection.
+    """
+    from jobspec.go.formats import is_parsed_quantity
+
+    if not is_parsed_quantity(size) or amount_of(size) <= 0 or not is_whole(size):
+        return False
+    page = _in_64_bits(size, 0)
+    return page != 0 and _in_64_bits(text, 0) % page == 0
+
+
+def _in_64_bits(text: str, power: int) -> int:
+    """A quantity divided by a power of ten, 0 or -3, as a number of 64 bits, rounded away from zero.
+
+    Of what is too large, the last 64 bits are left, or zero, by the form in which the server keeps it.
+    """
+    thousandths = amount_of(text)
+    number = thousandths if power == -3 else _rounded(thousandths)
+    if -(1 << 63) <= number < 1 << 63:
+        return number
+    scale = _scale_of(text)
+    if scale is None or scale - power in _WRAPPING:
+        return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+    return 0
+
+
+def _rounded(thousandths: int) -> int:
+    return -(-thousandths // 1000) if thousandths >= 0 else thousandths // 1000
+
+
+def _scale_of(text: str) -> int | None:
+    """The power of ten that the server counts a quantity in; None for one that it does not keep as a number of 64 bits."""
+    body = text.strip().lstrip("+-")
+    number = body[: next((at for at, each in enumerate(body) if each not in ".0123456789"), len(body))]
+    whole, _, fraction = number.partition(".")
+    digits, suffix = len(whole.lstrip("0") or "0") + len(fraction), body[len(number) :]
+    if suffix[1:] == "i":
+        power = "KMGTPE".index(suffix[0]) * 10 + 10
+        is_short = not fraction and 15 - digits - power * 3 // 10 - 1 >= 0
+        return 0 if is_short and int(number or 0) << power < 1 << 63 else None
+    power = (int(suffix[1:]) if suffix[1:] else _POWERS[suffix]) - len(fraction)
+    return max(power, -3) if digits <= _MOST_DIGITS and power >= -9 else None

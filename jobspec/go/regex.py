@@ -1,0 +1,107 @@
+"""Regular expressions of RE2, whose syntax Go's `regexp` package has: match, find all, check the syntax.
+
+RE2 is part of the CEL library, which is loaded when the first pattern is used.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cel_expr_python import cel
+
+
+def is_available() -> bool:
+    """Whether the CEL library is installed; without it, every other function here raises ImportError."""
+    from importlib.util import find_spec
+
+    return find_spec("cel_expr_python") is not None
+
+
+def re2_matches(pattern: str, text: str) -> bool:
+    """Whether *pattern* matches somewhere in *text*. Raises ValueError for an invalid pattern."""
+    return bool(_evaluated("text.matches(pattern)", pattern, text))
+
+
+def find_all(pattern: str, text: str, most: int = -1) -> list[str]:
+    """The non-overlapping matches of *pattern* in *text*, from the left, at most *most* of them; all where *most* is negative."""
+    found: list[str] = _evaluated("regex.extractAll(text, pattern)", f"({_without_captures(pattern)})", text)
+    return found if most < 0 else found[:most]
+
+
+def complaint(pattern: str) -> str:
+    """Why Go does not compile the pattern; empty if it does."""
+    if "\\C" in _tokens(pattern):
+        return "invalid escape sequence: \\C"
+    try:
+        re2_matches(pattern, "")
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _evaluated(expression: str, pattern: str, text: str) -> Any:
+    from cel_expr_python import cel
+
+    answer = _compiled(expression).eval(data={"text": text, "pattern": pattern})
+    if answer.type() == cel.Type.ERROR:
+        raise ValueError(str(answer.value()).rpartition("expression: ")[2])
+    return answer.plain_value()
+
+
+@cache  # of the two expressions above
+def _compiled(expression: str) -> cel.Expression:
+    from cel_expr_python import cel
+
+    variables = {"text": cel.Type.STRING, "pattern": cel.Type.STRING}
+    config = cel.NewEnvConfigFromYaml("extensions: [{name: optional}, {name: regex}]")
+    return cel.NewEnv(config=config, variables=variables).compile(expression)
+
+
+def _without_captures(pattern: str) -> str:
+    """The pattern with non-capturing groups only, so that a match is found as a whole."""
+    return "".join("(?:" if each == "(" or (each[:1] == "(" and each.endswith(">")) else each for each in _tokens(pattern))
+
+
+def _tokens(pattern: str) -> list[str]:
+    """The pattern split into quoted text, escapes, character classes, starts of capturing groups, and single characters."""
+    import re
+
+    return re.findall(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(\?P?<\w+>|\((?!\?)|.", pattern, re.DOTALL)
+
+
+# Match patterns as RE2 does; without the CEL library, which contains RE2, match those that mean the same in Python's `re`.
+
+
+_ESCAPE = r"\\[.*+?()|\[\]{}^$\\/_,:;=@%&#~!<>\"'`dDwWtnrf-]"
+_CLASS = rf"\[\^?-?(?:[^\\\[\]&~|-]|{_ESCAPE}|-(?=[^-]))+\]"
+#: The pieces of patterns that mean the same to RE2 and to Python.
+_PIECE = re.compile(rf"{_CLASS}|{_ESCAPE}|(?:[*+?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})(?![*+?{{])|\((?:\?:)?|[^\\\[\](){{}}*+?]|\)", re.ASCII)
+
+
+class NotEvaluated(Exception):
+    """The pattern cannot be matched here; the text says why."""
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether *pattern* matches somewhere in *text*. Raises NotEvaluated if it needs RE2 and that is not installed."""
+    try:
+        return re2_matches(pattern, text)
+    except ImportError:
+        return _for_python(pattern).search(text) is not None
+
+
+@lru_cache(maxsize=1000)
+def _for_python(pattern: str) -> re.Pattern[str]:
+    """The pattern for Python, in which `$` means the end of the text only. Raises NotEvaluated if it may mean something else in Python."""
+    pieces = _PIECE.findall(pattern)
+    try:
+        if "".join(pieces) == pattern:
+            return re.compile("".join(r"\Z" if piece == "$" else piece for piece in pieces), re.ASCII)
+    except re.error:
+        pass
+    raise NotEvaluated("the CEL library, which knows such patterns, is not installed (cel-expr-python)")

@@ -1,0 +1,228 @@
+"""The priority of a pod, by its priority class.
+
+Follows `Plugin.admitPod`, k8s.io/kubernetes plugin/pkg/admission/priority, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.go.values import mapping
+from jobspec.kinds import PRIORITY_CLASS, RUNTIME_CLASS, SECRET, SERVICE_ACCOUNT
+from jobspec.kubernetes.admission.amounts import amounts
+from jobspec.kubernetes.admission.objects import references, sequence
+from jobspec.kubernetes.pods.spec import of_class, priority_problems
+from jobspec.kubernetes.problems import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+
+    Data = dict[str, Any]
+
+
+_POLICY = "PreemptLowerPriority"
+
+
+def with_priority(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
+    """A pod with the priority of its class, or of the default class, and why the server refuses it.
+
+    What stands against a pod of the system's own classes is the same on every cluster and `validation` says it.
+    """
+    spec = mapping(pod, "spec")
+    own = spec.get("priorityClassName") or ""
+    found = objects.default_priority_class() if not own else (own, objects.find(PRIORITY_CLASS, "", own))
+    if not found:
+        return {**pod, "spec": {**spec, **of_class({})}}, list(priority_problems(spec))
+    name, chosen = found
+    filled = priority_of(own, objects)
+    if filled is None:
+        return pod, [_unknown_priority_class(own, objects)] if objects.closed else []
+    fields = ("priority", "preemptionPolicy") if chosen else ()
+    wrong = [_differs(field, spec[field], filled[field], name) for field in fields if _is_other(spec, field, filled)]
+    return {**pod, "spec": {**spec, **filled}}, wrong
+
+
+def priority_of(named: str, objects: PolicyObjects) -> Data | None:
+    """What the server fills in for the class that a pod names, or none names it: then for the default class. None for an unknown class."""
+    name, chosen = (named, objects.priority_class(named)) if named else objects.default_priority_class() or ("", {})
+    if chosen is None:
+        return None
+    filled = {"priority": int(chosen.get("value") or 0), "preemptionPolicy": chosen.get("preemptionPolicy") or _POLICY}
+    return {"priorityClassName": name, **filled} if name else filled
+
+
+def _is_other(spec: Data, field: str, filled: Data) -> bool:
+    return spec.get(field) is not None and spec[field] != filled[field]
+
+
+def _differs(field: str, own: Any, computed: Any, name: str) -> Problem:
+    message = f"the server takes `{field}` from the priority class `{name}`, which has {computed}, so it cannot be {own}"
+    return Problem("refused-by-class", ("spec", field), message, "leave it out")
+
+
+def _unknown_priority_class(name: str, objects: PolicyObjects) -> Problem:
+    from jobspec.kubernetes.problems import closest
+
+    message = f"there is no PriorityClass `{name}`, so the server refuses the pod"
+    hint = closest(name, objects.names(PRIORITY_CLASS)) or "give its file, too"
+    return Problem("unresolved-reference", ("spec", "priorityClassName"), message, hint)
+
+
+# The runtime class of a pod: the overhead and the nodes that it brings.
+#
+# Follows k8s.io/kubernetes plugin/pkg/admission/runtimeclass and `MergeTolerations`, pkg/util/tolerations, 1.36.
+
+
+def with_runtime_class(pod: Data, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
+    """A pod with the overhead and the nodes of its runtime class, and why the server refuses it.
+
+    An overhead without any class is refused on every cluster, and `validation` says so.
+    """
+    spec = mapping(pod, "spec")
+    name = spec.get("runtimeClassName")
+    if name is None:
+        return pod, []
+    runtime_class = objects.find(RUNTIME_CLASS, "", name)
+    if runtime_class is None:
+        return pod, [_unknown_runtime_class(name, objects)] if objects.closed else []
+    scheduling = mapping(runtime_class, "scheduling")
+    overhead = mapping(runtime_class, "overhead", "podFixed") if runtime_class.get("overhead") is not None else None
+    wrong = [*_overhead(spec, overhead), *_nodes(spec, scheduling, name)]
+    filled: Data = {"overhead": overhead} if overhead else {}
+    if scheduling:
+        filled["nodeSelector"] = {**mapping(spec, "nodeSelector"), **mapping(scheduling, "nodeSelector")}
+        tolerations = _merged([*sequence(spec, "tolerations"), *sequence(scheduling, "tolerations")])
+        filled |= {"tolerations": tolerations} if tolerations else {}
+    return {**pod, "spec": {**spec, **filled}}, wrong
+
+
+def _overhead(spec: Data, given: Data | None) -> Iterator[Problem]:
+    """The problem of a pod's own overhead, where its class has another, or *given* is None since it has none."""
+    own = spec.get("overhead")
+    if own is None or (given is not None and (not own or _values(own) == _values(given))):
+        return
+    theirs = " and ".join(f"{each} of `{name}`" for name, each in amounts(given).items())
+    whose = f"that has {theirs}" if theirs else "there is none that has one"
+    message = f"the server takes a pod's `overhead` from its runtime class, and {whose}"
+    yield Problem("refused-by-class", ("spec", "overhead"), message, "leave it out")
+
+
+def _values(data: Data) -> dict[str, int]:
+    return {name: each.nanos for name, each in amounts(data).items()}
+
+
+def _nodes(spec: Data, scheduling: Data, name: str) -> Iterator[Problem]:
+    own = mapping(spec, "nodeSelector")
+    for label, value in mapping(scheduling, "nodeSelector").items():
+        if label in own and own[label] != value:
+            message = f"the runtime class `{name}` is for nodes with `{label}: {value}`, and the pod wants `{own[label]}`"
+            yield Problem("refused-by-class", ("spec", "nodeSelector", Key(label)), message)
+
+
+def _merged(tolerations: list[Data]) -> list[Data]:
+    """Tolerations without those that another one covers; of two equal ones, the first stays."""
+    merged: list[Data] = []
+    for index, each in enumerate(tolerations):
+        later = [other for other in tolerations[index + 1 :] if other != each]
+        if not any(_covers(other, each) for other in (*merged, *later)):
+            merged.append(each)
+    return merged
+
+
+def _covers(wide: Data, narrow: Data) -> bool:
+    if wide == narrow:
+        return True
+    is_exists = wide.get("operator") == "Exists"
+    if narrow.get("key") != wide.get("key") and (wide.get("key") or not is_exists):
+        return False
+    if wide.get("effect") and narrow.get("effect") != wide["effect"]:
+        return False
+    if wide.get("effect") == "NoExecute" and wide.get("tolerationSeconds") is not None:
+        seconds = narrow.get("tolerationSeconds")
+        if seconds is None or seconds > wide["tolerationSeconds"]:
+            return False
+    return is_exists or (narrow.get("operator") == "Equal" and (narrow.get("value") or "") == (wide.get("value") or ""))
+
+
+def _unknown_runtime_class(name: str, objects: PolicyObjects) -> Problem:
+    from jobspec.kubernetes.problems import closest
+
+    message = f"there is no RuntimeClass `{name}`, so the server refuses the pod"
+    return Problem(
+        "unresolved-reference", ("spec", "runtimeClassName"), message, closest(name, objects.names(RUNTIME_CLASS)) or "give its file, too"
+    )
+
+
+# The ServiceAccount of a pod: whether it is there, and which Secrets it lets the pod use.
+#
+# Follows `Plugin.Admit` and `limitSecretReferences`, k8s.io/kubernetes plugin/pkg/admission/serviceaccount, 1.36.
+
+
+_DEFAULT = "default"
+_MIRROR = "kubernetes.io/config.mirror"
+_ENFORCED = "kubernetes.io/enforce-mountable-secrets"
+_TRUE = ("1", "t", "T", "TRUE", "true", "True")
+
+
+def account_of(spec: Data) -> str:
+    """The name of a pod's account; `serviceAccount` is the older name of the field."""
+    return str(spec.get("serviceAccountName") or spec.get("serviceAccount") or _DEFAULT)
+
+
+def with_account(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[Data, list[Problem]]:
+    """A pod with its account and that account's pull secrets, and why the server refuses it."""
+    spec = mapping(pod, "spec")
+    if _MIRROR in mapping(pod, "metadata", "annotations"):
+        return pod, list(_mirror_problems(spec))
+    name = account_of(spec)
+    account = objects.find(SERVICE_ACCOUNT, namespace, name)
+    filled = {**spec, "serviceAccountName": name}
+    if account is None:
+        is_missing = objects.closed and name != _DEFAULT
+        return {**pod, "spec": filled}, [_unknown_account(spec, name, namespace, objects)] if is_missing else []
+    if not sequence(spec, "imagePullSecrets") and sequence(account, "imagePullSecrets"):
+        filled["imagePullSecrets"] = [{"name": each.get("name")} for each in sequence(account, "imagePullSecrets")]
+    enforced = mapping(account, "metadata", "annotations").get(_ENFORCED) in _TRUE
+    return {**pod, "spec": filled}, list(_secrets(filled, name, account)) if enforced else []
+
+
+def _unknown_account(spec: Data, name: str, namespace: str, objects: PolicyObjects) -> Problem:
+    from jobspec.kubernetes.problems import closest
+
+    field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
+    message = f"there is no ServiceAccount `{name}` in the namespace of the pod, so the server refuses the pod"
+    hint = closest(name, [_DEFAULT, *objects.names(SERVICE_ACCOUNT, namespace)]) or "give its file, too"
+    return Problem("unresolved-reference", ("spec", field), message, hint)
+
+
+def _secrets(spec: Data, name: str, account: Data) -> Iterator[Problem]:
+    """The Secrets that a pod uses and that its account does not list, where the account insists on its list."""
+    allowed = {each.get("name") for each in sequence(account, "secrets")}
+    for each in references(spec):
+        if each.kind == SECRET and not each.is_projected and each.name not in allowed:
+            message = f"the ServiceAccount `{name}` lets its pods use no other Secrets than its own, and does not list `{each.name}`"
+            yield Problem("refused-by-account", each.path, message, "add it to the account's `secrets`")
+    pulls = {each.get("name") for each in sequence(account, "imagePullSecrets")}
+    for index, item in enumerate(sequence(spec, "imagePullSecrets")):
+        if item.get("name") not in pulls:
+            message = f"the ServiceAccount `{name}` does not list the pull secret `{item.get('name')}`"
+            yield Problem("refused-by-account", ("spec", "imagePullSecrets", index), message, "add it to the account's `imagePullSecrets`")
+
+
+def _mirror_problems(spec: Data) -> Iterator[Problem]:
+    """What a pod cannot have that a kubelet made of a file."""
+    what = f"a pod with the annotation `{_MIRROR}` stands for one that a kubelet made of a file, which has no"
+    for field in ("serviceAccountName", "serviceAccount"):
+        if spec.get(field):
+            yield Problem("refused-by-account", ("spec", field), f"{what} account", "remove the annotation")
+    for each in references(spec):
+        if each.kind == SECRET:
+            yield Problem("refused-by-account", each.path, f"{what} Secrets", "remove the annotation")
+    for index, volume in enumerate(sequence(spec, "volumes")):
+        for number, source in enumerate(sequence(mapping(volume, "projected"), "sources")):
+            if source.get("serviceAccountToken") is not None:
+                path = ("spec", "volumes", index, "projected", "sources", number, "serviceAccountToken")
+                yield Problem("refused-by-account", path, f"{what} token", "remove the annotation")

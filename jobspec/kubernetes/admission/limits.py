@@ -1,0 +1,200 @@
+"""LimitRanges of a namespace: what they fill into containers, and what they forbid containers, pods and claims.
+
+Follows `PodMutateLimitFunc`, `PodValidateLimitFunc` and `PersistentVolumeClaimValidateLimitFunc`, k8s.io/kubernetes
+plugin/pkg/admission/limitranger, and `SetDefaults_LimitRangeItem`, pkg/apis/core/v1, 1.36. Of several LimitRanges that fill in one
+amount, the server takes any; here it is the first by name.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.go.quantities import Quantity
+from jobspec.go.values import mapping
+from jobspec.kinds import LIMIT_RANGE
+from jobspec.kubernetes.admission.amounts import amounts, of_containers
+from jobspec.kubernetes.admission.objects import CONTAINERS, containers, sequence
+from jobspec.kubernetes.problems import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.kubernetes.admission.amounts import Amounts
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+    from jobspec.targets import Target
+
+    Data = dict[str, Any]
+
+
+_OF_PODS = ("cpu", "memory")
+
+
+def with_limit_defaults(pod: Data, namespace: str, objects: PolicyObjects) -> Data:
+    """A pod whose containers have the requests and limits that LimitRanges fill in."""
+    spec = mapping(pod, "spec")
+    for _, item in _items(objects, namespace, "Container"):
+        limits = {**_given(item, "max"), **_given(item, "default")}
+        requests = {**_given(item, "min"), **limits, **_given(item, "defaultRequest")}
+        spec = _filled(spec, limits, requests)
+    return {**pod, "spec": spec}
+
+
+def problems_of_defaults(pod: Data, filled: Data, target: Target) -> list[Problem]:
+    """The problems that a pod has only since LimitRanges *filled* it, such as a limit below the container's own request."""
+    from jobspec.kubernetes.builtin import builtin_problems
+
+    own, given = mapping(pod, "spec"), mapping(filled, "spec")
+    limited = {**pod, "spec": {**own, **{field: given[field] for field in CONTAINERS if field in given}}}
+    if limited == pod:
+        return []
+    found = builtin_problems(limited, "v1", "Pod", target)
+    before = {(each.rule, each.path) for each in builtin_problems(pod, "v1", "Pod", target)} if found else set()
+    hint = "a LimitRange of the namespace fills in what the container does not say: say it"
+    return [Problem(each.rule, each.path, each.message, hint) for each in found if (each.rule, each.path) not in before]
+
+
+def limit_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+    """What LimitRanges have against a pod whose containers have their defaults."""
+    spec = mapping(pod, "spec")
+    for name, item in _items(objects, namespace, "Container"):
+        for path, container in containers(spec, ("containers", "initContainers")):
+            own = mapping(container, "resources")
+            what = f"the container `{container.get('name')}`"
+            bounded = Bounded(what, (*path, "resources"), amounts(own.get("requests")), amounts(own.get("limits")))
+            yield from bounds_problems(bounded, name, item)
+    for name, item in _items(objects, namespace, "Pod"):
+        bounded = Bounded("the pod", ("spec", "resources"), _of_pod(spec, "requests"), _of_pod(spec, "limits"))
+        yield from bounds_problems(bounded, name, item)
+
+
+def claim_limit_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+    """What LimitRanges have against a claim."""
+    requests = amounts(mapping(claim, "spec", "resources").get("requests"))
+    for name, item in _items(objects, namespace, "PersistentVolumeClaim"):
+        yield from bounds_problems(Bounded("the claim", ("spec", "resources"), requests, {}), name, item, requests_only=True)
+
+
+def _items(objects: PolicyObjects, namespace: str, kind: str) -> list[tuple[str, Data]]:
+    """The limits of one type in all LimitRanges of a namespace, each with the name of its range."""
+    ranges = objects.in_namespace(LIMIT_RANGE, namespace)
+    return [(name, each) for name, data in ranges for each in sequence(mapping(data, "spec"), "limits") if each.get("type") == kind]
+
+
+def _given(data: Any, field: str) -> Data:
+    """The entries of a mapping that are not null."""
+    return {name: each for name, each in mapping(data, field).items() if each is not None}
+
+
+def _filled(spec: Data, limits: Data, requests: Data) -> Data:
+    def change(container: Data) -> Data:
+        own = mapping(container, "resources")
+        filled = {"limits": {**limits, **_given(own, "limits")}, "requests": {**requests, **_given(own, "requests")}}
+        return {**container, "resources": {**own, **filled}}
+
+    return {**spec, **{field: [change(each) for each in sequence(spec, field)] for field in CONTAINERS if field in spec}}
+
+
+def _of_pod(spec: Data, field: str) -> Amounts:
+    """What a pod requests or is limited to, without its overhead: what its containers do together, or what it says as a whole."""
+    own = amounts(mapping(spec, "resources").get(field))
+    return {**of_containers(spec, field), **{name: each for name, each in own.items() if name in _OF_PODS}}
+
+
+# Hold what is requested against the bounds of a LimitRange: `min`, `max`, `maxLimitRequestRatio`.
+#
+# Follows `minConstraint`, `maxConstraint`, `maxRequestConstraint` and `limitRequestRatioConstraint`, k8s.io/kubernetes
+# plugin/pkg/admission/limitranger, 1.36.
+
+
+_RULE = "outside-limit-range"
+_MILLI = 1_000_000
+_MOST_MILLIS = (2**63 - 1) // 1000
+_NONE = Quantity(0, "decimal")
+
+
+class Bounded:
+    """What a LimitRange bounds: a container, a pod or a claim, with the path of its resources."""
+
+    __slots__ = ("limits", "path", "requests", "what")
+
+    def __init__(self, what: str, path: Path, requests: Amounts, limits: Amounts) -> None:
+        self.what = what
+        self.path = path
+        self.requests = requests
+        self.limits = limits
+
+    def at(self, field: str, name: str) -> Path:
+        """The path of an amount."""
+        return *self.path, field, Key(name)
+
+
+def bounds_problems(bounded: Bounded, limit_range: str, item: dict[str, Any], *, requests_only: bool = False) -> Iterator[Problem]:
+    """The problems of an item of the LimitRange of that name; *requests_only*: `max` bounds requests, as it does for claims."""
+    for name, bound in amounts(item.get("min")).items():
+        yield from _least(bounded, limit_range, name, bound)
+    for name, bound in amounts(item.get("max")).items():
+        yield from (_most_requested if requests_only else _most)(bounded, limit_range, name, bound)
+    for name, bound in amounts(item.get("maxLimitRequestRatio")).items() if not requests_only else ():
+        yield from _ratio(bounded, limit_range, name, bound)
+
+
+def _least(bounded: Bounded, limit_range: str, name: str, bound: Quantity) -> Iterator[Problem]:
+    request, limit = bounded.requests.get(name), bounded.limits.get(name)
+    least = f"the LimitRange `{limit_range}` wants {bounded.what} to request at least {bound} of `{name}`"
+    asked, limited, wanted = _comparable(request, limit, bound)
+    if request is None:
+        yield Problem(_RULE, bounded.at("requests", name), f"{least}, and it requests none", "request it")
+    elif asked < wanted:
+        yield Problem(_RULE, bounded.at("requests", name), f"{least}, not {request}")
+    elif limit is not None and limited < wanted:
+        yield Problem(_RULE, bounded.at("limits", name), f"{least}, and it is limited to {limit}")
+
+
+def _most(bounded: Bounded, limit_range: str, name: str, bound: Quantity) -> Iterator[Problem]:
+    request, limit = bounded.requests.get(name), bounded.limits.get(name)
+    greatest = f"the LimitRange `{limit_range}` wants {bounded.what} to be limited to {bound} of `{name}` at most"
+    asked, limited, allowed = _comparable(request, limit, bound)
+    if limit is None:
+        yield Problem(_RULE, bounded.at("limits", name), f"{greatest}, and it has no limit", "limit it")
+    elif limited > allowed:
+        yield Problem(_RULE, bounded.at("limits", name), f"{greatest}, not {limit}")
+    elif request is not None and asked > allowed:
+        yield Problem(_RULE, bounded.at("requests", name), f"{greatest}, and it requests {request}")
+
+
+def _most_requested(bounded: Bounded, limit_range: str, name: str, bound: Quantity) -> Iterator[Problem]:
+    request = bounded.requests.get(name)
+    greatest = f"the LimitRange `{limit_range}` lets {bounded.what} request at most {bound} of `{name}`"
+    asked, _, allowed = _comparable(request, None, bound)
+    if request is None:
+        yield Problem(_RULE, bounded.at("requests", name), f"{greatest}, and it requests none", "request it")
+    elif asked > allowed:
+        yield Problem(_RULE, bounded.at("requests", name), f"{greatest}, not {request}")
+
+
+def _ratio(bounded: Bounded, limit_range: str, name: str, bound: Quantity) -> Iterator[Problem]:
+    request, limit = bounded.requests.get(name), bounded.limits.get(name)
+    asked, limited, _ = _comparable(request, limit, bound)
+    factor = f"the LimitRange `{limit_range}` lets {bounded.what} have a limit of at most {bound} times what it requests of `{name}`"
+    if not asked:
+        yield Problem(_RULE, bounded.at("requests", name), f"{factor}, and it requests none", "request it")
+    elif not limited:
+        yield Problem(_RULE, bounded.at("limits", name), f"{factor}, and it has no limit", "limit it")
+    elif _exceeds(limited / asked, bound):
+        message = f"{factor}, not {limited / asked:.4g} times: the limit is {limit}, the request {request}"
+        yield Problem(_RULE, bounded.at("limits", name), message)
+
+
+def _exceeds(ratio: float, bound: Quantity) -> bool:
+    """Whether a ratio is more than a bound, in thousandths where those can be counted."""
+    whole = bound.rounded_up()
+    return ratio * 1000 > float(bound.nanos // _MILLI) if whole <= _MOST_MILLIS else ratio > float(whole)
+
+
+def _comparable(*several: Quantity | None) -> list[int]:
+    """Amounts as numbers that can be compared: in thousandths, or where one is too large for that, rounded up to whole ones."""
+    found = [each or _NONE for each in several]
+    whole = [each.rounded_up() for each in found]
+    return whole if max(whole) > _MOST_MILLIS else [-(-each.nanos // _MILLI) for each in found]

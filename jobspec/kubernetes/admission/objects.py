@@ -1,0 +1,203 @@
+"""The objects that decide on pods: namespaces by their labels, LimitRanges, ResourceQuotas, classes, accounts; and what pods mount."""
+
+from __future__ import annotations
+
+from jobspec import kinds
+from jobspec.go.values import mapping
+from jobspec.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Diagnostic, Path
+    from jobspec.documents.document import Document
+    from jobspec.kinds import GroupKind
+
+    Data = dict[str, Any]
+    _ByPlace = dict[tuple[GroupKind, str], dict[str, Data]]
+    #: Group and kind, namespace (empty where the kind has none) and name of an object.
+    Name = tuple[GroupKind, str, str]
+
+
+_KINDS = (*kinds.DECIDING, *kinds.AWAITED)
+_CLUSTER_WIDE = (kinds.NAMESPACE, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS)
+
+
+class PolicyObjects:
+    """The objects that decide on pods, by kind, namespace and name; of two with one name, the last counts."""
+
+    __slots__ = ("_by_place", "closed")
+
+    def __init__(self, objects: Iterable[Data] = (), *, closed: bool = False, there: PolicyObjects | None = None) -> None:
+        before = there._by_place if there else {}
+        self._by_place: _ByPlace = {**before, **{place: {**before.get(place, {}), **named} for place, named in _by_place(objects).items()}}
+        self.closed = closed
+        """Whether what is not among the objects does not exist; else nobody knows."""
+
+    def with_others(self, objects: Iterable[Data]) -> PolicyObjects:
+        """The same with further objects."""
+        return PolicyObjects(objects, closed=self.closed, there=self)
+
+    def concern(self, namespace: str) -> bool:
+        """Whether there are objects that decide on the pods of a namespace, or that these can wait for."""
+        places = [(kind, "" if kind in _CLUSTER_WIDE else namespace) for kind in _KINDS if kind != kinds.NAMESPACE]
+        return any(place in self._by_place for place in places) or self.find(kinds.NAMESPACE, "", namespace) is not None
+
+    def find(self, kind: GroupKind, namespace: str, name: str) -> Data | None:
+        """The object of a name, None where it is not at hand; *namespace* is empty for kinds without one."""
+        return self._by_place.get((kind, namespace), {}).get(name)
+
+    def names(self, kind: GroupKind, namespace: str = "") -> list[str]:
+        """The names of the objects of a kind that are at hand."""
+        return list(self._by_place.get((kind, namespace), {}))
+
+    def in_namespace(self, kind: GroupKind, namespace: str) -> list[tuple[str, Data]]:
+        """All objects of a kind in a namespace with their names, by name."""
+        return sorted(self._by_place.get((kind, namespace), {}).items())
+
+    def labels(self, namespace: str) -> Mapping[str, Any]:
+        """The labels of a namespace; none where it is not at hand."""
+        return mapping(self.find(kinds.NAMESPACE, "", namespace), "metadata", "labels")
+
+    def priority_class(self, name: str) -> Data | None:
+        """A priority class that is at hand, or one of those that every cluster has."""
+        if name in kinds.SYSTEM_PRIORITIES:
+            return {"value": kinds.SYSTEM_PRIORITIES[name]}
+        return self.find(kinds.PRIORITY_CLASS, "", name)
+
+    def default_priority_class(self) -> tuple[str, Data] | None:
+        """The name and the class of pods that name none: of several defaults the lowest. None where no default is at hand."""
+        classes = self.in_namespace(kinds.PRIORITY_CLASS, "")
+        defaults = [(name, each) for name, each in classes if each.get("globalDefault")]
+        return min(defaults, key=lambda each: each[1].get("value") or 0) if defaults else None
+
+
+def _by_place(objects: Iterable[Data]) -> _ByPlace:
+    found: _ByPlace = {}
+    for each in objects:
+        kind = kinds.group_kind(str(each.get("apiVersion")), str(each.get("kind")))
+        if kind in _KINDS:
+            metadata = mapping(each, "metadata")
+            namespace = "" if kind in _CLUSTER_WIDE else metadata.get("namespace") or ""
+            found.setdefault((kind, namespace), {})[metadata.get("name") or ""] = each
+    return found
+
+
+def policies_of(documents: Iterable[Document], *, closed: bool = False) -> PolicyObjects:
+    """The objects among *documents* that decide on pods."""
+    return PolicyObjects(data_of(documents), closed=closed)
+
+
+def data_of(documents: Iterable[Document]) -> list[Data]:
+    """The data of those documents that are mappings."""
+    return [each.data for each in documents if isinstance(each.data, dict)]
+
+
+# Read plain data of pods: what is absent or null is empty, as it is once Go has decoded it.
+
+
+#: The fields of a pod's spec that hold containers, in the order in which most plugins look at them.
+CONTAINERS = ("initContainers", "containers")
+
+
+def sequence(data: Any, field: str) -> list[Any]:
+    """The items of a list that are mappings or scalars, an empty list where there is none; null items are empty mappings."""
+    found = data.get(field) if isinstance(data, dict) else None
+    return [{} if each is None else each for each in found] if isinstance(found, list) else []
+
+
+def containers(spec: Data, fields: tuple[str, ...] = (*CONTAINERS, "ephemeralContainers")) -> Iterator[tuple[Path, Data]]:
+    """The containers of a pod's spec, each with its path in the pod."""
+    for field in fields:
+        for index, each in enumerate(sequence(spec, field)):
+            if isinstance(each, dict):
+                yield ("spec", field, index), each
+
+
+# The claims, ConfigMaps and Secrets that a pod needs before its containers start.
+#
+# Follows `VisitPodSecretNames` and `VisitPodConfigmapNames`, k8s.io/kubernetes pkg/api/v1/pod, 1.36.
+
+
+class Reference:
+    """An object that a pod needs, the keys that it reads of it, and the path of its name."""
+
+    __slots__ = ("is_optional", "is_projected", "keys", "kind", "name", "path")
+
+    def __init__(
+        self,
+        kind: GroupKind,
+        name: str,
+        path: Path,
+        keys: Sequence[tuple[str, Path]] = (),
+        *,
+        is_optional: bool = False,
+        is_projected: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.path = path
+        self.keys = keys
+        """Each with its path."""
+        self.is_optional = is_optional
+        """Whether the pod starts without it, too."""
+        self.is_projected = is_projected
+        """Whether it is one of several sources of one volume."""
+
+
+def references(spec: Data) -> Iterator[Reference]:
+    """What a pod refers to."""
+    for index, volume in enumerate(sequence(spec, "volumes")):
+        yield from _of_volume(volume, ("spec", "volumes", index))
+    for path, container in containers(spec, ("initContainers", "containers")):
+        yield from _of_container(container, path)
+
+
+def _of_volume(volume: Data, path: Path) -> Iterator[Reference]:
+    claim = mapping(volume, "persistentVolumeClaim").get("claimName")
+    if claim:
+        yield Reference(PERSISTENT_VOLUME_CLAIM, claim, (*path, "persistentVolumeClaim", "claimName"))
+    yield from _of_files(volume, "secret", "secretName", SECRET, path)
+    yield from _of_files(volume, "configMap", "name", CONFIG_MAP, path)
+    for number, source in enumerate(sequence(mapping(volume, "projected"), "sources")):
+        place = (*path, "projected", "sources", number)
+        yield from _of_files(source, "secret", "name", SECRET, place, is_projected=True)
+        yield from _of_files(source, "configMap", "name", CONFIG_MAP, place, is_projected=True)
+
+
+def _of_files(holder: Data, field: str, name: str, kind: GroupKind, path: Path, *, is_projected: bool = False) -> Iterator[Reference]:
+    """The object whose keys are the files of a volume, or of a part of one."""
+    source, place = mapping(holder, field), (*path, field)
+    if source.get(name):
+        keys = [(each["key"], (*place, "items", index, "key")) for index, each in enumerate(sequence(source, "items")) if each.get("key")]
+        is_optional = bool(source.get("optional"))
+        yield Reference(kind, source[name], (*place, name), keys, is_optional=is_optional, is_projected=is_projected)
+
+
+def _of_container(container: Data, path: Path) -> Iterator[Reference]:
+    for index, variable in enumerate(sequence(container, "env")):
+        for field, kind in (("secretKeyRef", SECRET), ("configMapKeyRef", CONFIG_MAP)):
+            source, place = mapping(variable, "valueFrom", field), (*path, "env", index, "valueFrom", field)
+            if source.get("name"):
+                keys = [(source["key"], (*place, "key"))] if source.get("key") else []
+                yield Reference(kind, source["name"], (*place, "name"), keys, is_optional=bool(source.get("optional")))
+    for index, several in enumerate(sequence(container, "envFrom")):
+        for field, kind in (("secretRef", SECRET), ("configMapRef", CONFIG_MAP)):
+            source, place = mapping(several, field), (*path, "envFrom", index, field, "name")
+            if source.get("name"):
+                yield Reference(kind, source["name"], place, is_optional=bool(source.get("optional")))
+
+
+# The answer of admission to a document.
+
+
+class Answer:
+    """Errors and warnings, and the names of looked-up objects that are not in the same file."""
+
+    __slots__ = ("diagnostics", "wanted")
+
+    def __init__(self, diagnostics: list[Diagnostic], wanted: Sequence[Name] = ()) -> None:
+        self.diagnostics = diagnostics
+        self.wanted = wanted

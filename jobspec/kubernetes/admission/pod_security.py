@@ -1,0 +1,466 @@
+"""Pod Security: what the labels of a namespace forbid its pods.
+
+Follows k8s.io/pod-security-admission 0.36.3, with the defaults that the server has without a configuration file: `privileged` where no
+label says more, and no exemptions.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.go.values import mapping
+from jobspec.kubernetes.admission.objects import containers, sequence
+from jobspec.kubernetes.problems import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+    Data = dict[str, Any]
+    #: The places at which the metadata and spec of a pod break a rule.
+    Find = Callable[[Data, Data], Iterable["Breach"]]
+
+
+# Hold a pod against the Pod Security levels of its namespace: refused by `enforce`, warned of by `warn`.
+#
+# Follows `Admission.EvaluatePod` and `NewEvaluator`, k8s.io/pod-security-admission admission and policy, 0.36.3.
+
+
+def pod_security_problems(pod: Data, namespace: str, labels: Mapping[str, Any]) -> tuple[list[Problem], list[Problem]]:
+    """Why a namespace with these labels refuses a pod; and what the server warns of, where it refuses nothing."""
+    levels = levels_of(labels)
+    refusals = [_problem(each, levels.enforce, f"the namespace `{namespace}` enforces") for _, each in breaches(pod, levels.enforce)]
+    if refusals:
+        return refusals, []
+    return [], [_problem(each, levels.warn, f"the namespace `{namespace}` warns by") for _, each in breaches(pod, levels.warn)]
+
+
+def template_warnings(template: Data, path: Path, namespace: str, labels: Mapping[str, Any]) -> list[Problem]:
+    """What the server warns of where a workload has this pod template at *path*: it refuses only the pods, which come later."""
+    level = levels_of(labels).warn
+    found = [_problem(each, level, f"the namespace `{namespace}` warns by") for _, each in breaches(template, level)]
+    return [Problem(each.rule, (*path, *each.path), each.message, each.hint) for each in found]
+
+
+def _problem(breach: Breach, level: Level, says: str) -> Problem:
+    version = "" if level.minor == LATEST else f" of v1.{level.minor}"
+    return Problem("pod-security", breach.path, f"{says} Pod Security `{level.name}`{version}, which {breach.why}", breach.hint)
+
+
+def breaches(pod: Data, level: Level) -> list[tuple[str, Breach]]:
+    """What a pod breaks of a level, each with the name by which the server reports the check."""
+    if level.name == "privileged":
+        return []
+
+    strict = [check for check in RESTRICTED_CHECKS if check.at(level.minor)] if level.name == "restricted" else []
+    replaced = {check.replaces for check in strict}
+    checks = [*(check for check in BASELINE_CHECKS if check.name not in replaced), *strict]
+    metadata, spec = mapping(pod, "metadata"), mapping(pod, "spec")
+    found = []
+    for check in checks:
+        find = check.at(level.minor)
+        found += [(check.reason, each) for each in find(metadata, spec)] if find else []
+    return found
+
+
+# The Pod Security levels of a namespace, by its labels.
+#
+# Follows `PolicyToEvaluate`, k8s.io/pod-security-admission api, 0.36.3.
+
+
+PREFIX = "pod-security.kubernetes.io/"
+LEVELS = ("privileged", "baseline", "restricted")
+LATEST = 1_000_000
+"""The minor version that `latest` stands for: after all that a label can usefully name."""
+_TOO_MANY = 2**63
+"""The first number that the server's own numbers do not reach."""
+
+
+class Level:
+    """A level of Pod Security in a version."""
+
+    __slots__ = ("minor", "name")
+
+    def __init__(self, name: str, minor: int) -> None:
+        self.name = name
+        self.minor = minor
+
+    def __str__(self) -> str:
+        return f"{self.name}:{'latest' if self.minor == LATEST else f'v1.{self.minor}'}"
+
+
+class Levels:
+    """The levels of a namespace: what its pods have to keep, and what the server warns of."""
+
+    __slots__ = ("enforce", "warn")
+
+    def __init__(self, enforce: Level, warn: Level) -> None:
+        self.enforce = enforce
+        self.warn = warn
+
+
+def levels_of(labels: Mapping[str, Any]) -> Levels:
+    """The levels that labels name. A wrong level of `enforce` counts as the strictest; one of `warn` as none."""
+    enforce = _level(labels, "enforce", otherwise="restricted")
+    warn = _level(labels, "warn", otherwise="privileged")
+    said = labels.get(f"{PREFIX}enforce")
+    if f"{PREFIX}warn" not in labels and said in LEVELS and said != "privileged":
+        return Levels(enforce, Level(enforce.name, warn.minor if f"{PREFIX}warn-version" in labels else enforce.minor))
+    return Levels(enforce, warn)
+
+
+def _level(labels: Mapping[str, Any], mode: str, *, otherwise: str) -> Level:
+    name, version = labels.get(PREFIX + mode, "privileged"), labels.get(f"{PREFIX}{mode}-version", "latest")
+    minor = _minor(version)
+    return Level(name if name in LEVELS else otherwise, LATEST if minor is None else minor)
+
+
+def _minor(version: Any) -> int | None:
+    """The minor version of `v1.30` or `latest`, None for any other text."""
+    if version == "latest":
+        return LATEST
+    digits = version[3:] if isinstance(version, str) and version.startswith("v1.") else ""
+    is_number = digits.isascii() and digits.isdigit() and (digits == "0" or not digits.startswith("0"))
+    return min(int(digits), LATEST - 1) if is_number and int(digits) < _TOO_MANY else None
+
+
+def label_problems(labels: Mapping[str, Any]) -> Iterator[Problem]:
+    """The problems of a namespace's labels that name levels: the server refuses the namespace."""
+    for mode in ("enforce", "audit", "warn"):
+        level, version = labels.get(PREFIX + mode), labels.get(f"{PREFIX}{mode}-version")
+        if level is not None and level not in LEVELS:
+            message = f"a Pod Security level is one of `privileged`, `baseline` and `restricted`, not `{level}`"
+            yield Problem("unsupported-choice", ("metadata", "labels", Key(PREFIX + mode)), message)
+        if version is not None and _minor(version) is None:
+            message = f"a version of Pod Security is `latest`, or such as `v1.30`, not `{version}`"
+            yield Problem("wrong-format", ("metadata", "labels", Key(f"{PREFIX}{mode}-version")), message)
+
+
+# A breach: what a pod has or lacks, against a check of Pod Security, and where.
+
+
+class Breach:
+    """One place of a pod that breaks a check: `forbids ...` or `wants ...`, and what to write instead."""
+
+    __slots__ = ("hint", "path", "why")
+
+    def __init__(self, path: Path, why: str, hint: str = "") -> None:
+        self.path = path
+        self.why = why
+        self.hint = hint
+
+
+class Check:
+    """A check of a level: the first minor version of each of its forms, the name under which the server reports it."""
+
+    __slots__ = ("forms", "name", "reason", "replaces")
+
+    def __init__(self, name: str, reason: str, forms: dict[int, Find], *, replaces: str = "") -> None:
+        self.name = name
+        self.reason = reason
+        self.forms = forms
+        self.replaces = replaces
+        """The check of the level `baseline` that `restricted` leaves out, since this one is stricter."""
+
+    def at(self, minor: int) -> Find | None:
+        """The form that the check has at a minor version, None before its first."""
+        since = [each for each in self.forms if each <= minor]
+        return self.forms[max(since)] if since else None
+
+
+# The checks of the level `baseline`: no known way for a pod to gain rights on its node.
+#
+# Follows `check_*.go` of the level, k8s.io/pod-security-admission policy, 0.36.3; each function names its file.
+
+
+_POD: Path = ("spec", "securityContext")
+_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_OF = "container.seccomp.security.alpha.kubernetes.io/"
+_PROFILES = ("RuntimeDefault", "Localhost")
+_CAPABILITIES = tuple(
+    "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE SETFCAP SETGID SETPCAP SETUID SYS_CHROOT".split(),  # noqa: SIM905
+)
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_HOOKS = ("postStart", "preStop")
+_SELINUX = ("", "container_t", "container_init_t", "container_kvm_t")
+_SYSCTLS = (
+    "kernel.shm_rmid_forced",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_syncookies",
+    "net.ipv4.ping_group_range",
+    "net.ipv4.ip_unprivileged_port_start",
+)
+_SYSCTLS_27 = (*_SYSCTLS, "net.ipv4.ip_local_reserved_ports")
+_KEEPALIVE = ("tcp_keepalive_time", "tcp_fin_timeout", "tcp_keepalive_intvl", "tcp_keepalive_probes")
+_SYSCTLS_29 = (*_SYSCTLS_27, *(f"net.ipv4.{each}" for each in _KEEPALIVE))
+_SYSCTLS_32 = (*_SYSCTLS_29, "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+
+
+def contexts(spec: Data) -> Iterator[tuple[Path, Data]]:
+    """The security contexts of the pod and of its containers, with their paths; empty ones where there is none."""
+    yield _POD, mapping(spec, "securityContext")
+    for path, container in containers(spec):
+        yield (*path, "securityContext"), mapping(container, "securityContext")
+
+
+def _app_armor(metadata: Data, spec: Data) -> Iterator[Breach]:
+    """check_appArmorProfile.go."""
+    for path, context in contexts(spec):
+        if "appArmorProfile" in context and (profile := mapping(context, "appArmorProfile")):
+            yield from _profile(profile, (*path, "appArmorProfile", "type"), "AppArmor")
+    for key, value in mapping(metadata, "annotations").items():
+        if key.startswith(_APPARMOR) and value not in ("", "runtime/default") and not str(value).startswith("localhost/"):
+            yield Breach(("metadata", "annotations", Key(key)), f"forbids the AppArmor profile `{value}`", "leave it out")
+
+
+def _profile(profile: Data, path: Path, kind: str) -> Iterator[Breach]:
+    if profile.get("type") not in _PROFILES:
+        why = f"forbids the {kind} profile `{profile.get('type') or ''}`"
+        yield Breach(path, why, "write `RuntimeDefault` or `Localhost`")
+
+
+def _baseline_capabilities(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_capabilities_baseline.go."""
+    for path, container in containers(spec):
+        for index, name in enumerate(sequence(mapping(container, "securityContext", "capabilities"), "add")):
+            if name not in _CAPABILITIES:
+                yield Breach((*path, "securityContext", "capabilities", "add", index), f"forbids the capability `{name}`", "remove it")
+
+
+def _host_namespaces(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_hostNamespaces.go."""
+    for field in ("hostNetwork", "hostPID", "hostIPC"):
+        if spec.get(field):
+            yield Breach(("spec", field), f"forbids `{field}: true`", "leave it out")
+
+
+def _host_paths(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_hostPathVolumes.go."""
+    for index, volume in enumerate(sequence(spec, "volumes")):
+        if isinstance(volume.get("hostPath"), dict):
+            why = f"forbids volumes of the node's own folders, as `{volume.get('name')}` is one"
+            yield Breach(("spec", "volumes", index, "hostPath"), why, "use a claim or an `emptyDir`")
+
+
+def _host_ports(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_hostPorts.go."""
+    for path, container in containers(spec):
+        for index, port in enumerate(sequence(container, "ports")):
+            if port.get("hostPort"):
+                yield Breach((*path, "ports", index, "hostPort"), f"forbids ports of the node, such as {port['hostPort']}", "leave it out")
+
+
+def _hosts_of_probes(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_hostProbesAndhostLifecycle.go."""
+    for path, container in containers(spec):
+        handlers = [((each,), container) for each in _PROBES] + [(("lifecycle", each), container) for each in _HOOKS]
+        for steps, inside in handlers:
+            for action in ("httpGet", "tcpSocket"):
+                host = mapping(inside, *steps, action).get("host")
+                if host:
+                    why = f"forbids probes and hooks that name a host, such as `{host}`"
+                    yield Breach((*path, *steps, action, "host"), why, "leave it out: the pod itself is meant")
+
+
+def _privileged(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_privileged.go."""
+    for path, container in containers(spec):
+        if mapping(container, "securityContext").get("privileged"):
+            yield Breach((*path, "securityContext", "privileged"), "forbids `privileged: true`", "leave it out")
+
+
+def proc_mount(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_procMount_baseline.go."""
+    for path, container in containers(spec):
+        mount = mapping(container, "securityContext").get("procMount")
+        if mount is not None and mount != "Default":
+            yield Breach((*path, "securityContext", "procMount"), f"forbids `procMount: {mount}`", "leave it out")
+
+
+def unless_own_users(find: Find) -> Find:
+    """A check that pods with users of their own (`hostUsers: false`) pass."""
+
+    def relaxed(metadata: Data, spec: Data) -> Iterator[Breach]:
+        if spec.get("hostUsers") is not False:
+            yield from find(metadata, spec)
+
+    return relaxed
+
+
+def _selinux(types: tuple[str, ...]) -> Find:
+    """check_seLinuxOptions.go."""
+
+    def find(_: Data, spec: Data) -> Iterator[Breach]:
+        for path, context in contexts(spec):
+            options = mapping(context, "seLinuxOptions")
+            if (kind := options.get("type") or "") not in types:
+                yield Breach((*path, "seLinuxOptions", "type"), f"forbids the SELinux type `{kind}`", "leave it out")
+            for field in ("user", "role"):
+                if options.get(field):
+                    yield Breach((*path, "seLinuxOptions", field), f"forbids to name an SELinux {field}", "leave it out")
+
+    return find
+
+
+def _seccomp_annotations(metadata: Data, spec: Data) -> Iterator[Breach]:
+    """check_seccompProfile_baseline.go, before there was a field."""
+    annotations = mapping(metadata, "annotations")
+    names = dict.fromkeys(f"{_SECCOMP_OF}{container.get('name') or ''}" for _, container in containers(spec))
+    for key in (_SECCOMP, *names):
+        value = annotations.get(key)
+        if value is not None and value not in ("runtime/default", "docker/default") and not str(value).startswith("localhost/"):
+            yield Breach(("metadata", "annotations", Key(key)), f"forbids the seccomp profile `{value}`", "leave it out")
+
+
+def seccomp(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_seccompProfile_baseline.go."""
+    for path, context in contexts(spec):
+        if isinstance(context.get("seccompProfile"), dict):
+            yield from _profile(context["seccompProfile"], (*path, "seccompProfile", "type"), "seccomp")
+
+
+def _sysctls(allowed: tuple[str, ...]) -> Find:
+    """check_sysctls.go."""
+
+    def find(_: Data, spec: Data) -> Iterator[Breach]:
+        for index, each in enumerate(sequence(mapping(spec, "securityContext"), "sysctls")):
+            if each.get("name") not in allowed:
+                yield Breach((*_POD, "sysctls", index, "name"), f"forbids the sysctl `{each.get('name') or ''}`", "remove it")
+
+    return find
+
+
+def _host_process(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_windowsHostProcess.go."""
+    for path, context in contexts(spec):
+        if mapping(context, "windowsOptions").get("hostProcess"):
+            yield Breach((*path, "windowsOptions", "hostProcess"), "forbids `hostProcess: true`", "leave it out")
+
+
+BASELINE_CHECKS = (
+    Check("appArmorProfile", "forbidden AppArmor profile", {0: _app_armor}),
+    Check("capabilities_baseline", "non-default capabilities", {0: _baseline_capabilities}),
+    Check("hostNamespaces", "host namespaces", {0: _host_namespaces}),
+    Check("hostPathVolumes", "hostPath volumes", {0: _host_paths}),
+    Check("hostPorts", "hostPort", {0: _host_ports}),
+    Check("hostProbesAndHostLifecycle", "probe or lifecycle host", {34: _hosts_of_probes}),
+    Check("privileged", "privileged", {0: _privileged}),
+    Check("procMount", "procMount", {0: proc_mount, 35: unless_own_users(proc_mount)}),
+    Check("seLinuxOptions", "seLinuxOptions", {0: _selinux(_SELINUX), 31: _selinux((*_SELINUX, "container_engine_t"))}),
+    Check("seccompProfile_baseline", "seccompProfile", {0: _seccomp_annotations, 19: seccomp}),
+    Check(
+        "sysctls",
+        "forbidden sysctls",
+        {0: _sysctls(_SYSCTLS), 27: _sysctls(_SYSCTLS_27), 29: _sysctls(_SYSCTLS_29), 32: _sysctls(_SYSCTLS_32)},
+    ),
+    Check("windowsHostProcess", "hostProcess", {0: _host_process}),
+)
+
+
+# The checks of the level `restricted`: what a hardened pod says and does not say.
+#
+# Follows `check_*.go` of the level, k8s.io/pod-security-admission policy, 0.36.3; each function names its file.
+
+
+_VOLUMES = "configMap csi downwardAPI emptyDir ephemeral image persistentVolumeClaim projected secret".split()  # noqa: SIM905 (names)
+
+
+def _unless_windows(find: Find) -> Find:
+    """A check that pods for Windows pass, since the fields that it looks at do not exist there."""
+
+    def relaxed(metadata: Data, spec: Data) -> Iterator[Breach]:
+        if mapping(spec, "os").get("name") != "windows":
+            yield from find(metadata, spec)
+
+    return relaxed
+
+
+def _escalation(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_allowPrivilegeEscalation.go."""
+    for path, container in containers(spec):
+        if mapping(container, "securityContext").get("allowPrivilegeEscalation") is not False:
+            why = f"wants `securityContext.allowPrivilegeEscalation: false` in the container `{container.get('name')}`"
+            yield Breach((*path, "securityContext", "allowPrivilegeEscalation"), why)
+
+
+def _restricted_capabilities(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_capabilities_restricted.go."""
+    for path, container in containers(spec):
+        own, place = mapping(container, "securityContext", "capabilities"), (*path, "securityContext", "capabilities")
+        if "ALL" not in sequence(own, "drop"):
+            yield Breach((*place, "drop"), f"wants `securityContext.capabilities.drop: [ALL]` in the container `{container.get('name')}`")
+        for index, name in enumerate(sequence(own, "add")):
+            if name != "NET_BIND_SERVICE":
+                yield Breach((*place, "add", index), f"forbids the capability `{name}`", "remove it")
+
+
+def _volumes(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_restrictedVolumes.go."""
+    for index, volume in enumerate(sequence(spec, "volumes")):
+        sources = [name for name, each in volume.items() if isinstance(each, dict)]
+        if sources and not any(name in _VOLUMES for name in sources):
+            why = f"forbids volumes of the type `{sources[0]}`, as `{volume.get('name')}` is one"
+            yield Breach(("spec", "volumes", index, sources[0]), why, "use a claim, or another type that it allows")
+
+
+def _non_root(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_runAsNonRoot.go."""
+    said = [(path, context.get("runAsNonRoot")) for path, context in contexts(spec)]
+    wrong = [path for path, value in said if value is False]
+    for path in wrong:
+        yield Breach((*path, "runAsNonRoot"), "forbids `runAsNonRoot: false`", "write `true`")
+    if not wrong and not said[0][1]:
+        yield from _unsaid(spec, "`securityContext.runAsNonRoot: true`", lambda own: own.get("runAsNonRoot") is None)
+
+
+def _unsaid(spec: Data, wanted: str, is_missing: Any) -> Iterator[Breach]:
+    """The breach where neither the pod nor some of its containers say what is *wanted*."""
+    names = [f"`{each.get('name')}`" for _, each in containers(spec) if is_missing(mapping(each, "securityContext"))]
+    if names:
+        them = f"the container {names[0]}" if len(names) == 1 else f"the containers {', '.join(names)}"
+        yield Breach(_POD, f"wants {wanted} in the pod, or in {them}")
+
+
+def _root_user(_: Data, spec: Data) -> Iterator[Breach]:
+    """check_runAsUser.go."""
+    for path, context in contexts(spec):
+        if context.get("runAsUser") is not None and context["runAsUser"] == 0:
+            yield Breach((*path, "runAsUser"), "forbids `runAsUser: 0`", "name another user, or leave it out")
+
+
+def _seccomp(metadata: Data, spec: Data) -> Iterator[Breach]:
+    """check_seccompProfile_restricted.go."""
+    wrong = list(seccomp(metadata, spec))
+    yield from wrong
+    if not wrong and mapping(spec, "securityContext", "seccompProfile").get("type") not in _PROFILES:
+        yield from _unsaid(
+            spec, "`securityContext.seccompProfile.type: RuntimeDefault`", lambda own: not isinstance(own.get("seccompProfile"), dict)
+        )
+
+
+RESTRICTED_CHECKS = (
+    Check(
+        "allowPrivilegeEscalation",
+        "allowPrivilegeEscalation != false",
+        {8: _escalation, 25: _unless_windows(_escalation)},
+    ),
+    Check(
+        "capabilities_restricted",
+        "unrestricted capabilities",
+        {22: _restricted_capabilities, 25: _unless_windows(_restricted_capabilities)},
+        replaces="capabilities_baseline",
+    ),
+    Check("procMount_restricted", "procMount", {35: proc_mount}, replaces="procMount"),
+    Check("restrictedVolumes", "restricted volume types", {0: _volumes}, replaces="hostPathVolumes"),
+    Check("runAsNonRoot", "runAsNonRoot != true", {0: _non_root, 35: unless_own_users(_non_root)}),
+    Check("runAsUser", "runAsUser=0", {23: _root_user, 35: unless_own_users(_root_user)}),
+    Check(
+        "seccompProfile_restricted",
+        "seccompProfile",
+        {19: _seccomp, 25: _unless_windows(_seccomp)},
+        replaces="seccompProfile_baseline",
+    ),
+)

@@ -1,0 +1,268 @@
+"""ResourceQuotas of a namespace: what they count of a pod or claim, what they demand, and whether there is room.
+
+Follows `CheckRequest`, k8s.io/apiserver pkg/admission/plugin/resourcequota, and the pod and claim evaluators, k8s.io/kubernetes
+pkg/quota/v1/evaluator/core, 1.36. A quota that no controller has counted yet is taken as empty.
+"""
+
+from __future__ import annotations
+
+from jobspec.go.quantities import Quantity
+from jobspec.go.values import mapping
+from jobspec.kinds import RESOURCE_QUOTA
+from jobspec.kubernetes.admission.amounts import amounts, pod_limits, pod_requests, says_pod_resources
+from jobspec.kubernetes.admission.objects import containers, sequence
+from jobspec.kubernetes.pods.resources import sum_of
+from jobspec.kubernetes.problems import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.kubernetes.admission.amounts import Amounts
+    from jobspec.kubernetes.admission.objects import PolicyObjects
+
+    Data = dict[str, Any]
+
+
+_RULE = "over-quota"
+_WHOLE: Path = ("spec",)
+_NONE = Quantity(0, "decimal")
+#: What every container has to say where a quota counts it.
+_DEMANDED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+
+
+class Quota:
+    """A ResourceQuota: what it allows, and what is used of that."""
+
+    __slots__ = ("data", "hard", "name", "used")
+
+    def __init__(self, name: str, data: Data) -> None:
+        self.name = name
+        self.data = data
+        status = mapping(data, "status")
+        self.hard = amounts(status.get("hard") or mapping(data, "spec").get("hard"))
+        self.used = amounts(status.get("used"))
+
+
+def quota_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+    """What ResourceQuotas have against one more pod, whose containers have their defaults."""
+    asked = pod_usage(pod)
+    for quota in _quotas_of_pods(pod, namespace, objects):
+        yield from _missing(quota, mapping(pod, "spec"))
+        yield from _exceeded(quota, asked, quota.used, "the pod asks for", _WHOLE)
+
+
+def claim_quota_problems(claim: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+    """What ResourceQuotas have against one more claim."""
+    asked = claim_usage(claim)
+    for quota in _quotas(namespace, objects):
+        if any(map(is_of_claims, quota.hard)) and matches_claim(quota.data, claim):
+            yield from _exceeded(quota, asked, quota.used, "the claim asks for", ("spec", "resources", "requests"))
+
+
+def job_quota_problems(pods: Sequence[tuple[Data, int]], namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+    """What ResourceQuotas have against pods that are to run at once, each given with how often it is: they never fit together.
+
+    What else is used now does not count, since it may end. The pods are as `review_pod` leaves them; the path is empty.
+    """
+    quotas = _quotas(namespace, objects)
+    used = [(pod, {name: each.times(count) for name, each in pod_usage(pod).items()}) for pod, count in pods] if quotas else []
+    for quota in quotas:
+        asked = sum_of(needs for pod, needs in used if _counts(quota, pod))
+        yield from _exceeded(quota, asked, {}, "the job's pods ask for", ())
+
+
+def exceeds(problem: Problem) -> bool:
+    """Whether a problem of a pod is that a quota has no room for it, and not what the pod is like."""
+    return problem.rule == _RULE and problem.path == _WHOLE
+
+
+def _quotas(namespace: str, objects: PolicyObjects) -> list[Quota]:
+    return [Quota(name, data) for name, data in objects.in_namespace(RESOURCE_QUOTA, namespace)]
+
+
+def _quotas_of_pods(pod: Data, namespace: str, objects: PolicyObjects) -> list[Quota]:
+    return [quota for quota in _quotas(namespace, objects) if _counts(quota, pod)]
+
+
+def _counts(quota: Quota, pod: Data) -> bool:
+    return any(map(is_of_pods, quota.hard)) and matches_pod(quota.data, mapping(pod, "spec"))
+
+
+def _missing(quota: Quota, spec: Data) -> Iterator[Problem]:
+    """What a quota counts and a container does not say, unless the pod says it as a whole."""
+    demanded = [name for name in _DEMANDED if name in quota.hard]
+    for path, container in containers(spec, ("containers", "initContainers")) if not says_pod_resources(spec) else ():
+        own = mapping(container, "resources")
+        said = usage(amounts(own.get("requests")), amounts(own.get("limits")))
+        unsaid = [f"`{name}`" for name in demanded if name not in said]
+        if unsaid:
+            who = f"the container `{container.get('name')}`"
+            message = (
+                f"the ResourceQuota `{quota.name}` counts {', '.join(unsaid)}, of which {who} says nothing, so the server refuses the pod"
+            )
+            yield Problem(_RULE, (*path, "resources"), message, "write them, or have a LimitRange fill them in")
+
+
+def _exceeded(quota: Quota, asked: Amounts, used: Amounts, who: str, path: Path) -> Iterator[Problem]:
+    for name, each in asked.items():
+        hard, taken = quota.hard.get(name), used.get(name, _NONE)
+        if hard is not None and each.nanos > 0 and each.nanos + taken.nanos > hard.nanos:
+            beside = f", of which {taken} is used" if taken.nanos else ""
+            message = f"{who} {each} of `{name}`, and the ResourceQuota `{quota.name}` has {hard}{beside}"
+            yield Problem(_RULE, path, message, "ask for less, or have the quota raised")
+
+
+# The scopes of a ResourceQuota: which pods and claims it counts.
+#
+# Follows `podMatchesScopeFunc` and `pvcMatchesScopeFunc`, k8s.io/kubernetes pkg/quota/v1/evaluator/core, and `ComputePodQOS`,
+# pkg/apis/core/v1/helper/qos, 1.36.
+
+
+def matches_pod(quota: Data, spec: Data) -> bool:
+    """Whether a pod of this spec is in all scopes of a quota."""
+    return all(_has_pod(each, spec) for each in _selectors(quota))
+
+
+def matches_claim(quota: Data, claim: Data) -> bool:
+    """Whether a claim is in all scopes of a quota."""
+    attributes = mapping(claim, "spec").get("volumeAttributesClassName") or ""
+    selectors = _selectors(quota)
+    return all(each.get("scopeName") == "VolumeAttributesClass" and _selects(each, attributes) for each in selectors)
+
+
+def _selectors(quota: Data) -> list[Data]:
+    spec = mapping(quota, "spec")
+    named = [{"scopeName": name, "operator": "Exists"} for name in sequence(spec, "scopes")]
+    return [*named, *sequence(mapping(spec, "scopeSelector"), "matchExpressions")]
+
+
+def _has_pod(selector: Data, spec: Data) -> bool:
+    deadline = spec.get("activeDeadlineSeconds")
+    terminates = deadline is not None and deadline >= 0
+    match selector.get("scopeName"):
+        case "Terminating":
+            return terminates
+        case "NotTerminating":
+            return not terminates
+        case "BestEffort":
+            return _is_best_effort(spec)
+        case "NotBestEffort":
+            return not _is_best_effort(spec)
+        case "PriorityClass":
+            return _selects(selector, spec.get("priorityClassName") or "")
+        case "CrossNamespacePodAffinity":
+            return _looks_into_other_namespaces(spec)
+    return False
+
+
+def _selects(selector: Data, value: str) -> bool:
+    """Whether a selector takes the name of a class; an empty name is none."""
+    values = sequence(selector, "values")
+    match selector.get("operator"):
+        case "Exists":
+            return bool(value)
+        case "DoesNotExist":
+            return not value
+        case "In":
+            return bool(value) and value in values
+        case "NotIn":
+            return not value or value not in values
+    return False
+
+
+def _is_best_effort(spec: Data) -> bool:
+    """Whether a pod asks for no processor and no memory at all."""
+    whole = spec.get("resources")
+    asked = (
+        [whole]
+        if isinstance(whole, dict)
+        else [mapping(each, "resources") for _, each in containers(spec, ("containers", "initContainers"))]
+    )
+    return not any(
+        amount.nanos > 0
+        for each in asked
+        for field in ("requests", "limits")
+        for name, amount in amounts(each.get(field)).items()
+        if name in ("cpu", "memory")
+    )
+
+
+def _looks_into_other_namespaces(spec: Data) -> bool:
+    terms = []
+    for field in ("podAffinity", "podAntiAffinity"):
+        affinity = mapping(spec, "affinity", field)
+        terms += sequence(affinity, "requiredDuringSchedulingIgnoredDuringExecution")
+        preferred = sequence(affinity, "preferredDuringSchedulingIgnoredDuringExecution")
+        terms += [mapping(each, "podAffinityTerm") for each in preferred]
+    return any(each.get("namespaces") or each.get("namespaceSelector") is not None for each in terms)
+
+
+# What quotas count of a pod and of a claim.
+#
+# Follows `PodUsageFunc`, `podComputeUsageHelper`, `podEvaluator.MatchingResources` and `pvcEvaluator.Usage`, k8s.io/kubernetes
+# pkg/quota/v1/evaluator/core, 1.36.
+
+
+_ONE = 1_000_000_000
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_POD_NAMES = ("pods", "count/pods", *(prefix + name for prefix in ("", "requests.", "limits.") for name in _COMPUTE))
+_CLAIM_NAMES = ("persistentvolumeclaims", "requests.storage")
+_CLASS = ".storageclass.storage.k8s.io/"
+_DEVICES = "deviceclass.resource.kubernetes.io/"
+
+
+def is_of_pods(name: str) -> bool:
+    """Whether a quota that names this counts pods."""
+    if name in _POD_NAMES or name.startswith(("hugepages-", "requests.hugepages-")):
+        return True
+    is_extended = "/" in name and "kubernetes.io/" not in name
+    return name.startswith("requests.") and (is_extended or name.startswith(f"requests.{_DEVICES}"))
+
+
+def is_of_claims(name: str) -> bool:
+    """Whether a quota that names this counts claims."""
+    return name in ("count/persistentvolumeclaims", *_CLAIM_NAMES) or name.endswith(tuple(_CLASS + each for each in _CLAIM_NAMES))
+
+
+def pod_usage(pod: Data) -> Amounts:
+    """What quotas count of a pod that has not ended."""
+    spec = mapping(pod, "spec")
+    return {"count/pods": Quantity(_ONE, "decimal"), **usage(pod_requests(spec), pod_limits(spec))}
+
+
+def usage(requests: Amounts, limits: Amounts) -> Amounts:
+    """What quotas count of requests and limits."""
+    found = {"pods": Quantity(_ONE, "decimal")}
+    for name, each in requests.items():
+        if name in _COMPUTE or name.startswith("hugepages-"):
+            found |= {name: each, f"requests.{name}": each}
+        elif _is_extended(name) or name.startswith(_DEVICES):
+            found[f"requests.{name}"] = each
+    return found | {f"limits.{name}": each for name, each in limits.items() if name in _COMPUTE}
+
+
+def _is_extended(name: str) -> bool:
+    """Whether a resource is none of Kubernetes' own, such as `nvidia.com/gpu`."""
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+
+
+def claim_usage(claim: Data) -> Amounts:
+    """What quotas count of a claim."""
+    spec = mapping(claim, "spec")
+    one = Quantity(_ONE, "decimal")
+    found = {"persistentvolumeclaims": one, "count/persistentvolumeclaims": one}
+    size = amounts(mapping(spec, "resources").get("requests")).get("storage")
+    if size is not None:
+        found["requests.storage"] = Quantity(size.rounded_up() * _ONE, size.format)
+    storage_class = _storage_class(claim)
+    of_class = {f"{storage_class}{_CLASS}{name}": found[name] for name in _CLAIM_NAMES if name in found}
+    return found | of_class if storage_class else found
+
+
+def _storage_class(claim: Data) -> str:
+    """The class of a claim's volume: by its older annotation, or by its field."""
+    annotation = mapping(claim, "metadata", "annotations").get("volume.beta.kubernetes.io/storage-class")
+    return str(annotation if annotation is not None else mapping(claim, "spec").get("storageClassName") or "")

@@ -1,0 +1,240 @@
+"""Review a pod or a claim by the server's admission plugins, in the order in which it asks them.
+
+Follows `AllOrderedPlugins`, k8s.io/kubernetes pkg/kubeapiserver/options, 1.36: all fill in first, and then all validate.
+"""
+
+from __future__ import annotations
+
+from jobspec import kinds
+from jobspec.go.values import mapping
+from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
+from jobspec.kubernetes.admission.objects import Answer, references, sequence
+from jobspec.kubernetes.problems import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Diagnostic, Severity
+    from jobspec.documents.document import Document
+    from jobspec.kubernetes.admission.objects import Name, PolicyObjects, Reference
+    from jobspec.kubernetes.problems import Problem
+    from jobspec.targets import Target
+
+    Data = dict[str, Any]
+
+
+class PodReview:
+    """What the plugins say of a pod, and the pod as they leave it."""
+
+    __slots__ = ("pod", "refusals", "waits", "warnings")
+
+    def __init__(self, pod: Data, refusals: Sequence[Problem], warnings: Sequence[Problem], waits: Sequence[Problem] = ()) -> None:
+        self.pod = pod
+        """With what the plugins filled in: requests and limits by LimitRange, priority, overhead, account."""
+        self.refusals = refusals
+        """Why the server refuses it; the server tells the first alone. Paths are those of the pod as it was given."""
+        self.warnings = warnings
+        """What the server warns of, where it refuses nothing."""
+        self.waits = waits
+        """What the accepted pod would wait for, for ever."""
+
+
+def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target) -> PodReview:
+    """The answer of the plugins to a new pod, whose structure the server accepts."""
+    from jobspec.kubernetes.admission.classes import with_account, with_priority, with_runtime_class
+
+    decoded = _decoded(pod, target)
+    accounted, by_account = with_account(_limited(decoded, namespace, objects), namespace, objects)
+    ranked, by_priority = with_priority(accounted, objects)
+    filled, by_class = with_runtime_class(ranked, objects)
+    by_limits = _by_limits(decoded, filled, namespace, objects, target)
+    by_labels, warned = _by_labels(filled, namespace, objects)
+    refusals = [*by_account, *by_priority, *by_class, *by_limits, *by_labels, *_by_quota(filled, namespace, objects)]
+    return PodReview(filled, refusals, [] if refusals else warned, _waits(filled, namespace, objects))
+
+
+def _decoded(pod: Data, target: Target) -> Data:
+    """A pod as the plugins get it: decoded, and with the defaults of pods."""
+    from jobspec.go.values import typed_value
+    from jobspec.kubernetes.pods.defaults import filled_in
+    from jobspec.schemas import shapes
+
+    shape = shapes.load("v1", "Pod", target)
+    assert shape
+    typed = typed_value(pod, shape)
+    return {**typed, "spec": filled_in(typed.get("spec") or {})}
+
+
+def _limited(pod: Data, namespace: str, objects: PolicyObjects) -> Data:
+    if not objects.in_namespace(LIMIT_RANGE, namespace):
+        return pod
+    from jobspec.kubernetes.admission.limits import with_limit_defaults
+
+    return with_limit_defaults(pod, namespace, objects)
+
+
+def _by_limits(pod: Data, filled: Data, namespace: str, objects: PolicyObjects, target: Target) -> list[Problem]:
+    if not objects.in_namespace(LIMIT_RANGE, namespace):
+        return []
+    from jobspec.kubernetes.admission.limits import limit_problems, problems_of_defaults
+
+    return [*problems_of_defaults(pod, filled, target), *limit_problems(filled, namespace, objects)]
+
+
+def _by_labels(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[list[Problem], list[Problem]]:
+    """Why the namespace refuses the pod by its labels, and what it warns of."""
+    labels = objects.labels(namespace)
+    if not labels:
+        return [], []
+    from jobspec.kubernetes.admission.pod_security import pod_security_problems
+
+    return pod_security_problems(pod, namespace, labels)
+
+
+def _by_quota(pod: Data, namespace: str, objects: PolicyObjects) -> list[Problem]:
+    if not objects.in_namespace(RESOURCE_QUOTA, namespace):
+        return []
+    from jobspec.kubernetes.admission.quotas import quota_problems
+
+    return list(quota_problems(pod, namespace, objects))
+
+
+def _waits(pod: Data, namespace: str, objects: PolicyObjects) -> list[Problem]:
+    if not objects.closed:
+        return []
+
+    return list(waiting_problems(pod, namespace, objects))
+
+
+def claim_problems(claim: Data, namespace: str, objects: PolicyObjects, *, is_new: bool) -> list[Problem]:
+    """Why the plugins refuse a claim."""
+    found: list[Problem] = []
+    if objects.in_namespace(LIMIT_RANGE, namespace):
+        from jobspec.kubernetes.admission.limits import claim_limit_problems
+
+        found += claim_limit_problems(claim, namespace, objects)
+    if is_new and objects.in_namespace(RESOURCE_QUOTA, namespace):
+        from jobspec.kubernetes.admission.quotas import claim_quota_problems
+
+        found += claim_quota_problems(claim, namespace, objects)
+    return found
+
+
+def template_warnings(data: Data, path: tuple[str, ...], namespace: str, objects: PolicyObjects) -> list[Problem]:
+    """What the server warns of where a workload has its pod template at *path*: it refuses only the pods, which come later."""
+    template, labels = mapping(data, *path), objects.labels(namespace)
+    if not template or not labels:
+        return []
+    from jobspec.kubernetes.admission.pod_security import template_warnings as warnings_of
+
+    return warnings_of(template, path, namespace, labels)
+
+
+# The plugins' answer to a document: the problems of its pod, claim or labels as diagnostics, and the objects that were looked up.
+
+
+def answer(document: Document, target: Target, policies: PolicyObjects, *, old: Document | None = None) -> Answer:
+    """The plugins' answer to an accepted document, as an update of *old* where there is one."""
+    if document.group_kind == kinds.POD:
+        return _to_pod(document, target, policies, old)
+    if document.group_kind == kinds.PERSISTENT_VOLUME_CLAIM:
+        return _to_claim(document, policies, old)
+    if document.group_kind == kinds.NAMESPACE:
+        return Answer(list(_of_labels(document, old)))
+
+    found = template_warnings(document.data, kinds.POD_TEMPLATES[document.group_kind], document.namespace, policies)
+    return Answer(_diagnostics(document, found, "warning"))
+
+
+def _to_pod(document: Document, target: Target, policies: PolicyObjects, old: Document | None) -> Answer:
+
+    review = review_pod(document.data, document.namespace, policies, target)
+    refusals = review.refusals if old is None else _of_update(document.data, old.data, review.refusals)
+    warnings = [*review.warnings, *review.waits] if old is None else []
+    wanted = _looked_up(document.data, document.namespace, is_closed=policies.closed)
+    return Answer([*_diagnostics(document, refusals, "error"), *_diagnostics(document, warnings, "warning")], list(wanted))
+
+
+def _of_update(pod: Data, old: Data, refusals: Iterable[Problem]) -> list[Problem]:
+    """The refusals that the server repeats on an update: those of Pod Security, where an image changes, which is all that can."""
+
+    def images(data: Data) -> list[Any]:
+        spec = mapping(data, "spec")
+        return [each.get("image") for field in ("initContainers", "containers") for each in sequence(spec, field)]
+
+    return [each for each in refusals if each.rule == "pod-security"] if images(pod) != images(old) else []
+
+
+def _looked_up(pod: Data, namespace: str, *, is_closed: bool) -> Iterator[Name]:
+    """The objects that the plugins look up for a pod, besides what decides on its namespace; an empty name stands for all of a kind."""
+    from jobspec.kubernetes.admission.classes import account_of
+    from jobspec.kubernetes.admission.objects import references
+
+    spec = mapping(pod, "spec")
+    yield kinds.PRIORITY_CLASS, "", ""
+    yield kinds.SERVICE_ACCOUNT, namespace, account_of(spec)
+    if spec.get("runtimeClassName"):
+        yield kinds.RUNTIME_CLASS, "", spec["runtimeClassName"]
+    if is_closed:
+        yield from ((each.kind, namespace, each.name) for each in references(spec))
+
+
+def _to_claim(document: Document, policies: PolicyObjects, old: Document | None) -> Answer:
+
+    found = claim_problems(document.data, document.namespace, policies, is_new=old is None)
+    return Answer(_diagnostics(document, found, "error"))
+
+
+def _of_labels(document: Document, old: Document | None) -> Iterator[Diagnostic]:
+    """The problems of a namespace's labels, but for those that it has already."""
+    from jobspec.kubernetes.admission.pod_security import label_problems
+
+    before = {(each.path, each.message) for each in label_problems(mapping(old.data, "metadata", "labels"))} if old else set()
+    found = list(label_problems(mapping(document.data, "metadata", "labels")))
+    if {(each.path, each.message) for each in found} != before:
+        yield from _diagnostics(document, found, "error")
+
+
+def _diagnostics(document: Document, problems: Iterable[Problem], severity: Severity) -> list[Diagnostic]:
+    return [document.problem(each.rule, each.message, each.path, hint=each.hint, severity=severity) for each in problems]
+
+
+# What an accepted pod waits for, for ever: a claim, ConfigMap or Secret that does not exist, or a key that it does not have.
+
+
+_EVERYWHERE = "kube-root-ca.crt"
+"""The ConfigMap that every namespace has."""
+
+
+def waiting_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Iterator[Problem]:
+    """What the pod needs and does not find, where the world is closed."""
+    for each in references(mapping(pod, "spec")) if objects.closed else ():
+        if each.is_optional:
+            continue
+        found = objects.find(each.kind, namespace, each.name)
+        if found is not None:
+            yield from _keys(each, found)
+        elif each.name != _EVERYWHERE:
+            yield _missing(each, namespace, objects)
+
+
+def _missing(reference: Reference, namespace: str, objects: PolicyObjects) -> Problem:
+    from jobspec.kubernetes.problems import closest
+
+    kind = reference.kind[1]
+    what = "is never scheduled" if reference.kind == PERSISTENT_VOLUME_CLAIM else "never starts its containers"
+    message = f"there is no {kind} `{reference.name}` in the namespace of the pod, so the server takes the pod, and it {what}"
+    hint = closest(reference.name, objects.names(reference.kind, namespace)) or "give its file, too"
+    return Problem("pod-waits", reference.path, message, hint)
+
+
+def _keys(reference: Reference, found: Data) -> Iterator[Problem]:
+    from jobspec.kubernetes.problems import closest
+
+    known = {key for field in ("data", "stringData", "binaryData") for key in mapping(found, field)}
+    for key, path in reference.keys:
+        if key not in known:
+            message = f"the {reference.kind[1]} `{reference.name}` has no key `{key}`, so the pod never starts its containers"
+            yield Problem("pod-waits", path, message, closest(key, known))

@@ -1,0 +1,372 @@
+"""The type checker for CEL expressions.
+
+Follows cel-go checker/checker.go (`Check`). It stops at the first error.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+from jobspec.kubernetes.cel.signatures import BOOL, DYN, FUNCTIONS, INT, NULL, STRING, Type, list_of, map_of, optional_of
+from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.kubernetes.cel.signatures import Overload
+    from jobspec.kubernetes.cel.syntax import Tree
+
+    Fields = Mapping[str, Mapping[str, Type]]
+
+
+#: The types that an expression can name.
+_TYPE_NAMES = {
+    **{name: Type(name) for name in ("bool", "bytes", "double", "int", "string", "uint")},
+    "list": list_of(DYN),
+    "map": map_of(DYN, DYN),
+    "null_type": NULL,
+    "type": Type("type"),
+    "optional_type": optional_of(DYN),
+    "google.protobuf.Duration": Type("duration"),
+    "google.protobuf.Timestamp": Type("timestamp"),
+    "net.IP": Type("ip"),
+    "net.CIDR": Type("cidr"),
+}
+_WRAPPERS = ("Bool", "Bytes", "Double", "Float", "Int32", "Int64", "String", "UInt32", "UInt64")
+#: The protobuf messages that an expression can construct.
+_MESSAGES = {
+    **{name: kind for name, kind in _TYPE_NAMES.items() if name.startswith("google.")},
+    **{f"google.protobuf.{name}Value": DYN for name in _WRAPPERS},
+    **{f"google.protobuf.{name}": DYN for name in ("Any", "Value")},
+    "google.protobuf.ListValue": list_of(DYN),
+    "google.protobuf.Struct": map_of(STRING, DYN),
+}
+
+
+class CompileError(Exception):
+    """An error in an expression; *at* is the number of the node."""
+
+    def __init__(self, at: int, message: str) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+class CheckedExpression:
+    """An expression whose types fit together: the type of its result, of each node, and the variables that it uses."""
+
+    def __init__(self, tree: Tree, variables: Mapping[str, Type], fields: Fields, *, lenient: bool = False) -> None:
+        """Check *tree*; *fields* are those of each object type, by its name. Raises CompileError for types that do not fit together.
+
+        For an unbound type, as of the items of `[]`, the first overload that fits decides; *lenient*: it is `dyn`.
+        """
+        self.tree = tree
+        self._lenient = lenient
+        self.variables: set[str] = set()
+        """The names of the variables that the expression uses, those of its loops among them."""
+        self._scopes = [dict(variables)]
+        self._fields = fields
+        self._types: dict[int, Type] = {}
+        self._substitutions = Substitutions()
+        self.result = self._substitutions.substitute(self._check(tree.root), unknown_as_dyn=True)
+
+    def type_at(self, at: int) -> Type:
+        """The type of a node, by its number in the tree."""
+        return self._known(self._types[at])
+
+    def _known(self, kind: Type) -> Type:
+        return self._substitutions.substitute(kind, unknown_as_dyn=True)
+
+    def _check(self, node: Any) -> Type:
+        found = _CHECKS[type(node)](self, node)
+        self._types[node.at] = found
+        return found
+
+    def _literal(self, node: Literal) -> Type:
+        return Type(node.kind)
+
+    def _name(self, node: Name) -> Type:
+        found = self._lookup(node.name)
+        if found is None:
+            raise CompileError(node.at, f"there is no `{node.name}`")
+        return found
+
+    def _lookup(self, name: str) -> Type | None:
+        """The type of a variable, or of the name of a type; None for other names."""
+        for variables in reversed(self._scopes):
+            if name in variables:
+                self.variables.add(name)
+                return variables[name]
+        return Type("type", (_TYPE_NAMES[name],)) if name in _TYPE_NAMES else None
+
+    def _select(self, node: Select) -> Type:
+        named = self._lookup(_qualified_name(node))
+        if named is not None:
+            return named
+        field = self._field(node.at, self._check(node.operand), node.field)
+        return BOOL if node.is_test else self._substitutions.substitute(field)
+
+    def _field(self, at: int, operand: Type, name: str, *, optional: bool = False) -> Type:
+        """The type of a field; that of an optional object's field, or with *optional*, is an optional value."""
+        target = self._substitutions.substitute(operand)
+        optional = optional or target.name == "optional"
+        if target.name == "optional":
+            target = target.inside[0]
+        found = self._field_of(at, target, name)
+        return optional_of(found) if optional else found
+
+    def _field_of(self, at: int, target: Type, name: str) -> Type:
+        if target.name == "map":
+            return target.inside[1]
+        if target.name in self._fields:
+            if name not in self._fields[target.name]:
+                raise CompileError(at, f"there is no field `{name}`")
+            return self._fields[target.name][name]
+        if is_type_variable(target):
+            self._is_assignable(DYN, target)
+        elif target != DYN:
+            raise CompileError(at, f"`.{name}` needs an object or a map, not {target}")
+        return DYN
+
+    def _call(self, node: Call) -> Type:
+        if node.function == "_?._":
+            operand, field = node.arguments
+            if not isinstance(field, Literal) or field.kind != "string":
+                raise CompileError(node.at, "`.?` needs the name of a field")
+            return self._substitutions.substitute(self._field(node.at, self._check(operand), field.value, optional=True))
+        arguments = [self._check(each) for each in node.arguments]
+        if node.target is None:
+            return self._resolve_overload(node, node.function, arguments, is_member=False)
+        qualified = f"{_qualified_name(node.target)}.{node.function}"
+        if qualified in FUNCTIONS:
+            return self._resolve_overload(node, qualified, arguments, is_member=False)
+        return self._resolve_overload(node, node.function, [self._check(node.target), *arguments], is_member=True)
+
+    def _resolve_overload(self, node: Call, function: str, arguments: list[Type], *, is_member: bool) -> Type:
+        """The type of a call's result: `dyn` where overloads with different results take the arguments."""
+        if function in ("_&&_", "_||_"):
+            for argument, kind in zip(node.arguments, arguments, strict=True):
+                self._require(argument, kind, BOOL)
+            return BOOL
+        if function not in FUNCTIONS:
+            raise CompileError(node.at, f"there is no function `{function}`")
+        results = [self._overload_result(each, arguments) for each in FUNCTIONS[function] if each.is_member == is_member]
+        found = [result for result in results if result is not None]
+        if not found:
+            listed = ", ".join(str(self._known(each)) for each in arguments)
+            raise CompileError(node.at, f"`{_source_form(function)}` does not take ({listed})")
+        return found[0] if all(result == found[0] for result in found) else DYN
+
+    def _overload_result(self, overload: Overload, arguments: list[Type]) -> Type | None:
+        """The type of an overload's result for arguments of these types, None where it does not take them."""
+        *parameters, result = self._substitutions.instantiate((*overload.takes, overload.result))
+        if not self._substitutions.are_assignable(arguments, parameters):
+            return None
+        return self._substitutions.substitute(result, unknown_as_dyn=self._lenient)
+
+    def _list(self, node: ListOf) -> Type:
+        kind: Type | None = None
+        for index, item in enumerate(node.items):
+            found = self._check(item)
+            kind = self._substitutions.join(kind, self._value_type(item, found) if index in node.optional else found)
+        return list_of(kind or self._unknown())
+
+    def _map(self, node: MapOf) -> Type:
+        keys: Type | None = None
+        values: Type | None = None
+        for key, value, optional in node.entries:
+            keys = self._substitutions.join(keys, self._check(key))
+            found = self._check(value)
+            values = self._substitutions.join(values, self._value_type(value, found) if optional else found)
+        return map_of(keys or self._unknown(), values or self._unknown())
+
+    def _unknown(self) -> Type:
+        return DYN if self._lenient else self._substitutions.new_variable()
+
+    def _value_type(self, node: Any, kind: Type) -> Type:
+        """The type of the value inside an optional value."""
+        found = self._substitutions.substitute(kind)
+        if found.name not in ("optional", "dyn"):
+            raise CompileError(node.at, f"an item with `?` is an optional value, not {found}")
+        return found.inside[0] if found.inside else found
+
+    def _message(self, node: Message) -> Type:
+        for value in node.values:
+            self._check(value)
+        if node.name not in _MESSAGES:
+            raise CompileError(node.at, f"there is no `{node.name}`")
+        return _MESSAGES[node.name]
+
+    def _comprehension(self, node: Comprehension) -> Type:
+        source, start = self._substitutions.substitute(self._check(node.source)), self._check(node.start)
+        self._scopes.append({node.result_name: start})
+        self._scopes.append(dict(zip(node.variables, self._loop_variable_types(node, source), strict=True)))
+        self._require(node.condition, self._check(node.condition), BOOL)
+        self._require(node.step, self._check(node.step), start)
+        self._scopes.pop()
+        result = self._substitutions.substitute(self._check(node.result))
+        self._scopes.pop()
+        return result
+
+    def _loop_variable_types(self, node: Comprehension, source: Type) -> list[Type]:
+        pair = len(node.variables) == 2
+        if source.name == "list":
+            return [INT, source.inside[0]] if pair else [source.inside[0]]
+        if source.name == "map":
+            return list(source.inside[: len(node.variables)])
+        if not is_type_variable(source) and source != DYN:
+            raise CompileError(node.source.at, f"only lists and maps can be gone through, not {source}")
+        self._is_assignable(DYN, source)
+        return [DYN] * len(node.variables)
+
+    def _require(self, node: Any, found: Type, wanted: Type) -> None:
+        if not self._is_assignable(found, wanted):
+            raise CompileError(node.at, f"it has to be {self._known(wanted)}, and is {self._known(found)}")
+
+    def _is_assignable(self, one: Type, other: Type) -> bool:
+        return self._substitutions.are_assignable([one], [other])
+
+
+_CHECKS: dict[type, Callable[[CheckedExpression, Any], Type]] = {
+    Literal: CheckedExpression._literal,
+    Name: CheckedExpression._name,
+    Select: CheckedExpression._select,
+    Call: CheckedExpression._call,
+    ListOf: CheckedExpression._list,
+    MapOf: CheckedExpression._map,
+    Message: CheckedExpression._message,
+    Comprehension: CheckedExpression._comprehension,
+}
+
+
+def _qualified_name(node: Any) -> str:
+    """`a.b.c` for a chain of selects on a name, empty for any other node."""
+    if isinstance(node, Name):
+        return node.name
+    inner = _qualified_name(node.operand) if isinstance(node, Select) and not node.is_test else ""
+    return f"{inner}.{node.field}" if inner else ""
+
+
+def _source_form(function: str) -> str:
+    """A function as it is written in an expression: `==` for `_==_`."""
+    return function if function[0].isalpha() else function.lstrip("@").replace("_", "")
+
+
+# Decide which CEL types are assignable to which, and infer type variables.
+#
+# Follows cel-go checker/types.go (`internalIsAssignable`, `isValidTypeSubstitution`, `mostGeneral`, `substitute`) and checker/mapping.go.
+
+
+_NOT_NULLABLE = ("bool", "bytes", "double", "int", "string", "uint", "list", "map", "type")
+
+
+class Substitutions:
+    """The types that type variables are bound to."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, Type] = {}
+        self._numbers = count()
+
+    def new_variable(self) -> Type:
+        """A new type variable, not bound to a type."""
+        return Type(f"?{next(self._numbers)}")
+
+    def instantiate(self, signature: Sequence[Type]) -> list[Type]:
+        """The types of a signature with new type variables for its parameters."""
+        parameters: dict[str, Type] = {}
+        return [self._instantiate(each, parameters) for each in signature]
+
+    def _instantiate(self, kind: Type, parameters: dict[str, Type]) -> Type:
+        if len(kind.name) == 1:
+            return parameters.setdefault(kind.name, self.new_variable())
+        return Type(kind.name, tuple(self._instantiate(each, parameters) for each in kind.inside))
+
+    def substitute(self, kind: Type, *, unknown_as_dyn: bool = False) -> Type:
+        """A type with its bound variables replaced by their types; an unbound variable stays, or becomes `dyn`."""
+        if is_type_variable(kind):
+            known = self._types.get(kind.name)
+            if known is not None:
+                return self.substitute(known, unknown_as_dyn=unknown_as_dyn)
+            return DYN if unknown_as_dyn else kind
+        return Type(kind.name, tuple(self.substitute(each, unknown_as_dyn=unknown_as_dyn) for each in kind.inside)) if kind.inside else kind
+
+    def are_assignable(self, some: Sequence[Type], others: Sequence[Type]) -> bool:
+        """Whether types are assignable to others, pair by pair; if all are, the type variables stay bound."""
+        before = dict(self._types)
+        assignable = self._pairs_are_assignable(some, others)
+        if not assignable:
+            self._types = before
+        return assignable
+
+    def join(self, one: Type | None, other: Type) -> Type:
+        """The common type of two types: the more general one, `dyn` if neither is assignable to the other."""
+        if one is None:
+            return other
+        return _most_general(one, other) if self.are_assignable([one], [other]) else DYN
+
+    def _pairs_are_assignable(self, some: Sequence[Type], others: Sequence[Type]) -> bool:
+        return len(some) == len(others) and all(self._is_assignable(one, other) for one, other in zip(some, others, strict=True))
+
+    def _is_assignable(self, one: Type, other: Type) -> bool:
+        if is_type_variable(other):
+            is_valid, is_known = self._is_valid_substitution(one, other)
+            if is_valid or is_known:
+                return is_valid
+        if is_type_variable(one):
+            return self._is_valid_substitution(other, one)[0]
+        if DYN in (one, other):
+            return True
+        if NULL in (one, other):
+            return one == other or (other if one == NULL else one).name not in _NOT_NULLABLE
+        if one.name == "type":
+            return other.name == "type"
+        return one.name == other.name and self._pairs_are_assignable(one.inside, other.inside)
+
+    def _is_valid_substitution(self, one: Type, variable: Type) -> tuple[bool, bool]:
+        """Whether a type variable can be bound to a type, and whether it is bound already."""
+        if one == variable:
+            return True, True
+        known = self._types.get(variable.name)
+        if known is not None:
+            return self._is_valid_with_known(one, variable, known), True
+        if self._is_referenced_in(variable, one):
+            return False, False
+        self._types[variable.name] = one
+        return True, False
+
+    def _is_valid_with_known(self, one: Type, variable: Type, known: Type) -> bool:
+        if one != known:
+            if not self._is_assignable(one, known):
+                return False
+            wider = _most_general(one, known)
+            if not self._is_referenced_in(variable, wider):
+                self._types[variable.name] = wider
+        return True
+
+    def _is_referenced_in(self, variable: Type, within: Type) -> bool:
+        if variable == within:
+            return True
+        if is_type_variable(within):
+            known = self._types.get(within.name)
+            return known is not None and self._is_referenced_in(variable, known)
+        return any(self._is_referenced_in(variable, each) for each in within.inside)
+
+
+def is_type_variable(kind: Type) -> bool:
+    """Whether a type is a type variable."""
+    return kind.name.startswith("?")
+
+
+def _most_general(one: Type, other: Type) -> Type:
+    return one if _is_equal_or_less_specific(one, other) else other
+
+
+def _is_equal_or_less_specific(one: Type, other: Type) -> bool:
+    if one == DYN or is_type_variable(one):
+        return True
+    if other == DYN or is_type_variable(other) or one.name != other.name:
+        return False
+    if one.name == "type":
+        return True
+    return len(one.inside) == len(other.inside) and all(map(_is_equal_or_less_specific, one.inside, other.inside))

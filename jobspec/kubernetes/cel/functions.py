@@ -1,0 +1,454 @@
+"""The functions that Kubernetes adds to CEL, and those of CEL that the library lacks, in Python.
+
+Follows k8s.io/apiserver pkg/cel/library, 1.36, and cel-go ext/comprehensions.go for maps. A quantity, URL, IP address, network, version or
+named format is a map to CEL here.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_UP, Context, Decimal
+from functools import partial
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface, ip_network
+from typing import TYPE_CHECKING
+
+from jobspec.go import formats, regex, text_formats
+from jobspec.go.text_formats import CHECKS
+from jobspec.kubernetes import metadata
+from jobspec.kubernetes.cel import signatures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    Opaque = dict[str, Any]
+    Address = dict[str, str]
+    Quantity = dict[str, str | int | float]
+    Check = Callable[[str], str]
+
+
+#: The types of values at run time. The library takes no overload on `dyn` for them, so there is one overload for each.
+RUNTIME_TYPES = ("bool", "bytes", "double", "duration", "int", "list", "map", "null", "string", "timestamp", "uint")
+_KEYS = ("bool", "int", "string", "uint")
+
+
+def _order(value: Opaque) -> Any:
+    """The sort key of a quantity or a version."""
+    return number_of(value) if "quantity" in value else signatures.precedence(value)
+
+
+def _is_greater(one: Opaque, other: Opaque) -> bool:
+    return bool(_order(one) > _order(other))
+
+
+def _is_less(one: Opaque, other: Opaque) -> bool:
+    return bool(_order(one) < _order(other))
+
+
+def _compare(one: Opaque, other: Opaque) -> int:
+    return _is_greater(one, other) - _is_less(one, other)
+
+
+def _is(make: Callable[..., Opaque]) -> Callable[..., bool]:
+    """`isQuantity` and its like: whether a constructor takes the arguments."""
+
+    def check(*arguments: Any) -> bool:
+        try:
+            make(*arguments)
+        except (ValueError, ArithmeticError):
+            return False
+        return True
+
+    return check
+
+
+def _find(text: str, pattern: str) -> str:
+    return next(iter(regex.find_all(pattern, text, 1)), "")
+
+
+def _is_sorted(items: list[Any]) -> bool:
+    return all(items[index] <= items[index + 1] for index in range(len(items) - 1))
+
+
+def _sum(items: list[Any]) -> Any:
+    return sum(items, start=timedelta()) if items and isinstance(items[0], timedelta) else sum(items)
+
+
+def _nanoseconds(text: str) -> int:
+    """The nanoseconds of a duration, passed as a string since Python's `timedelta` has microseconds only."""
+    return int(Decimal(text.removesuffix("s")).scaleb(9))
+
+
+def _index_in(items: list[Any], wanted: Any) -> int:
+    """The first index of *wanted* in a list, -1 where it is not in it."""
+    return next(_indices(items, wanted), -1)
+
+
+def _last_index_in(items: list[Any], wanted: Any) -> int:
+    return max(_indices(items, wanted), default=-1)
+
+
+def _indices(items: list[Any], wanted: Any) -> Iterator[int]:
+    return (index for index, item in enumerate(items) if isinstance(item, bool) == isinstance(wanted, bool) and item == wanted)
+
+
+def _insert_all(entries: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, Any]:
+    """A map with further entries. Raises ValueError where one is there already."""
+    if any(key in entries for key in more):
+        raise ValueError("a key of the map would be set twice")
+    return {**entries, **more}
+
+
+def _insert(entries: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
+    return _insert_all(entries, {key: value})
+
+
+def ip(text: str) -> Address:
+    """Parse an IP address. Raises ValueError for other texts, and for addresses with a zone or an embedded IPv4 address."""
+    return {"ip": str(_parsed(text))}
+
+
+def _parsed(text: str) -> IPv4Address | IPv6Address:
+    address = ip_address(text)
+    if "%" in text or (isinstance(address, IPv6Address) and address.ipv4_mapped):
+        raise ValueError(f"{text} has a zone, or another address inside")
+    return address
+
+
+def is_canonical(text: str) -> bool:
+    """Whether an address is written in its canonical form. Raises ValueError for a text that is no address."""
+    return ip(text)["ip"] == text
+
+
+def family(one: Address) -> int:
+    """The IP version: 4 or 6."""
+    return ip_address(one["ip"]).version
+
+
+def is_unspecified(one: Address) -> bool:
+    """Whether it is `0.0.0.0` or `::`."""
+    return ip_address(one["ip"]).is_unspecified
+
+
+def is_loopback(one: Address) -> bool:
+    """Whether it is a loopback address."""
+    return ip_address(one["ip"]).is_loopback
+
+
+def is_link_local(one: Address) -> bool:
+    """Whether it is a link-local unicast address."""
+    return ip_address(one["ip"]).is_link_local
+
+
+def is_link_local_multicast(one: Address) -> bool:
+    """Whether it is a link-local multicast address."""
+    address = ip_address(one["ip"])
+    if isinstance(address, IPv4Address):
+        return address in _LOCAL_MULTICAST
+    return address.packed[0] == 0xFF and address.packed[1] & 0x0F == 0x02
+
+
+def is_global_unicast(one: Address) -> bool:
+    """Whether it is a global unicast address, as Go counts them: private addresses are."""
+    address = ip_address(one["ip"])
+    return not (address == _BROADCAST or address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local)
+
+
+def cidr(text: str) -> Address:
+    """Parse a network such as `10.0.0.1/8`; its host bits are kept. Raises ValueError for other texts."""
+    address, _, length = text.partition("/")
+    _parsed(address)
+    if not re.fullmatch("0|[1-9][0-9]*", length, re.ASCII):
+        raise ValueError(f"{text} has no length of a prefix")
+    return {"cidr": str(ip_interface(text))}
+
+
+def contains_ip(network: Address, other: Address | str) -> bool:
+    """Whether a network contains an address."""
+    found = ip(other) if isinstance(other, str) else other
+    return ip_address(found["ip"]) in ip_network(network["cidr"], strict=False)
+
+
+def contains_cidr(network: Address, other: Address | str) -> bool:
+    """Whether a network contains another network."""
+    found = cidr(other) if isinstance(other, str) else other
+    outer, inner = ip_network(network["cidr"], strict=False), ip_network(found["cidr"], strict=False)
+    return outer.version == inner.version and inner.subnet_of(outer)  # type: ignore[arg-type]  # both are of one version
+
+
+def address_of(one: Address) -> Address:
+    """The address of a network, host bits included."""
+    return {"ip": one["cidr"].partition("/")[0]}
+
+
+def prefix_length(one: Address) -> int:
+    """The prefix length of a network in bits."""
+    return int(one["cidr"].partition("/")[2])
+
+
+def masked(one: Address) -> Address:
+    """A network with its host bits set to zero."""
+    return {"cidr": str(ip_network(one["cidr"], strict=False))}
+
+
+def text_of(one: Address) -> str:
+    """The canonical text of an address or a network."""
+    return one.get("ip") or one["cidr"]
+
+
+def url(text: str) -> Address:
+    """Parse a URL. Raises ValueError for other texts."""
+    if not text_formats.is_uri(text):
+        raise ValueError(f"{text} is no URL")
+    return {"url": text}
+
+
+def part(name: str) -> Callable[[Address], str]:
+    """A function that gives one part of a URL: scheme, host, hostname, port or path."""
+
+    def find(one: Address) -> str:
+        from urllib.parse import urlsplit
+
+        parts = urlsplit(one["url"])
+        host = parts.netloc.rpartition("@")[2]
+        hostname, _, port = host.rpartition(":") if re.search(r":[0-9]*$", host) and not host.endswith("]") else (host, "", "")
+        return {"scheme": parts.scheme, "host": host, "hostname": hostname.strip("[]"), "port": port, "path": _escaped(parts.path)}[name]
+
+    return find
+
+
+def _escaped(path: str) -> str:
+    from urllib.parse import quote, unquote_to_bytes
+
+    if re.fullmatch(r"[A-Za-z0-9\-_.~!$&'()*+,;=:@\[\]%/]*", path):
+        return path
+    return quote(unquote_to_bytes(path), safe="/$&+,:;=@-_.~")
+
+
+def query(one: Address) -> dict[str, list[str]]:
+    """The query parameters of a URL, each with its values."""
+    from urllib.parse import parse_qs, urlsplit
+
+    return parse_qs(urlsplit(one["url"]).query, keep_blank_values=True)
+
+
+# Quantities in CEL: maps with a number, and a flag that says whether `isInteger` holds.
+#
+# Follows k8s.io/apiserver pkg/cel/library/quantity.go and `ParseQuantity`, k8s.io/apimachinery pkg/api/resource, 1.36. The server stores a
+# quantity as a 64-bit integer and a power of ten if its text is short, and `isInteger` holds for such quantities only. The flag is 1 or
+# 1.0: both are equal in CEL, so quantities with the same number are equal, whatever their flags.
+
+
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_INT64 = 1 << 63
+_NANO = Decimal("1e-9")
+_EXACT = Context(prec=4000, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_SHORT, _SHORT_BINARY = 18, 14  # digits
+
+
+def quantity(text: str) -> Quantity:
+    """Parse a quantity. Raises ValueError for other texts, also for a quantity with blanks around it."""
+    if text.strip() != text or not formats.is_parsed_quantity(text):
+        raise ValueError(f"{text} is no quantity")
+    digits, suffix = _split(text)
+    if not any(digit in digits for digit in "123456789"):
+        return _made(Decimal(0), is_integer=True)
+    if suffix in _BINARY:
+        number = _EXACT.multiply(Decimal(digits), Decimal(1 << _BINARY[suffix]))
+        number = min(max(number, Decimal(1 - _INT64)), Decimal(_INT64 - 1))
+    else:
+        number = _EXACT.scaleb(Decimal(digits), _exponent(suffix))
+    return _made(_without_less_than_nano(number), is_integer=_is_held_as_integer(digits.lstrip("+-"), suffix, number))
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The digits of a quantity, with sign and point, and its suffix."""
+    end = next((index for index, character in enumerate(text) if character not in "+-.0123456789"), len(text))
+    return text[:end], text[end:]
+
+
+def _exponent(suffix: str) -> int:
+    return _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
+
+
+def _without_less_than_nano(number: Decimal) -> Decimal:
+    exponent = number.as_tuple().exponent
+    return number.quantize(_NANO, ROUND_UP, _EXACT) if isinstance(exponent, int) and exponent < -9 else number
+
+
+def _is_held_as_integer(digits: str, suffix: str, number: Decimal) -> bool:
+    whole, _, fraction = digits.lstrip("0").partition(".")
+    length = max(len(whole), 1) + len(fraction)
+    if suffix in _BINARY:
+        return not fraction and length + _BINARY[suffix] * 3 // 10 <= _SHORT_BINARY and abs(number) < _INT64
+    scale = _exponent(suffix) - len(fraction)
+    return length <= _SHORT and scale >= 0 and number.adjusted() < 20 and abs(number) < _INT64
+
+
+def _made(number: Decimal, *, is_integer: bool) -> Quantity:
+    return {"quantity": str(number.normalize(_EXACT)), "integer": 1 if is_integer else 1.0}
+
+
+def number_of(one: Quantity) -> Decimal:
+    """The value of a quantity."""
+    return Decimal(str(one["quantity"]))
+
+
+def sign(one: Quantity) -> int:
+    """The sign of a quantity: -1, 0 or 1."""
+    return (number_of(one) > 0) - (number_of(one) < 0)
+
+
+def is_integer(one: Quantity) -> bool:
+    """Whether the server stores the quantity as an integer."""
+    return isinstance(one["integer"], int)
+
+
+def as_integer(one: Quantity) -> int:
+    """The value of a quantity as an integer. Raises ValueError where it is not stored as one."""
+    if not is_integer(one):
+        raise ValueError("cannot convert value to integer")
+    return int(number_of(one))
+
+
+def as_float(one: Quantity) -> float:
+    """The value of a quantity as a 64-bit float, rounded."""
+    return float(number_of(one))
+
+
+def sum_with(factor: int) -> Callable[[Quantity, Quantity | int], Quantity]:
+    """A function that adds *factor* times a quantity or an integer to a quantity: `add` for 1, `sub` for -1."""
+
+    def add(one: Quantity, other: Quantity | int) -> Quantity:
+        more = _made(Decimal(other), is_integer=True) if isinstance(other, int) else other
+        number = _EXACT.add(number_of(one), factor * number_of(more))
+        return _made(number, is_integer=is_integer(one) and is_integer(more) and abs(number) < _INT64)
+
+    return add
+
+
+# The named formats of CEL, such as `format.dns1123Label()`.
+#
+# Follows k8s.io/apiserver pkg/cel/library/format.go, 1.36.
+
+
+_TEXTS = ("uri", "uuid", "byte", "date", "datetime")
+
+
+def _as_prefix(check: Check) -> Check:
+    """The check of a name's prefix, which may end with a dash."""
+    return lambda text: check(metadata.masked(text))
+
+
+def _as_format(name: str) -> Check:
+    return lambda text: "" if CHECKS[name](text) else f"it has not the format `{name}`"
+
+
+#: The check of each format: why a text is not of that format, empty where it is.
+FORMATS: dict[str, Check] = {
+    "dns1123Label": metadata.bad_label_name,
+    "dns1123Subdomain": metadata.bad_subdomain,
+    "dns1035Label": metadata.bad_dns1035_label,
+    "qualifiedName": metadata.bad_qualified_name,
+    "dns1123LabelPrefix": _as_prefix(metadata.bad_label_name),
+    "dns1123SubdomainPrefix": _as_prefix(metadata.bad_subdomain),
+    "dns1035LabelPrefix": _as_prefix(metadata.bad_dns1035_label),
+    "labelValue": metadata.bad_label_value,
+    **{name: _as_format(name) for name in _TEXTS},
+}
+
+
+def named(name: str) -> dict[str, str]:
+    """The format of that name as a value of CEL, empty for an unknown name."""
+    return {"format": name} if name in FORMATS else {}
+
+
+def validate(format_: dict[str, str], text: str) -> list[str]:
+    """Why a text is not of a format; empty where it is."""
+    why = FORMATS[format_["format"]](text)
+    return [why] if why else []
+
+
+#: The signature and the implementation of each; a member function has the type of its target before the name.
+FUNCTIONS: list[tuple[str, Callable[..., Any]]] = [
+    ("quantity(string) Quantity", quantity),
+    ("isQuantity(string) bool", _is(quantity)),
+    ("sign(Quantity) int", sign),
+    ("Quantity.isInteger() bool", is_integer),
+    ("Quantity.asInteger() int", as_integer),
+    ("Quantity.asApproximateFloat() double", as_float),
+    ("Quantity.add(Quantity) Quantity", sum_with(1)),
+    ("Quantity.add(int) Quantity", sum_with(1)),
+    ("Quantity.sub(Quantity) Quantity", sum_with(-1)),
+    ("Quantity.sub(int) Quantity", sum_with(-1)),
+    ("Quantity.isGreaterThan(Quantity) bool", _is_greater),
+    ("Quantity.isLessThan(Quantity) bool", _is_less),
+    ("Quantity.compareTo(Quantity) int", _compare),
+    ("semver(string) Semver", signatures.semver),
+    ("semver(string, bool) Semver", signatures.semver),
+    ("isSemver(string) bool", _is(signatures.semver)),
+    ("isSemver(string, bool) bool", _is(signatures.semver)),
+    ("Semver.isGreaterThan(Semver) bool", _is_greater),
+    ("Semver.isLessThan(Semver) bool", _is_less),
+    ("Semver.compareTo(Semver) int", _compare),
+    ("Semver.major() int", lambda one: signatures.precedence(one)[0]),
+    ("Semver.minor() int", lambda one: signatures.precedence(one)[1]),
+    ("Semver.patch() int", lambda one: signatures.precedence(one)[2]),
+    ("url(string) URL", url),
+    ("isURL(string) bool", text_formats.is_uri),
+    ("URL.getScheme() string", part("scheme")),
+    ("URL.getHost() string", part("host")),
+    ("URL.getHostname() string", part("hostname")),
+    ("URL.getPort() string", part("port")),
+    ("URL.getEscapedPath() string", part("path")),
+    ("URL.getQuery() map", query),
+    ("ip(string) IP", ip),
+    ("isIP(string) bool", _is(ip)),
+    ("ip.isCanonical(string) bool", is_canonical),
+    ("ip.text(map) string", text_of),
+    ("IP.family() int", family),
+    ("IP.isUnspecified() bool", is_unspecified),
+    ("IP.isLoopback() bool", is_loopback),
+    ("IP.isLinkLocalMulticast() bool", is_link_local_multicast),
+    ("IP.isLinkLocalUnicast() bool", is_link_local),
+    ("IP.isGlobalUnicast() bool", is_global_unicast),
+    ("cidr(string) CIDR", cidr),
+    ("isCIDR(string) bool", _is(cidr)),
+    ("CIDR.containsIP(IP) bool", contains_ip),
+    ("CIDR.containsIP(string) bool", contains_ip),
+    ("CIDR.containsCIDR(CIDR) bool", contains_cidr),
+    ("CIDR.containsCIDR(string) bool", contains_cidr),
+    ("CIDR.ip() IP", address_of),
+    ("CIDR.prefixLength() int", prefix_length),
+    ("CIDR.masked() CIDR", masked),
+    ("string.find(string) string", _find),
+    ("string.findAll(string) strings", lambda text, pattern: regex.find_all(pattern, text)),
+    ("string.findAll(string, int) strings", lambda text, pattern, most: regex.find_all(pattern, text, most)),
+    ("list.isSorted() bool", _is_sorted),
+    ("list.sum() dyn", _sum),
+    ("list.min() dyn", lambda items: min(items)),
+    ("list.max() dyn", lambda items: max(items)),
+    ("string.indexIn(string) int", str.find),
+    ("string.lastIndexIn(string) int", str.rfind),
+    *((f"list.indexIn({kind}) int", _index_in) for kind in RUNTIME_TYPES),
+    *((f"list.lastIndexIn({kind}) int", _last_index_in) for kind in RUNTIME_TYPES),
+    ("nanosecondsIn(string) int", _nanoseconds),
+    ("mapInsert(map, map) map", _insert_all),
+    *((f"mapInsert(map, {key}, {value}) map", _insert) for key in _KEYS for value in RUNTIME_TYPES),
+    ("NamedFormat.validate(string) dyn", validate),
+    ("format.named(string) map", named),
+    *((f"format.{name}() NamedFormat", partial(named, name)) for name in FORMATS),
+]
+
+
+# IP addresses, networks (CIDR) and URLs in CEL.
+#
+# Follows k8s.io/apiserver pkg/cel/library ip.go, cidr.go and urls.go, 1.36. Each value is a map with one string, which is the same for
+# equal
+# values.
+
+
+_BROADCAST = IPv4Address("255.255.255.255")
+_LOCAL_MULTICAST = ip_network("224.0.0.0/24")

@@ -1,0 +1,184 @@
+"""Evaluate CEL expressions with the CEL library, in an environment that has Kubernetes' functions."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from functools import cache
+from typing import TYPE_CHECKING
+
+from cel_expr_python import cel
+from google.protobuf.any_pb2 import Any as Packed
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError
+from jobspec.kubernetes.cel.functions import FUNCTIONS, RUNTIME_TYPES
+from jobspec.kubernetes.cel.signatures import DYN
+from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, parse, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from jobspec.kubernetes.cel.checking import CheckedExpression
+    from jobspec.kubernetes.cel.signatures import Type
+    from jobspec.kubernetes.cel.syntax import Tree
+
+
+#: The library's types by their names in signatures; the last are Kubernetes' own.
+_TYPES = {
+    **{kind: getattr(cel.Type, kind.upper()) for kind in RUNTIME_TYPES},
+    "dyn": cel.Type.DYN,
+    "strings": cel.Type.List(cel.Type.STRING),
+    **dict.fromkeys(("Quantity", "URL", "IP", "CIDR", "Semver", "NamedFormat"), cel.Type.MAP),
+}
+
+
+def _returning(implementation: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose durations and times are protobuf messages, as the library expects them back, also inside lists and maps."""
+    return lambda *arguments: _as_returned(implementation(*arguments))
+
+
+def _as_returned(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_as_returned(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _as_returned(each) for key, each in value.items()}
+    if isinstance(value, timedelta):
+        made = Duration()
+        made.FromTimedelta(value)
+        return made
+    if isinstance(value, datetime):
+        moment = Timestamp()
+        moment.FromDatetime(value)
+        return moment
+    return value
+
+
+def _declared() -> list[cel.FunctionDecl]:
+    """The declarations of Kubernetes' functions: their overloads by name."""
+    made: dict[str, dict[str, cel.Overload]] = {}
+    for signature, implementation in FUNCTIONS:
+        name, parameters, overload = _overload(signature, implementation)
+        made.setdefault(name, {}).setdefault(parameters, overload)
+    return [cel.FunctionDecl(name, list(overloads.values())) for name, overloads in made.items()]
+
+
+def _overload(signature: str, implementation: Callable[..., Any]) -> tuple[str, str, cel.Overload]:
+    """The name of a function, its parameters as the library tells overloads apart, and the overload."""
+    call, _, result = signature.rpartition(" ")
+    found = re.fullmatch(r"(.+?)\((.*)\)", call)
+    assert found
+    receiver, _, name = found[1].rpartition(".")
+    is_member = receiver in _TYPES
+    takes = [_TYPES[each] for each in ([receiver] if is_member else []) + (found[2].split(", ") if found[2] else [])]
+    overload = cel.Overload(call, _TYPES[result], takes, is_member, _returning(implementation))
+    return name if is_member else found[1], ", ".join(each.name() for each in takes), overload
+
+
+@cache
+def environment() -> cel.Env:
+    """The environment in which expressions are evaluated, without types: `self` and `oldSelf` may be anything."""
+    variables = {"self": cel.Type.DYN, "oldSelf": cel.Type.DYN}
+    config = cel.NewEnvConfigFromYaml(f"{EXTENSIONS}- name: bindings\n")
+    return cel.NewEnv(config=config, variables=variables, functions=_declared())
+
+
+class Program:
+    """A CEL expression, ready to be evaluated."""
+
+    def __init__(self, text: str) -> None:
+        """Raises RuntimeError, with the reason, for an expression that cannot be compiled."""
+        tree = parse(text, environment())
+        try:
+            checked = CheckedExpression(tree, {"self": DYN, "oldSelf": DYN}, {}, lenient=True)
+        except CompileError as error:
+            raise RuntimeError(f"{tree.position(error.at)}: {error}") from None
+        self._expression = environment().deserialize(adapted(tree, checked))
+
+    def run(self, variables: dict[str, Any]) -> Any:
+        """The value of the expression for *variables*. Raises ValueError with the library's message where the evaluation fails."""
+        try:
+            answer = self._expression.eval(data=variables)
+            value = answer.value() if answer.type() == cel.Type.ERROR else answer.plain_value()
+        except (RuntimeError, TypeError) as error:  # the library cannot evaluate it, or convert its value to Python
+            raise ValueError(str(error)) from None
+        if answer.type() == cel.Type.ERROR:
+            raise ValueError(str(value))
+        return value
+
+
+# Adapt a parsed expression to the CEL library: rename the functions of Kubernetes that cannot be added to it.
+#
+# The library accepts no further overloads of its own functions (`indexOf`, `string`), and no functions that return an optional value.
+
+
+#: Functions of the library, by the name and the number of arguments, and what Python's implementation of them is called.
+_RENAMED = {
+    ("indexOf", 1): "indexIn",
+    ("lastIndexOf", 1): "lastIndexIn",
+    ("cel.@mapInsert", 2): "mapInsert",
+    ("cel.@mapInsert", 3): "mapInsert",
+}
+_RETURNS_OPTIONAL = (("validate", 1), ("named", 1))
+
+
+def adapted(tree: Tree, checked: CheckedExpression) -> bytes:
+    """The serialized expression, with functions of the library only. Raises RuntimeError if it has no counterpart for one."""
+    _refuse_opaque_types(tree, checked)
+    message = ParsedExpr()
+    message.CopyFrom(tree.message)
+    for expr in _expressions(message.expr):
+        if expr.HasField("call_expr"):
+            _adapt_call(expr, checked)
+    packed = Packed(type_url=f"type.googleapis.com/{message.DESCRIPTOR.full_name}", value=message.SerializeToString())
+    return packed.SerializeToString()
+
+
+def _refuse_opaque_types(tree: Tree, checked: CheckedExpression) -> None:
+    """Raises RuntimeError for the name of a type that the library lacks."""
+    for node in walk(tree.root):
+        is_of_net = isinstance(node, Select) and isinstance(node.operand, Name) and node.operand.name == "net"
+        if is_of_net and checked.type_at(node.at).name == "type":
+            raise RuntimeError(f"the CEL library has no type `net.{node.field}`")
+
+
+def _expressions(message: Any) -> Iterator[Any]:
+    """All messages `Expr` in a message, the inner ones first."""
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for each in (value,) if isinstance(value, Message) else value:
+                yield from _expressions(each)
+    if isinstance(message, Expr):
+        yield message
+
+
+def _adapt_call(expr: Any, checked: CheckedExpression) -> None:
+    call = expr.call_expr
+    form = (call.function, len(call.args))
+    if form in _RETURNS_OPTIONAL and call.HasField("target"):
+        _wrap(expr, "optional.ofNonZeroValue")
+    elif form in _RENAMED:
+        call.function = _RENAMED[form]
+    elif len(call.args) == 1 and call.function in ("int", "string"):
+        _adapt_conversion(call, checked.type_at(call.args[0].id))
+
+
+def _wrap(expr: Any, function: str) -> None:
+    """Make an expression the argument of a function."""
+    inner = Expr()
+    inner.CopyFrom(expr)
+    expr.call_expr.Clear()
+    expr.call_expr.function = function
+    expr.call_expr.args.add().CopyFrom(inner)
+
+
+def _adapt_conversion(call: Any, argument: Type) -> None:
+    """Replace the conversions that the library lacks by functions in Python."""
+    if call.function == "string" and argument.name in ("ip", "cidr"):
+        call.function = "ip.text"
+    elif call.function == "int" and argument.name == "duration":
+        _wrap(call.args[0], "string")
+        call.function = "nanosecondsIn"

@@ -1,0 +1,365 @@
+"""Compile the CEL expressions of a schema: the CEL types of the schema's values, and the problems of an expression on them.
+
+Follows `SchemaDeclType`, k8s.io/apiserver pkg/cel/common/schemas.go, and `Compile`, k8s.io/apiextensions-apiserver
+pkg/apiserver/schema/cel/compilation.go, 1.36. The cost of expressions is not estimated.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobspec.go import formats, regex, text_formats
+from jobspec.kubernetes.cel import syntax
+from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError
+from jobspec.kubernetes.cel.paths import RESOURCE, spellings
+from jobspec.kubernetes.cel.signatures import DYN, STRING, Type, list_of, map_of, optional_of
+from jobspec.kubernetes.cel.syntax import Call, ListOf, Literal, MapOf, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from jobspec.kubernetes.cel.checking import CheckedExpression
+    from jobspec.kubernetes.cel.signatures import Type
+
+    Schema = dict[str, Any]
+
+
+_TEXTS = {"byte": "bytes", "duration": "duration", "date": "timestamp", "date-time": "timestamp"}
+_SCALARS = {"boolean": "bool", "integer": "int", "number": "double"}
+
+
+class Compilation(NamedTuple):
+    """The result of compiling an expression."""
+
+    error: str = ""
+    """Why a server refuses the expression; empty where it does not."""
+    uses_old_self: bool = False
+    is_too_deep: bool = False
+    """The expression was not compiled, because the CEL library cannot parse expressions so deep."""
+
+
+class SchemaTypes:
+    """The CEL types of the values of a schema and of all schemas inside it."""
+
+    def __init__(self, schema: Schema, *, is_resource: bool = True) -> None:
+        self._fields: dict[str, dict[str, Type]] = {}
+        self._types: dict[int, Type | None] = {}
+        self._add(schema, is_resource=is_resource)
+
+    def of(self, schema: Schema) -> SchemaTypes | None:
+        """The types to compile the rules of an inner schema with; None where CEL does not see its values, since they have no type.
+
+        An inner schema outside of what CEL sees has types of its own.
+        """
+        types = self if id(schema) in self._types else SchemaTypes(schema, is_resource=False)
+        return types if types._types[id(schema)] is not None else None
+
+    def compile(self, text: str, schema: Schema, *, result: str, optional_old_self: bool) -> Compilation:
+        """Compile an expression on a value of *schema*, whose result has to be of the type *result*."""
+        kind = self._types[id(schema)]
+        assert kind is not None
+        try:
+            tree = syntax.parse(text)
+        except RuntimeError as error:
+            return Compilation(is_too_deep=True) if syntax.is_too_deep(error) else Compilation(_first_line(str(error)))
+        try:
+            checked = CheckedExpression(tree, {"self": kind, "oldSelf": optional_of(kind) if optional_old_self else kind}, self._fields)
+            validate(checked)
+        except CompileError as error:
+            return Compilation(f"{tree.position(error.at)}: {error}")
+        wrong = "" if checked.result == Type(result) else f"it gives {checked.result}, not {result}"
+        return Compilation(wrong, uses_old_self="oldSelf" in checked.variables)
+
+    def _add(self, schema: Schema, *, is_resource: bool = False) -> Type | None:
+        """Add a schema and those inside it. Gives its type, None where CEL does not see its values."""
+        found = self._type(schema, is_resource=is_resource or bool(schema.get("x-kubernetes-embedded-resource")))
+        self._types[id(schema)] = found
+        return found
+
+    def _type(self, schema: Schema, *, is_resource: bool) -> Type | None:
+        if schema.get("x-kubernetes-int-or-string"):
+            return DYN
+        kind = schema.get("type")
+        if kind == "array":
+            items = self._add(schema["items"])
+            return items and list_of(items)
+        if kind == "object":
+            if isinstance(schema.get("additionalProperties"), dict):
+                values = self._add(schema["additionalProperties"])
+                return values and map_of(STRING, values)
+            return self._object(schema.get("properties") or {}, is_resource=is_resource)
+        if kind == "string":
+            return Type(_TEXTS.get(schema.get("format") or "", "string"))
+        return Type(_SCALARS[kind]) if kind in _SCALARS else None
+
+    def _object(self, fields: Schema, *, is_resource: bool) -> Type:
+        own = Type(f"object {len(self._fields)}")
+        self._fields[own.name] = {}
+        for name, child in {**fields, **(RESOURCE if is_resource else {})}.items():
+            kind = self._add(child)
+            if kind is not None:
+                self._fields[own.name] |= dict.fromkeys(spellings(name), kind)
+        return own
+
+
+def _first_line(message: str) -> str:
+    """The first line of the library's message, without the name of its input."""
+    return message.splitlines()[0].rpartition("<input>:")[2] or message.splitlines()[0]
+
+
+# The checks of an expression beyond types: constants, patterns, format strings, and lists and maps with items of one type.
+#
+# Follows `ValidateDurationLiterals`, `ValidateTimestampLiterals`, `ValidateRegexLiterals` and `ValidateHomogeneousAggregateLiterals`,
+# cel-go
+# cel/validator.go, and `stringFormatValidator`, cel-go ext/formatting.go.
+
+
+_TAKE_PATTERN = ("matches", "find", "findAll")
+_PRINTABLE = ("list", "map", "int", "uint", "double", "bool", "string", "timestamp", "bytes", "duration", "type", "null", "dyn")
+_CLAUSES = {
+    "s": _PRINTABLE,
+    "d": ("int", "uint", "dyn"),
+    "f": ("double", "string", "dyn"),
+    "e": ("double", "string", "dyn"),
+    "b": ("int", "uint", "bool", "dyn"),
+    "x": ("int", "uint", "string", "bytes", "dyn"),
+    "X": ("int", "uint", "string", "bytes", "dyn"),
+    "o": ("int", "uint", "dyn"),
+}
+
+
+def validate(checked: CheckedExpression) -> None:
+    """Check an expression whose types fit together. Raises CompileError for what a server refuses."""
+    mixed = _nodes_in_formats(checked)
+    for node in walk(checked.tree.root):
+        if isinstance(node, Literal):
+            _check_literal(node)
+        elif isinstance(node, Call):
+            _check_call(node, checked)
+        elif isinstance(node, ListOf) and node.at not in mixed:
+            _check_one_type([(item, index in node.optional) for index, item in enumerate(node.items)], checked)
+        elif isinstance(node, MapOf) and node.at not in mixed:
+            _check_one_type([(key, False) for key, _, _ in node.entries], checked)
+            _check_one_type([(value, optional) for _, value, optional in node.entries], checked)
+
+
+def _check_literal(node: Literal) -> None:
+    if node.kind == "double" and abs(node.value) == float("inf"):
+        raise CompileError(node.at, "the number is too large")
+
+
+def _check_call(node: Call, checked: CheckedExpression) -> None:
+    if node.function in _TAKE_PATTERN:
+        _check_pattern(node)
+    elif node.target is None and node.function in CONVERSIONS:
+        fold(node)
+    elif node.function == "format" and isinstance(node.target, Literal) and isinstance(node.arguments[0], ListOf):
+        _check_format(node.target, node.arguments[0].items, checked)
+
+
+def _check_pattern(node: Call) -> None:
+    """Check a constant pattern; in `matches(text, pattern)`, a server takes both arguments for patterns."""
+    patterns = [node.arguments[0]] if node.target is not None else node.arguments
+    for each in map(fold, patterns):
+        if each is not None and each.kind == "string" and (why := regex.complaint(each.value)):
+            raise CompileError(each.at, f"`{each.value}` is no regular expression of RE2: {why}")
+
+
+def _check_one_type(items: Sequence[tuple[Any, bool]], checked: CheckedExpression) -> None:
+    """Check that the items of a list, or the keys or values of a map, are of one type; each comes with whether it is optional."""
+    kinds = [_value_type(item, checked.type_at(item.at)) if optional else checked.type_at(item.at) for item, optional in items]
+    for (item, _), kind in zip(items, kinds, strict=True):
+        if kind != kinds[0]:
+            raise CompileError(item.at, f"it is {kind}, and what stands before it {kinds[0]}: a list or a map is of one type")
+
+
+def _value_type(item: Any, kind: Type) -> Type:
+    if not kind.inside:
+        raise CompileError(item.at, "an item with `?` is an optional value; the server falls over another one")
+    return kind.inside[0]
+
+
+def _nodes_in_formats(checked: CheckedExpression) -> set[int]:
+    """The numbers of the nodes in targets and arguments of `format`, whose lists may hold items of several types."""
+    calls = (node for node in walk(checked.tree.root) if isinstance(node, Call) and node.function == "format")
+    return {part.at for call in calls for inner in (call.target, *call.arguments) if inner is not None for part in walk(inner)}
+
+
+def _check_format(text: Literal, items: Sequence[Any], checked: CheckedExpression) -> None:
+    used = 0
+    for clause in _clauses(text):
+        if used >= len(items):
+            raise CompileError(text.at, f"the format has more than {len(items)} clauses, and so many values are given")
+        _check_clause(clause, items[used], checked)
+        used += 1
+    if used < len(items):
+        raise CompileError(text.at, f"the format has {used} clauses, and {len(items)} values are given")
+
+
+def _clauses(text: Literal) -> Iterator[str]:
+    """The letter of each clause of a format string, such as `d` for `%d`."""
+    at = 0
+    while (at := text.value.find("%", at)) >= 0:
+        found = re.match(r"%(?:%|(?:\.[0-9]+)?([sdfebxXo]))", text.value[at:])
+        if found is None:
+            raise CompileError(text.at, f"`{text.value[at : at + 4]}` is no clause of a format")
+        if found[1]:
+            yield found[1]
+        at += found.end()
+
+
+def _check_clause(letter: str, item: Any, checked: CheckedExpression) -> None:
+    kind = checked.type_at(item.at)
+    if kind.name not in _CLAUSES[letter]:
+        raise CompileError(item.at, f"`%{letter}` does not take {kind}")
+    if letter == "s" and isinstance(item, (ListOf, MapOf)):
+        inner = item.items if isinstance(item, ListOf) else [part for key, value, _ in item.entries for part in (key, value)]
+        for each in inner:
+            _check_clause(letter, each, checked)
+
+
+# Constant folding: what conversions make of constants, such as `duration('1h')`, and which of them fail.
+#
+# Follows `maybeOptimizeConstUnary`, cel-go interpreter/decorators.go, and `ConvertToType` of the types in cel-go common/types.
+
+
+_INT64 = 1 << 63
+_SECONDS = (-62_135_596_800, 253_402_300_799)  # of the years 1 to 9999
+_BOOLEANS = ("1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False")
+
+
+def fold(node: Any) -> Literal | None:
+    """The constant that a node folds to: a literal, a conversion of a constant, a list or map of constants; None for other nodes.
+
+    Raises CompileError for a conversion that fails.
+    """
+    if isinstance(node, Literal):
+        return node
+    if isinstance(node, (ListOf, MapOf)):
+        return _fold_aggregate(node)
+    if not isinstance(node, Call) or node.target is not None or node.function not in CONVERSIONS:
+        return None
+    inner = fold(node.arguments[0])
+    if inner is None:
+        return None
+    try:
+        if inner.kind not in _CONVERTIBLE.get(node.function, (inner.kind,)):
+            raise ValueError
+        return Literal(node.at, *CONVERSIONS[node.function](inner))
+    except (ValueError, OverflowError):
+        raise CompileError(inner.at, f"{_describe(inner)} cannot be made a value of type {node.function}") from None
+
+
+def _describe(one: Literal) -> str:
+    if one.kind == "null":
+        return "null"
+    return f"a {one.kind}" if one.value is None else f'"{one.value}"' if isinstance(one.value, str) else str(one.value)
+
+
+def _fold_aggregate(node: ListOf | MapOf) -> Literal | None:
+    inner = node.items if isinstance(node, ListOf) else [part for key, value, _ in node.entries for part in (key, value)]
+    is_constant = all(fold(part) is not None for part in inner)
+    return Literal(node.at, "list" if isinstance(node, ListOf) else "map", None) if is_constant else None
+
+
+def _as_bool(one: Literal) -> tuple[str, Any]:
+    if one.kind == "string" and one.value not in _BOOLEANS:
+        raise ValueError
+    return "bool", one.value if one.kind == "bool" else one.value[0] in "1tT"
+
+
+def _as_int(one: Literal) -> tuple[str, Any]:
+    if one.kind in ("duration", "timestamp"):
+        return "int", 0
+    if one.kind == "string" and not re.fullmatch(r"[+-]?[0-9]+", one.value):
+        raise ValueError
+    made = int(one.value)
+    if not -_INT64 <= made < _INT64 or (one.kind == "double" and abs(one.value) >= _INT64):
+        raise OverflowError
+    return "int", made
+
+
+def _as_uint(one: Literal) -> tuple[str, Any]:
+    if one.kind == "string" and not re.fullmatch(r"[0-9]+", one.value):
+        raise ValueError
+    made = int(one.value)
+    if not 0 <= made < 2 * _INT64 or (one.kind == "double" and one.value < 0):
+        raise OverflowError
+    return "uint", made
+
+
+def _as_double(one: Literal) -> tuple[str, Any]:
+    if one.kind != "string":
+        return "double", float(one.value)
+    if re.fullmatch(r"[+-]?inf(?:inity)?|nan", one.value, re.IGNORECASE):
+        return "double", float(one.value)
+    text = re.sub(r"(?<=[0-9a-fA-F])_(?=[0-9a-fA-F])", "", one.value)
+    if re.fullmatch(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+", text):
+        return "double", float.fromhex(text)
+    if not re.fullmatch(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", text):
+        raise ValueError
+    made = float(text)
+    if abs(made) == float("inf"):
+        raise OverflowError
+    return "double", made
+
+
+def _as_bytes(one: Literal) -> tuple[str, Any]:
+    return "bytes", one.value.encode(errors="surrogatepass") if one.kind == "string" else one.value
+
+
+def _as_string(one: Literal) -> tuple[str, Any]:
+    return "string", one.value.decode() if one.kind == "bytes" else str(one.value)
+
+
+def _as_duration(one: Literal) -> tuple[str, Any]:
+    if one.kind == "int" or (one.kind == "string" and text_formats.go_nanoseconds(one.value) is None):
+        raise ValueError
+    return "duration", one.value
+
+
+def _as_timestamp(one: Literal) -> tuple[str, Any]:
+    seconds = _seconds(one.value) if one.kind == "string" else one.value if one.kind == "int" else 0
+    if not _SECONDS[0] <= seconds <= _SECONDS[1]:
+        raise OverflowError
+    return "timestamp", one.value
+
+
+def _seconds(text: str) -> int:
+    """The whole seconds from 1970 to a time. Raises ValueError for a text that is no time."""
+    from datetime import UTC, datetime
+
+    found = re.fullmatch(r"(\d+)-(\d+)-(\d+)T(\d+):(\d+):(\d+)(?:[.,]\d+)?(?:Z|([+-])(\d+):(\d+))", text, re.ASCII)
+    if not found or not formats.is_time(text) or found[1] == "0000":
+        raise ValueError
+    year, month, day, hour, minute, second = map(int, found.groups()[:6])
+    ahead = int(f"{found[7]}1") * (int(found[8]) * 60 + int(found[9])) * 60 if found[7] else 0
+    return int(datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()) - ahead
+
+
+_NUMBERS = ("int", "uint", "double", "string")
+#: The types of constants that each conversion takes; `dyn(...)` hides them from the type checker.
+_CONVERTIBLE: dict[str, tuple[str, ...]] = {
+    "bool": ("bool", "string"),
+    "bytes": ("bytes", "string"),
+    "double": _NUMBERS,
+    "duration": ("duration", "int", "string"),
+    "int": (*_NUMBERS, "duration", "timestamp"),
+    "string": (*_NUMBERS, "bool", "bytes", "duration", "timestamp"),
+    "timestamp": ("int", "string", "timestamp"),
+    "uint": _NUMBERS,
+}
+#: The type and the value that each conversion makes of a constant.
+CONVERSIONS: dict[str, Callable[[Literal], tuple[str, Any]]] = {
+    "bool": _as_bool,
+    "bytes": _as_bytes,
+    "double": _as_double,
+    "duration": _as_duration,
+    "dyn": lambda one: (one.kind, one.value),
+    "int": _as_int,
+    "string": _as_string,
+    "timestamp": _as_timestamp,
+    "uint": _as_uint,
+}

@@ -1,0 +1,233 @@
+"""Compile the structural schema of a CRD's version to shapes.
+
+A raw shape is an entry of the table that `shapes.link` takes; it refers to other entries by index.
+"""
+
+from __future__ import annotations
+
+from jobspec.go.text_formats import CHECKS
+from jobspec.kubernetes.cel.paths import uses_old_self
+from jobspec.schemas import shapes
+from jobspec.schemas.shapes import BITS, SIZES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.schemas.shapes import Shape
+
+    Schema = dict[str, Any]
+    Raw = dict[str, Any]
+
+
+_OWN = ("apiVersion", "kind")
+_META = 1  # the index of the shape of metadata in each table
+_INTEGER_OR_TEXT = [{"type": "integer"}, {"type": "string"}]
+_LISTS = ("anyOf", "oneOf", "allOf")
+
+
+def root_shape(schema: Schema, metadata: Shape, *, subresources: Raw) -> Shape:
+    """The shape of a kind's objects, by the schema and the subresources of a version; *metadata* is the shape of any object's metadata."""
+    table: list[Any] = [{}, metadata]
+    raw = _raw(schema, table, is_resource=True)
+    raw["required"] = [name for name in raw["required"] if name not in _OWN]
+    has_status = subresources.get("status") is not None
+    scale = {key: path.removeprefix(".").split(".") for key, path in (subresources.get("scale") or {}).items() if path}
+    raw["keeps_status"] = not has_status
+    raw["scale"] = scale
+    table[0] = raw
+    return shapes.link(table)
+
+
+def shape_of(schema: Schema, metadata: Shape) -> Shape:
+    """The shape of the values of a part of a schema."""
+    table: list[Any] = [{}, metadata]
+    table[0] = _raw(schema, table)
+    return shapes.link(table)
+
+
+def branch_shape(schema: Schema, metadata: Shape) -> Shape:
+    """The shape of a schema compiled as a branch of `anyOf` is: all its limits, formats and choices are `conditions`."""
+    table: list[Any] = [{}, metadata]
+    table[0] = _raw(schema, table, is_branch=True)
+    return shapes.link(table)
+
+
+def _place(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: bool = False) -> int:
+    """Add the raw shape of a schema to the table, after those inside it; gives its index."""
+    table.append({})
+    index = len(table) - 1
+    table[index] = _raw(schema, table, is_open=is_open, is_branch=is_branch)
+    return index
+
+
+def _raw(schema: Schema, table: list[Any], *, is_open: bool = False, is_branch: bool = False, is_resource: bool = False) -> Raw:
+    is_open = is_open or is_branch or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+    is_embedded = bool(schema.get("x-kubernetes-embedded-resource"))
+    kind = "int-or-string" if schema.get("x-kubernetes-int-or-string") else schema.get("type") or "any"
+    raw: Raw = {"type": kind, "open": is_open, "nullable": bool(schema.get("nullable")), "embedded": is_embedded}
+    if schema.get("default") is not None:
+        raw["default"] = schema["default"]
+    if kind in ("object", "any"):
+        _add_fields(raw, schema, table, is_branch=is_branch, is_resource=(is_resource or is_embedded) and not is_branch)
+    if kind in ("array", "any") and isinstance(schema.get("items"), dict):
+        raw["items"] = _place(schema["items"], table, is_open=is_open, is_branch=is_branch)
+        _add_list_type(raw, schema)
+    raw |= limits_of(kind, schema, is_branch=is_branch)
+    _add_branches(raw, schema, table)
+    raw["rules"] = [rule for rule in schema.get("x-kubernetes-validations") or () if rule and rule.get("rule")]
+    inner = [table[index] for index in _inner(raw)]
+    raw["ruled"] = max([_when_ruled(raw), *(each["ruled"] for each in inner)]) if _is_seen(raw, table) else 0
+    raw["combined"] = bool(raw.get("branches")) or any(each["combined"] for each in inner)
+    raw["embeds"] = is_embedded or any(each["embeds"] for each in inner)
+    return raw
+
+
+def _inner(raw: Raw) -> Iterator[int]:
+    """The indices of the shapes of fields, map values and items; metadata is left out."""
+    inside = [*raw.get("fields", {}).values(), *(raw[key] for key in ("values", "items") if key in raw)]
+    return (index for index in inside if index != _META)
+
+
+def _add_fields(raw: Raw, schema: Schema, table: list[Any], *, is_branch: bool, is_resource: bool) -> None:
+    others = schema.get("additionalProperties")
+    required = list(schema.get("required") or ())
+    if schema.get("properties") or is_resource:
+        raw["fields"] = {name: _place(child, table, is_branch=is_branch) for name, child in (schema.get("properties") or {}).items()}
+        raw["open"] = raw["open"] or bool(others)
+    elif isinstance(others, dict):
+        raw["values"] = _place(others, table, is_branch=is_branch)
+    elif others:
+        raw["values"] = _place_bare(table)
+    elif others is False or not raw["open"]:
+        raw["fields"] = {}
+    if others is False:
+        raw["open"] = False
+    if is_resource:
+        own = {name: raw["fields"].get(name) or _place({"type": "string"}, table) for name in _OWN}
+        raw["fields"] = {**own, **raw["fields"], "metadata": _place_metadata(schema, table)}
+        required += [name for name in _OWN if name not in required]
+    raw["defaulted"] = [name for name, index in raw.get("fields", {}).items() if index != _META and "default" in table[index]]
+    raw["required"] = [name for name in required if is_branch or name not in raw["defaulted"]]
+
+
+def _place_metadata(schema: Schema, table: list[Any]) -> int:
+    """The index of the shape of an object's metadata, with the constraints that the schema adds."""
+    asked = (schema.get("properties") or {}).get("metadata") or {}
+    if not asked.keys() - {"type", "description"}:
+        return _META
+    index = _place(asked, table)
+    raw, known = table[index], table[_META].fields
+    table += known.values()
+    fields = dict(zip(known, range(len(table) - len(known), len(table)), strict=True))
+    own = {name: at for name, at in raw.get("fields", {}).items() if name in known}
+    defaulted = [name for name in raw.get("defaulted", ()) if name in known]
+    table[index] |= {"meta": True, "open": False, "fields": {**fields, **own}, "defaulted": defaulted}
+    return index
+
+
+def _place_bare(table: list[Any]) -> int:
+    table.append({"type": "bare", "ruled": 0, "combined": False, "embeds": False})
+    return len(table) - 1
+
+
+def _add_list_type(raw: Raw, schema: Schema) -> None:
+    kind = schema.get("x-kubernetes-list-type")
+    if kind == "map":
+        raw["keys"] = schema.get("x-kubernetes-list-map-keys") or []
+    raw["unique"] = kind == "set"
+
+
+def _add_branches(raw: Raw, schema: Schema, table: list[Any]) -> None:
+    """Set the branches of a schema, except the `anyOf` that repeats `x-kubernetes-int-or-string`."""
+    written = {word: schema[word] for word in _LISTS if schema.get(word)}
+    if schema.get("not") is not None:
+        written["not"] = [schema["not"]]
+    if raw["type"] == "int-or-string" and written.get("anyOf") == _INTEGER_OR_TEXT:
+        del written["anyOf"]
+    if written:
+        raw["branches"] = {
+            word: [(_place(branch, table, is_branch=True), _text(branch)) for branch in branches] for word, branches in written.items()
+        }
+
+
+def _text(branch: Schema) -> str:
+    """A branch as JSON, cut to 80 characters."""
+    import json
+
+    text = json.dumps(branch, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _when_ruled(raw: Raw) -> int:
+    """2 if a rule is evaluated for new objects, 1 if all are transition rules, 0 without rules: `ruled` of compiled files."""
+    return max((1 if uses_old_self(rule["rule"]) and not rule.get("optionalOldSelf") else 2 for rule in raw["rules"]), default=0)
+
+
+def _is_seen(raw: Raw, table: list[Any]) -> bool:
+    """Whether a value has a CEL type; the server skips the rules of values without one, and the rules inside them."""
+    inner = raw.get("items") if raw["type"] == "array" else raw.get("values")
+    if inner is not None and raw["type"] in ("array", "object") and table[inner]["type"] != "bare":
+        return _is_seen(table[inner], table)
+    return bool(raw["type"] != "any")
+
+
+# The limits, formats and choices of a CRD's schema in a raw shape.
+#
+# A limit that the shape has an attribute for becomes that attribute (integer limits, lengths, choices of texts). All others (exclusive
+# limits, fractions, formats of text, patterns) are `conditions`, under their names in the CRD; a branch has all its limits there.
+
+
+_QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
+_MAX_EXACT = (1 << 53) - 1  # the server holds limits as float64
+_STRICT = ("exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_KEYWORDS = (
+    *("minimum", "maximum", *_STRICT),
+    *(limit + size for limit in ("min", "max") for size in SIZES.values()),
+    *("format", "pattern", "enum"),
+)
+
+
+def limits_of(kind: str, schema: Schema, *, is_branch: bool) -> Raw:
+    """The attributes and `conditions` of a raw shape; *kind* is the type of the shape."""
+    plain = {} if is_branch else {**_plain_number(kind, schema), **_plain_text(kind, schema), **_plain_size(kind, schema)}
+    conditions = {word: schema[word] for word in _KEYWORDS if schema.get(word) is not None and word not in plain}
+    if conditions.get("format") and conditions["format"].replace("-", "") not in (*CHECKS, *BITS, "float"):
+        del conditions["format"]
+    made = {word: value for word, value in plain.items() if value is not None}
+    return made | ({"conditions": conditions} if conditions else {})
+
+
+def _plain_number(kind: str, schema: Schema) -> Raw:
+    """The format of an integer, and its limits if they are whole numbers that fit it."""
+    if kind != "integer":
+        return {}
+    bits = BITS.get(schema.get("format") or "", 63)
+    plain: Raw = {"format": "int32" if bits == 31 else "int64"}
+    limits = {word: schema[word] for word in ("minimum", "maximum") if schema.get(word) is not None}
+    if any(schema.get(word) for word in _STRICT) or not all(_is_whole(limit, bits) for limit in limits.values()):
+        return plain
+    return plain | {word: int(limit) for word, limit in limits.items()}
+
+
+def _is_whole(limit: float, bits: int) -> bool:
+    return limit == int(limit) and abs(limit) <= min(_MAX_EXACT, (1 << bits) - 1)
+
+
+def _plain_text(kind: str, schema: Schema) -> Raw:
+    """The format `date-time` and the choices of a text; `quantity` instead of the pattern of quantities."""
+    if kind == "int-or-string" and schema.get("pattern") == _QUANTITY:
+        return {"format": "quantity", "pattern": None}
+    if kind != "string":
+        return {}
+    plain: Raw = {"format": "date-time"} if schema.get("format") == "date-time" else {}
+    choices = schema.get("enum")
+    if choices and not schema.get("nullable") and all(isinstance(choice, str) for choice in choices):
+        plain["enum"] = choices
+    return plain
+
+
+def _plain_size(kind: str, schema: Schema) -> Raw:
+    words = [bound + SIZES[kind] for bound in ("min", "max")] if kind in SIZES else []
+    return {word: schema[word] for word in words if schema.get(word) is not None}

@@ -1,0 +1,230 @@
+"""What a custom resource's schema asks of a value besides its structure: limits, formats, patterns, choices, `anyOf` and `not`.
+
+Follows `numberValidator`, `stringValidator`, `basicCommonValidator`, `formatValidator` and `schemaPropsValidator`, k8s.io/kube-openapi
+pkg/validation/validate, oddities included: a limit with a fraction makes every integer wrong; for the type `number`, an integer is compared
+with the integer part of the limit. Branches of a structural schema declare no types, except those of `int-or-string`. On an update, a value
+that did not change is not checked; inside a branch, everything is.
+"""
+
+from __future__ import annotations
+
+from jobspec.go import regex, text_formats
+from jobspec.kubernetes.correlation import children, deep_equal
+from jobspec.kubernetes.problems import Problem, beyond_bits, describe, name_of, unsupported, wrong_format, wrong_pattern, wrong_size
+from jobspec.schemas.shapes import BITS, TYPES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.kubernetes.correlation import Correlated
+    from jobspec.schemas.shapes import Shape
+
+    Conditions = dict[str, Any]
+    Branches = list[tuple[Shape, str]]
+
+
+_MAX_EXACT = (1 << 53) - 1
+_MAX_FLOAT32 = 3.4028235677973366e38  # rounds to more than a float32 holds
+_LIMITS = (("minimum", "exclusiveMinimum", "at least", "more than"), ("maximum", "exclusiveMaximum", "at most", "less than"))
+_SIZES: dict[type, tuple[str, str]] = {str: ("Length", "character"), list: ("Items", "item"), dict: ("Properties", "field")}
+
+
+def broken_conditions(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+    """The conditions that a value breaks; values inside it are not checked."""
+    asked, kind = shape.conditions, type(value)
+    if kind in _SIZES:
+        yield from _unmet_size(len(value), *_SIZES[kind], asked, path)
+    if kind is str:
+        yield from _unmet_text(value, asked, path)
+    elif kind in (int, float):
+        yield from _unmet_number(value, shape, path)
+    yield from _wrong_choice(value, asked, path)
+
+
+def has_format_of_texts(conditions: Conditions) -> bool:
+    """Whether the conditions have a format that the server checks of texts."""
+    return (conditions.get("format") or "").replace("-", "") in text_formats.CHECKS
+
+
+def _unmet_size(size: int, suffix: str, what: str, asked: Conditions, path: Path) -> Iterator[Problem]:
+    least, most = asked.get("min" + suffix), asked.get("max" + suffix)
+    if least is not None and size < least:
+        yield wrong_size(size, what, "least", least, path)
+    if most is not None and size > most:
+        yield wrong_size(size, what, "most", most, path)
+
+
+def _unmet_text(value: str, asked: Conditions, path: Path) -> Iterator[Problem]:
+    written = asked.get("format") or ""
+    form = written.replace("-", "")
+    if form in text_formats.CHECKS and not text_formats.CHECKS[form](value):
+        yield wrong_format(value, text_formats.EXAMPLES.get(form, f"the format `{written}`"), path)
+    pattern = asked.get("pattern")
+    if pattern:
+        yield from _unmet_pattern(value, pattern, path)
+
+
+def _unmet_pattern(value: str, pattern: str, path: Path) -> Iterator[Problem]:
+    try:
+        if not regex.matches(pattern, value):
+            yield wrong_pattern(value, pattern, path)
+    except regex.NotEvaluated as error:
+        yield Problem("rule-not-evaluated", path, f"whether {name_of(path)} matches `{pattern}` was not checked: {error}")
+
+
+def _unmet_number(value: float, shape: Shape, path: Path) -> Iterator[Problem]:
+    asked = shape.conditions
+    kind = shape.type if shape.type in ("integer", "number") else ""
+    bits = BITS.get(shape.format or asked.get("format") or "", 63)
+    if kind == "integer" and not _holds(value, bits):
+        yield beyond_bits(value, bits, path)
+    if kind == "number" and asked.get("format") == "float" and abs(value) >= _MAX_FLOAT32:
+        yield Problem("out-of-range", path, f"{name_of(path)} takes what a 32-bit float holds, not {value}")
+    for limit, exclusive, words, strictly in _LIMITS:
+        if asked.get(limit) is not None and not _within(value, limit, asked, kind, bits):
+            message = f"{name_of(path)} takes {strictly if asked.get(exclusive) else words} {asked[limit]}, not {value}"
+            yield Problem("out-of-range", path, message)
+    factor = asked.get("multipleOf")
+    if factor is not None and not _is_multiple(value, factor, kind, bits):
+        yield Problem("out-of-range", path, f"{name_of(path)} takes multiples of {factor}, and {value} is none")
+
+
+def _holds(number: float, bits: int) -> bool:
+    return number == int(number) and -(1 << bits) <= number < 1 << bits
+
+
+def _within(value: float, keyword: str, asked: Conditions, kind: str, bits: int) -> bool:
+    limit = float(asked[keyword])  # the server holds integers, too, as float64
+    if kind == "integer" and not _holds(limit, bits):
+        return False
+    limit = _as_int64(limit) if isinstance(value, int) else limit
+    strictly = asked.get("exclusiveMinimum" if keyword == "minimum" else "exclusiveMaximum")
+    if keyword == "minimum":
+        return value > limit if strictly else value >= limit
+    return value < limit if strictly else value <= limit
+
+
+def _as_int64(number: float) -> int:
+    """A number converted to Go's int64: without its fraction; beyond 64 bits the smallest int64, as on most machines."""
+    return int(number) if -(1 << 63) <= number < 1 << 63 else -(1 << 63)
+
+
+def _is_multiple(value: float, factor: float, kind: str, bits: int) -> bool:
+    factor = float(factor)
+    if kind == "integer" and not _holds(factor, bits):
+        return False
+    if isinstance(value, int):
+        return _as_int64(factor) > 0 and value % _as_int64(factor) == 0
+    if factor <= 0:
+        return False
+    times = 1 / factor * value if factor < 1 else value / factor
+    if abs(times) > _MAX_EXACT:
+        return False
+    whole = int(times)
+    return times == whole or (whole != 0 and abs(times - whole) / (abs(times) + abs(whole)) < 1e-9)
+
+
+def _wrong_choice(value: Any, asked: Conditions, path: Path) -> Iterator[Problem]:
+    choices = asked.get("enum")
+    if choices and not any(_is_choice(value, choice) for choice in choices):
+        yield unsupported(value, choices, path)
+
+
+def _is_choice(value: Any, choice: Any) -> bool:
+    """Whether a value equals a choice. A number is converted to the type of the choice first, as in Go; null equals nothing."""
+    if value is None or choice is None:
+        return False
+    if type(value) in (int, float) and type(choice) in (int, float):
+        return bool(type(choice)(value) == choice)
+    return deep_equal(value, choice)
+
+
+class _NotEvaluated(Exception):
+    """Whether a branch fits depends on a pattern that cannot be matched here; the text says on which."""
+
+
+def broken_combinations(value: Any, shape: Shape, path: Path, before: Correlated | None) -> Iterator[Problem]:
+    """The problems of a value with its defaults, and of all values inside it; on an update, *before* correlates it with the stored one."""
+    if value is None or not shape.combined or not _has_type(value, shape) or (before and before.is_same()):
+        return
+    yield from _of_value(value, shape, path)
+    for step, child, inner in children(value, shape):
+        yield from broken_combinations(inner, child, (*path, step), before and before.inside(step))
+
+
+def broken_branch(value: Any, branch: Shape, path: Path) -> Iterator[Problem]:
+    """The problems of a value, and of all values inside it, by a branch; none if the value has another type than the branch."""
+    if not _has_type(value, branch):
+        return
+    if value is not None:
+        yield from _of_value(value, branch, path)
+        if isinstance(value, dict):
+            yield from _of_fields(value, branch, path)
+        for step, child, inner in children(value, branch):
+            yield from broken_branch(inner, child, (*path, step))
+    yield from broken_conditions(value, branch, path)
+
+
+def _of_fields(value: dict[str, Any], branch: Shape, path: Path) -> Iterator[Problem]:
+    for name in branch.required:
+        if name not in value:
+            yield Problem("missing-field", path, f"the required field `{name}` of {name_of(path)} is missing", at_key=True)
+    if not branch.open and branch.fields is not None:
+        for name in value.keys() - branch.fields.keys():
+            yield Problem("unknown-field", (*path, name), f"{name_of(path)} has no field `{name}`", at_key=True)
+
+
+def _of_value(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+    try:
+        yield from _one_of_them(value, shape.branches.get("anyOf", []), path)
+        yield from _exactly_one(value, shape.branches.get("oneOf", []), path)
+        for branch, text in shape.branches.get("not", []):
+            if _fits(value, branch):
+                yield Problem("wrong-combination", path, f"{name_of(path)} cannot be what `not` excludes: {text}")
+    except _NotEvaluated as error:
+        yield Problem("rule-not-evaluated", path, str(error))
+    for branch, _ in shape.branches.get("allOf", []):
+        yield from broken_branch(value, branch, path)
+
+
+def _one_of_them(value: Any, branches: Branches, path: Path) -> Iterator[Problem]:
+    if branches and not any(_fits(value, branch) for branch, _ in branches):
+        yield _unfit(value, path, "at least one of", "anyOf", branches)
+
+
+def _exactly_one(value: Any, branches: Branches, path: Path) -> Iterator[Problem]:
+    number = sum(_fits(value, branch) for branch, _ in branches)
+    if branches and number != 1:
+        yield _unfit(value, path, "exactly one of", "oneOf", branches, f"; {number} hold" if number else "")
+
+
+def _unfit(value: Any, path: Path, how_many: str, keyword: str, branches: Branches, more: str = "") -> Problem:
+    choices = "; ".join(text for _, text in branches)
+    what = f", not {describe(value)}" if not isinstance(value, (dict, list)) else ""
+    return Problem("wrong-combination", path, f"{name_of(path)} takes {how_many} the {keyword} ({choices}){what}{more}")
+
+
+def _fits(value: Any, branch: Shape) -> bool:
+    """Whether a value is valid against a branch."""
+    if not _fits_type(value, branch):
+        return False
+    found = list(broken_branch(value, branch, ()))
+    unsure = [problem for problem in found if problem.rule == "rule-not-evaluated"]
+    if unsure and len(unsure) == len(found):
+        raise _NotEvaluated(unsure[0].message)
+    return not found
+
+
+def _has_type(value: Any, shape: Shape) -> bool:
+    """Whether a value has the type of a shape, or is null; `structural` reports a wrong type."""
+    return value is None or shape.type in ("any", "bare") or type(value) in TYPES[shape.type]
+
+
+def _fits_type(value: Any, branch: Shape) -> bool:
+    if value is None:
+        return branch.type == "any" or branch.nullable
+    text_only = branch.type in ("any", "int-or-string") and has_format_of_texts(branch.conditions)
+    return _has_type(value, branch) and not (text_only and not isinstance(value, (str, list)))

@@ -1,0 +1,433 @@
+"""Whether a CRD's schema is structural. Paths begin at the CRD's schema.
+
+Follows `ValidateStructural`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/validation.go and complete.go, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key, spell
+from jobspec.go import regex
+from jobspec.kubernetes.cel.paths import place_of, tokens_of
+from jobspec.kubernetes.crds.decoding import BRANCHES, COUNTED
+from jobspec.kubernetes.problems import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+    Schema = dict[str, Any]
+
+
+#: Keywords that are forbidden inside `allOf`, `anyOf`, `oneOf` and `not` (`validateNestedValueValidation`).
+_FORBIDDEN_INSIDE = (
+    *("type", "default", "title", "description", "nullable", "additionalProperties", "x-kubernetes-preserve-unknown-fields"),
+    *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys", "x-kubernetes-list-type"),
+    *("x-kubernetes-map-type", "x-kubernetes-validations"),
+)
+_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
+_NO_OTHERS = ("additionalProperties", False)  # which the server drops there
+#: The message for a list without `items`; the check of list maps gives the same.
+NO_ITEMS = "a list needs `items`, the schema of each item"
+
+
+def structural_problems(schema: Schema) -> Iterator[Problem]:
+    """Why a schema that can be converted to a structural schema is not structural."""
+    yield from _root_problems(schema)
+    yield from _structure(schema, ())
+    yield from _completeness(schema)
+
+
+def _root_problems(schema: Schema) -> Iterator[Problem]:
+    """The problems of the root of a schema."""
+    untyped = schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-int-or-string")
+    if schema.get("type") != "object" and ("type" in schema or not untyped):
+        yield invalid(("type",) if "type" in schema else (), "the root of the schema needs `type: object`")
+    if "additionalProperties" in schema:
+        yield invalid(("additionalProperties",), "`additionalProperties` cannot stand at the root of the schema")
+    metadata = (schema.get("properties") or {}).get("metadata")
+    if metadata is not None:
+        yield from _root_metadata(metadata)
+
+
+def _root_metadata(metadata: Schema) -> Iterator[Problem]:
+    """The schema of `metadata` can only restrict `name` and `generateName`."""
+    at: Path = ("properties", Key("metadata"))
+    fields = metadata.get("properties") or {}
+    others = metadata.keys() - {"type", "default", "properties", "items" if metadata.get("items") is None else ""}
+    if others or not fields.keys() <= {"name", "generateName"}:
+        yield invalid(
+            at, "`metadata` can only be limited in `name` and `generateName`; the server knows the rest", "leave `type: object` alone"
+        )
+
+
+def _structure(schema: Schema, path: Path, *, level: str = "root") -> Iterator[Problem]:
+    """Check a schema and those inside it (`validateStructuralInvariants`); *level* is `root`, `field` or `item`."""
+    kind = schema.get("type", "")
+    either, kept, embedded = (
+        bool(schema.get(f"x-kubernetes-{each}")) for each in ("int-or-string", "preserve-unknown-fields", "embedded-resource")
+    )
+    if kind == "array" and not isinstance(schema.get("items"), dict):
+        yield invalid(path, NO_ITEMS)
+    if either and kept:
+        yield invalid((*path, "x-kubernetes-preserve-unknown-fields"), "it excludes `x-kubernetes-int-or-string`")
+    if either and embedded:
+        yield invalid((*path, "x-kubernetes-embedded-resource"), "it excludes `x-kubernetes-int-or-string`")
+    if embedded:
+        yield from _embedded_structure(schema, path, kind, kept=kept)
+    elif not kind and not either and not kept and level != "root":
+        yield invalid(path, f"the schema of {'an item' if level == 'item' else 'a field'} needs a `type`")
+    if level == "root" or embedded:
+        yield from _resource_fields(schema, path)
+    yield from _value_rules(schema, path, typed=_int_or_string_keywords(schema))
+    yield from _inner_structures(schema, path)
+
+
+def _inner_structures(schema: Schema, path: Path) -> Iterator[Problem]:
+    for name, child in (schema.get("properties") or {}).items():
+        yield from _structure(child, (*path, "properties", Key(name)), level="field")
+    for keyword, level in (("items", "item"), ("additionalProperties", "field")):
+        if isinstance(schema.get(keyword), dict):
+            yield from _structure(schema[keyword], (*path, keyword), level=level)
+
+
+def _embedded_structure(schema: Schema, path: Path, kind: str, *, kept: bool) -> Iterator[Problem]:
+    if kind != "object":
+        yield invalid((*path, "type") if kind else path, "an embedded resource needs `type: object`")
+    if "additionalProperties" in schema:
+        yield invalid((*path, "additionalProperties"), "an embedded resource cannot have `additionalProperties`")
+    if not kept and not schema.get("properties"):
+        yield invalid(path, "an embedded resource needs `properties`, or `x-kubernetes-preserve-unknown-fields: true`")
+
+
+def _resource_fields(schema: Schema, path: Path) -> Iterator[Problem]:
+    fields = schema.get("properties") or {}
+    for name, kind in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
+        if name in fields and fields[name].get("type") != kind:
+            at: Path = (*path, "properties", Key(name))
+            yield invalid((*at, "type") if "type" in fields[name] else at, f"`{name}` of an object needs `type: {kind}`")
+
+
+def _int_or_string_keywords(schema: Schema) -> list[str]:
+    """The keywords that hold the permitted pattern for int-or-string: `anyOf`, or `allOf` with it in its first schema."""
+    found = ["anyOf"] if _are_int_or_string(schema.get("anyOf")) else []
+    first = (schema.get("allOf") or [{}])[0]
+    return [*found, "allOf"] if _are_int_or_string(first.get("anyOf")) else found
+
+
+def _are_int_or_string(branches: list[Schema] | None) -> bool:
+    plain = [{keyword: value for keyword, value in branch.items() if (keyword, value) != _NO_OTHERS} for branch in branches or ()]
+    return plain == _INT_OR_STRING
+
+
+def _value_rules(schema: Schema, path: Path, *, typed: Sequence[str]) -> Iterator[Problem]:
+    """Check the value validation of a schema: the schemas in `allOf` and its like, and its pattern.
+
+    *typed* are the keywords in which types are permitted, as part of the int-or-string pattern.
+    """
+    for keyword in BRANCHES:
+        if keyword == "anyOf" and "anyOf" in typed:
+            continue
+        for index, branch in enumerate(schema.get(keyword) or ()):
+            inside = ["anyOf"] if keyword == "allOf" and "allOf" in typed and index == 0 else []
+            yield from _branch(branch, (*path, keyword, index), typed=inside)
+    if "not" in schema:
+        yield from _branch(schema["not"], (*path, "not"))
+    if schema.get("pattern") and regex.is_available() and (why := regex.complaint(schema["pattern"])):
+        yield invalid((*path, "pattern"), f"`{schema['pattern']}` is no regular expression of RE2: {why}")
+
+
+def patterns_not_checked(schema: Schema) -> Iterator[Problem]:
+    """A warning at the first pattern of a schema, if the CEL library, which checks patterns, is not installed."""
+    path = next((path for node, path in nodes(schema) if node.get("pattern")), None)
+    if path is not None and not regex.is_available():
+        message = "the patterns of the schema are not checked: the CEL library is not installed (cel-expr-python)"
+        yield Problem("rule-not-evaluated", (*path, "pattern"), message)
+
+
+def _branch(branch: Schema, path: Path, *, typed: Sequence[str] = ()) -> Iterator[Problem]:
+    for keyword in _FORBIDDEN_INSIDE:
+        if keyword in branch and (keyword, branch[keyword]) != _NO_OTHERS and (branch[keyword] or keyword not in COUNTED):
+            hint = "say it outside of `allOf`, `anyOf`, `oneOf` and `not`"
+            yield invalid((*path, keyword), f"`{keyword}` cannot stand in a branch of a structural schema", hint)
+    if "metadata" in (branch.get("properties") or {}):
+        yield invalid((*path, "properties", Key("metadata")), "`metadata` cannot be limited in a branch")
+    yield from _value_rules(branch, path, typed=typed)
+    for name, child in (branch.get("properties") or {}).items():
+        yield from _branch(child, (*path, "properties", Key(name)))
+    if isinstance(branch.get("items"), dict):
+        yield from _branch(branch["items"], (*path, "items"))
+
+
+def _completeness(schema: Schema) -> Iterator[Problem]:
+    """Fields and items that `allOf` and its like restrict, but the schema does not have (`validateStructuralCompleteness`)."""
+    yield from _branches_complete(schema, schema, (), ())
+
+
+def _branches_complete(rules: Schema, schema: Schema, path: Path, at: Path) -> Iterator[Problem]:
+    """Compare the schemas in `allOf` and its like of *rules*, at the path *at*, with the *schema* at *path*."""
+    for branch, inside in branches(rules, at):
+        yield from _complete(branch, schema, path, inside)
+
+
+def _complete(branch: Schema, schema: Schema, path: Path, at: Path) -> Iterator[Problem]:
+    yield from _branches_complete(branch, schema, path, at)
+    fields, items = schema.get("properties") or {}, schema.get("items")
+    if isinstance(branch.get("items"), dict):
+        if isinstance(items, dict):
+            yield from _complete(branch["items"], items, (*path, "items"), (*at, "items"))
+        else:
+            yield invalid(path, f"`items` is missing, which `{spell((*at, 'items'))}` speaks of")
+    for name, inner in (branch.get("properties") or {}).items():
+        inside: Path = (*at, "properties", Key(name))
+        if name in fields:
+            yield from _complete(inner, fields[name], (*path, "properties", Key(name)), inside)
+        else:
+            yield invalid((*path, "properties") if fields else path, f"the field `{name}` is missing, which `{spell(inside)}` speaks of")
+
+
+# Check single schemas of a CRD, whether they are structural or not. Paths begin at the CRD's schema.
+#
+# Follows `ValidateCustomResourceDefinitionOpenAPISchema`, k8s.io/apiextensions-apiserver
+# pkg/apis/apiextensions/validation/validation.go, 1.36.
+
+
+_TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_UNSUPPORTED = ("id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
+_REFUSED_EMPTY = ("$ref", "dependencies", "additionalItems")
+_BEFORE_TYPE = ("id", "$schema", "$ref")
+_REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
+#: The keywords allowed at the root of a schema with the status subresource (`allowedAtRootSchema`).
+_WITH_STATUS = (
+    *("description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength"),
+    *("pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties", "externalDocs", "example"),
+    *("x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations"),
+)
+
+
+def status_problems(keywords: list[str], schema: Schema) -> Iterator[Problem]:
+    """What is forbidden at the root of a schema with the status subresource; *keywords* are those that are set."""
+    is_object = schema.get("type", "object") == "object"
+    if not is_object:
+        yield invalid(("type",), "with the status subresource, the root of the schema needs `type: object`")
+    others = [each for each in keywords if each not in (*_WITH_STATUS, "nullable") and (is_object or each in _BEFORE_TYPE)]
+    if others:
+        yield invalid((others[0],), f"with the status subresource, `{others[0]}` cannot stand at the root of the schema")
+
+
+def is_readable(schema: Schema) -> bool:
+    """Whether the server can convert a schema to a structural schema (`NewStructural`), apart from the schemas inside it."""
+    return not (
+        any(schema.get(keyword) for keyword in _UNSUPPORTED)
+        or "additionalItems" in schema
+        or isinstance(schema.get("items"), list)
+        or schema.get("x-kubernetes-preserve-unknown-fields") is False
+    )
+
+
+def has_known_type(schema: Schema) -> bool:
+    """Whether a schema has no type, or a type that OpenAPI knows."""
+    return schema.get("type") in (None, *_TYPES)
+
+
+def draft_problems(schema: Schema) -> Iterator[Problem]:
+    """Each use of `$schema`."""
+    for node, path in nodes(schema):
+        if "$schema" in node:
+            yield invalid((*path, "$schema"), "`$schema` is not supported")
+
+
+def node_problems(schema: Schema, path: Path, context: SchemaContext) -> Iterator[Problem]:
+    """The problems of a schema, without those of the schemas inside it."""
+    for keyword in _UNSUPPORTED:
+        if keyword != "$schema" and (schema.get(keyword) or (keyword in schema and keyword in _REFUSED_EMPTY)):
+            yield invalid((*path, keyword), f"`{keyword}` is not supported")
+    if not has_known_type(schema):
+        yield invalid((*path, "type"), f"`{schema['type']}` is no type; the types are {', '.join(_TYPES)}")
+    if isinstance(schema.get("items"), list):
+        yield invalid((*path, "items"), "`items` takes one schema, not a list of them")
+    if schema.get("uniqueItems"):
+        yield invalid((*path, "uniqueItems"), "it cannot be true", "write `x-kubernetes-list-type: set`")
+    if schema.get("properties") and schema.get("additionalProperties") not in (None, True):
+        yield invalid((*path, "additionalProperties"), "`properties` and `additionalProperties` exclude each other")
+    if schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        yield invalid((*path, "x-kubernetes-preserve-unknown-fields"), "it is true or left out")
+    yield from _out_of_place(schema, path, context)
+    yield from _list_and_map_types(schema, path)
+    for index, rule in enumerate(schema.get("x-kubernetes-validations") or ()):
+        yield from _rule(rule or {}, schema, (*path, "x-kubernetes-validations", index))
+
+
+def _out_of_place(schema: Schema, path: Path, context: SchemaContext) -> Iterator[Problem]:
+    if context.is_root and schema.get("nullable"):
+        yield invalid((*path, "nullable"), "an object as a whole cannot be `nullable`")
+    if schema.get("default") is not None and context.default_hint:
+        yield invalid((*path, "default"), context.default_hint)
+    if context.in_meta and schema.get("x-kubernetes-embedded-resource"):
+        yield invalid((*path, "x-kubernetes-embedded-resource"), "an embedded resource cannot stand in metadata")
+
+
+def _list_and_map_types(schema: Schema, path: Path) -> Iterator[Problem]:
+    map_type, list_type = schema.get("x-kubernetes-map-type"), schema.get("x-kubernetes-list-type")
+    if map_type is not None:
+        yield from _needs_type(schema, path, "object", "x-kubernetes-map-type")
+    if map_type not in (None, "atomic", "granular"):
+        yield invalid((*path, "x-kubernetes-map-type"), f"`{map_type}` is none of atomic, granular")
+    if list_type is not None:
+        yield from _needs_type(schema, path, "array", "x-kubernetes-list-type")
+    if list_type == "set" and schema.get("type") == "array" and isinstance(schema.get("items"), dict):
+        yield from _set_items(schema["items"], (*path, "items"))
+    if list_type not in (None, "atomic", "set", "map"):
+        yield invalid((*path, "x-kubernetes-list-type"), f"`{list_type}` is none of atomic, set, map")
+    if schema.get("x-kubernetes-list-map-keys") and list_type != "map":
+        at = path if list_type is None else (*path, "x-kubernetes-list-type")
+        yield invalid(at, "`x-kubernetes-list-map-keys` needs `x-kubernetes-list-type: map`")
+    if list_type == "map":
+        yield from _list_map(schema, path)
+    if list_type in ("set", "map") and isinstance(schema.get("items"), dict) and schema["items"].get("nullable"):
+        yield invalid((*path, "items", "nullable"), f"an item of a list of type {list_type} cannot be null")
+
+
+def _needs_type(schema: Schema, path: Path, kind: str, keyword: str) -> Iterator[Problem]:
+    if schema.get("type") != kind:
+        yield invalid((*path, "type") if "type" in schema else path, f"`{keyword}` needs `type: {kind}`")
+
+
+def _set_items(items: Schema, path: Path) -> Iterator[Problem]:
+    if items.get("type") == "array" and items.get("x-kubernetes-list-type") not in (None, "atomic"):
+        yield invalid((*path, "x-kubernetes-list-type"), "an item of a set has to be atomic")
+    if items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
+        yield invalid(path, "an object in a set needs `x-kubernetes-map-type: atomic`")
+
+
+def _list_map(schema: Schema, path: Path) -> Iterator[Problem]:
+    keys, items = schema.get("x-kubernetes-list-map-keys") or [], schema.get("items")
+    if not keys:
+        yield invalid(path, "a list of type map needs `x-kubernetes-list-map-keys`")
+    if not isinstance(items, dict):
+        if not items:
+            yield invalid(path, NO_ITEMS)
+        return
+    if items.get("type") != "object":
+        yield invalid(
+            (*path, "items", "type") if "type" in items else (*path, "items"), "the items of a list of type map need `type: object`"
+        )
+        return
+    at: Path = (*path, "x-kubernetes-list-map-keys")
+    for index, key in enumerate(keys):
+        field = (items.get("properties") or {}).get(key)
+        if key in keys[:index]:
+            yield invalid((*at, index), f"the key `{key}` stands twice")
+        elif field is None:
+            yield invalid((*at, index), f"the key `{key}` is no field of the items")
+        else:
+            yield from _list_map_key(key, field, items, (*path, "items", "properties", Key(key)))
+
+
+def _list_map_key(key: str, field: Schema, items: Schema, path: Path) -> Iterator[Problem]:
+    if field.get("type") in ("array", "object"):
+        yield invalid((*path, "type"), f"`{key}` is a key of the list, and has to be a scalar")
+    if key not in (items.get("required") or ()) and field.get("default") is None:
+        yield invalid(
+            path, f"`{key}` is a key of the list, and has to be required or have a default", f"add `required: [{key}]` to the items"
+        )
+    if field.get("nullable"):
+        yield invalid((*path, "nullable"), f"`{key}` is a key of the list, and cannot be null")
+
+
+def _rule(rule: dict[str, Any], schema: Schema, path: Path) -> Iterator[Problem]:
+    text, message, field_path = rule.get("rule") or "", rule.get("message") or "", rule.get("fieldPath") or ""
+    if not text.strip():
+        yield invalid(path, "the rule has no `rule`")
+    elif message and not message.strip():
+        yield invalid((*path, "message"), "the message is blank")
+    elif _has_lines(message.strip()):
+        yield invalid((*path, "message"), "the message cannot have several lines")
+    elif _has_lines(text.strip()) and not message:
+        yield invalid(path, "a rule of several lines needs a `message`")
+    if rule.get("messageExpression") and not rule["messageExpression"].strip():
+        yield invalid((*path, "messageExpression"), "the expression is blank")
+    if rule.get("reason") is not None and rule["reason"] not in _REASONS:
+        yield invalid((*path, "reason"), f"`{rule['reason']}` is none of {', '.join(_REASONS)}")
+    if field_path:
+        tokens = tokens_of(field_path)
+        if _has_lines(field_path) or tokens is None or place_of(tokens, schema) is None:
+            yield invalid((*path, "fieldPath"), f"`{field_path}` is no path of a field below the rule")
+
+
+def _has_lines(text: str) -> bool:
+    return "\n" in text or "\r" in text
+
+
+# Walk a CRD's schema: the schemas inside it, each with its path and its context.
+#
+# Follows the recursion in `ValidateCustomResourceDefinitionOpenAPISchema` and `specStandardValidatorV3`, k8s.io/apiextensions-apiserver
+# pkg/apis/apiextensions/validation/validation.go, 1.36.
+
+
+_META = ("apiVersion", "kind", "metadata")
+
+
+class SchemaContext:
+    """What the schemas around a schema say about it."""
+
+    __slots__ = ("default_hint", "in_meta", "is_root", "uncorrelated")
+
+    def __init__(self, *, is_root: bool = False, in_meta: bool = False, default_hint: str = "", uncorrelated: bool = False) -> None:
+        self.is_root = is_root
+        self.in_meta = in_meta
+        """It is inside `apiVersion`, `kind` or `metadata` of an object."""
+        self.default_hint = default_hint
+        """Why it cannot have a default; empty where it can."""
+        self.uncorrelated = uncorrelated
+        """It is inside a list that is no map, so an item cannot be correlated with an old one."""
+
+    def inside(self, *, in_meta: bool = False, default_hint: str = "", uncorrelated: bool = False) -> SchemaContext:
+        """The context of an inner schema."""
+        return SchemaContext(
+            in_meta=self.in_meta or in_meta,
+            default_hint=self.default_hint or default_hint,
+            uncorrelated=self.uncorrelated or uncorrelated,
+        )
+
+
+def children(schema: Schema, path: Path, context: SchemaContext) -> Iterator[tuple[Schema, Path, SchemaContext]]:
+    """The schemas of fields, map values and items, with their paths and contexts."""
+    is_resource = context.is_root or bool(schema.get("x-kubernetes-embedded-resource"))
+    for name, child in (schema.get("properties") or {}).items():
+        in_meta = is_resource and name in _META
+        why = f"`{name}` of an object as a whole cannot have defaults" if context.is_root and in_meta else ""
+        yield child, (*path, "properties", Key(name)), context.inside(in_meta=in_meta, default_hint=why)
+    if isinstance(schema.get("additionalProperties"), dict):
+        why = "the values of a map in metadata cannot have defaults" if context.in_meta else ""
+        yield schema["additionalProperties"], (*path, "additionalProperties"), context.inside(default_hint=why)
+    if isinstance(schema.get("items"), dict):
+        yield schema["items"], (*path, "items"), context.inside(uncorrelated=schema.get("x-kubernetes-list-type") != "map")
+
+
+def branches(schema: Schema, path: Path) -> Iterator[tuple[Schema, Path]]:
+    """The schemas in `allOf`, `anyOf`, `oneOf` and `not`, with their paths."""
+    for keyword in BRANCHES:
+        for index, branch in enumerate(schema.get(keyword) or ()):
+            yield branch, (*path, keyword, index)
+    if "not" in schema:
+        yield schema["not"], (*path, "not")
+
+
+def nodes(schema: Schema, path: Path = ()) -> Iterator[tuple[Schema, Path]]:
+    """A schema and all schemas inside it, with their paths."""
+    yield schema, path
+    for child, at, _ in children(schema, path, SchemaContext()):
+        yield from nodes(child, at)
+    for branch, at in branches(schema, path):
+        yield from nodes(branch, at)
+
+
+# The problem of a mistake in a CustomResourceDefinition.
+
+
+def invalid(path: Path, message: str, hint: str = "") -> Problem:
+    """A problem `invalid-crd`."""
+    return Problem("invalid-crd", path, message, hint)

@@ -1,0 +1,266 @@
+"""Custom kinds: those that the user's CRDs define (`--crd`), and those that JSON Schemas describe (`--schema-location`)."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from functools import cache
+
+from jobspec import kinds
+from jobspec.diagnostics import JobspecError, Key
+from jobspec.documents.reader import read
+from jobspec.kinds import find
+from jobspec.kubernetes import metadata
+from jobspec.kubernetes.builtin import is_judged
+from jobspec.kubernetes.compiling import root_shape
+from jobspec.kubernetes.crds.decoding import decoded
+from jobspec.kubernetes.problems import Problem
+from jobspec.schemas.shapes import load_metadata
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any, Literal
+
+    from jsonschema.exceptions import ValidationError
+    from referencing import Resource
+    from referencing.exceptions import Unresolvable
+
+    from jobspec.diagnostics import Diagnostic, Path
+    from jobspec.documents.document import Document
+    from jobspec.kinds import Kind
+    from jobspec.schemas.shapes import Shape
+    from jobspec.targets import Target
+
+    Judge = Callable[[Document], Sequence[Diagnostic]]
+    FindJSONSchema = Callable[[Document], "JSONSchema | None"]
+
+
+CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+
+
+def defined_by(crd: Document) -> tuple[str, str]:
+    """The group and kind of a CRD's custom resources; both empty if the CRD lacks one."""
+    try:
+        return crd.data["spec"]["group"], crd.data["spec"]["names"]["kind"]
+    except (KeyError, TypeError):
+        return "", ""
+
+
+def definitions_in(path: str, text: str, judge: Judge) -> tuple[list[Document], list[Diagnostic]]:
+    """The CRDs in a file, and the errors in the file and in its CRDs; *judge* gives the diagnostics of a CRD."""
+    documents, errors = read(text, file=path)
+    crds = [each for each in documents if (each.api_version, each.kind) == CRD]
+    return crds, errors + [each for crd in crds for each in judge(crd) if each.severity == "error"]
+
+
+class UnreadFile:
+    """A file from a folder of CRDs, parsed only if it may define the kind of an object that is judged: folders hold many CRDs."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+
+    def may_define(self, group: str, kind: str) -> bool:
+        """Whether the names of the group and the kind occur in the file."""
+        return group in self.text and kind in self.text
+
+
+class CustomKind:
+    """One version of a custom kind, compiled from its CRD."""
+
+    __slots__ = ("covers", "namespaced", "shape")
+
+    def __init__(self, version: dict[str, Any], target: Target, *, namespaced: bool) -> None:
+        self.namespaced = namespaced
+        self.shape: Shape = root_shape(
+            decoded(version["schema"]["openAPIV3Schema"]), load_metadata(target), subresources=version.get("subresources") or {}
+        )
+        self.covers: Literal["valid"] = "valid"
+
+
+class CustomKinds:
+    """The kinds that CRDs define or JSON Schemas describe. A kind is compiled when its first object is judged."""
+
+    def __init__(self, crds: Sequence[Document | UnreadFile], json_schema: FindJSONSchema | None = None) -> None:
+        self._crds: dict[tuple[str, str], Document] = {}
+        self._unread: list[UnreadFile] = []
+        self._reading = allocate_lock()
+        for crd in crds:
+            if isinstance(crd, UnreadFile):
+                self._unread.append(crd)
+            else:
+                self._add(crd)
+        self._wrong: dict[tuple[str, str], list[Diagnostic]] = {}
+        self._compiled: dict[tuple[str, str], CustomKind] = {}
+        self._find_json_schema = json_schema
+
+    def find(self, document: Document, target: Target, judge: Judge) -> CustomKind | JSONSchema | list[Diagnostic] | None:
+        """The document's custom kind; without a CRD of it, and if no verdict of ours is whole, its JSON Schema; None without either.
+
+        A list of diagnostics means that the CRD cannot be used for the document. *judge* gives the diagnostics of a CRD.
+        """
+        group, _, version = document.api_version.rpartition("/")
+        name = (group, document.kind)
+        with self._reading:  # another thread waits until the CRDs are there
+            self._read_files(name, judge)
+        crd = self._crds.get(name)
+        if crd is None:
+            return self._wrong.get(name) or self._json_schema(document)
+        served = {each["name"]: each for each in crd.data["spec"]["versions"] if each.get("served")}
+        if version not in served:
+            return [_not_served(document, crd, list(served))]
+        key = (document.api_version, document.kind)
+        if key not in self._compiled:
+            self._compiled[key] = CustomKind(served[version], target, namespaced=crd.data["spec"]["scope"] == "Namespaced")
+        return self._compiled[key]
+
+    def defines(self, document: Document) -> bool:
+        """Whether a CRD defines the document's kind, or is in a file that may."""
+        name = (document.api_version.rpartition("/")[0], document.kind)
+        return name in self._crds or any(each.may_define(*name) for each in self._unread)
+
+    def _add(self, crd: Document) -> None:
+        name = defined_by(crd)
+        if name in self._crds:
+            first = self._crds[name]
+            raise JobspecError(f"--crd: {crd.name} is given twice, in {first.file} and in {crd.file}; give one of them")
+        self._crds[name] = crd
+
+    def _read_files(self, name: tuple[str, str], judge: Judge) -> None:
+        """Read the files that may define a kind, and keep their CRDs, or the errors."""
+        wanted = [each for each in self._unread if each.may_define(*name)] if all(name) else []
+        self._unread = [each for each in self._unread if each not in wanted]
+        for each in wanted:
+            crds, errors = definitions_in(each.path, each.text, judge)
+            self._wrong.setdefault(name, []).extend(errors)
+            for crd in crds if not errors else ():
+                self._add(crd)
+
+    def _json_schema(self, document: Document) -> JSONSchema | None:
+        if not self._find_json_schema or not document.api_version or not document.kind:
+            return None
+        known = find(document.api_version, document.kind)
+        return None if known and (known.component or is_judged(known)) else self._find_json_schema(document)
+
+
+def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:
+    group, _ = defined_by(crd)
+    message = f"{crd.file} serves " + (f"{document.kind} in {', '.join(served)} only" if served else f"no version of {document.kind}")
+    hint = f"write `apiVersion: {group}/{served[0]}`" if len(served) == 1 else ""
+    return document.problem("unknown-kind", message, ("apiVersion",), hint=hint)
+
+
+# Check documents against JSON Schemas that users bring (`--schema-location`), for kinds without a schema of ours.
+#
+# A JSON Schema has no list-map keys and no CEL rules, and its defaults are not filled in, so a document without problems is checked only
+# `partly`. Null fields are dropped first, as by a server.
+
+
+#: Our rule for each keyword of JSON Schema; for all others it is `wrong-combination`.
+_RULES = {
+    "type": "wrong-type",
+    "required": "missing-field",
+    "additionalProperties": "unknown-field",
+    "enum": "unsupported-choice",
+    "const": "unsupported-choice",
+    "pattern": "wrong-format",
+    "format": "wrong-format",
+    "uniqueItems": "duplicate-item",
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "out-of-range"),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), "wrong-size"),
+}
+
+
+def _metadata_problems(meta: dict[str, Any], kind: Kind | None) -> Iterator[Problem]:
+    """The problems of metadata; an object without a *kind* that jobspec knows is a custom resource."""
+    if kind is None:
+        return metadata.metadata_problems(meta, names="subdomain", builtin=False)
+    return metadata.metadata_problems(meta, names=kind.names, builtin=kind.needs_domains, namespaced=kind.namespaced)
+
+
+class JSONSchema:
+    """The JSON Schema of a file, checked once. Raises JobspecError, with the file, if the library cannot use it."""
+
+    def __init__(self, file: str, schema: Any, uri: str, read: Callable[[str], Any]) -> None:
+        """*uri* is the file's own; *read* gives the content of another that it refers to, and raises JobspecError where it cannot."""
+        from jsonschema.exceptions import SchemaError
+        from jsonschema.validators import Draft7Validator, validator_for
+        from referencing import Registry, Resource
+        from referencing.jsonschema import DRAFT7
+
+        def retrieve(other: str) -> Resource[Any]:
+            return Resource.from_contents(read(other), default_specification=DRAFT7)
+
+        self._file = file
+        if not isinstance(schema, (dict, bool)) or (isinstance(schema, dict) and not isinstance(schema.get("$schema", ""), str)):
+            raise JobspecError(f"{file}: no JSON Schema")
+        kind = validator_for(schema, Draft7Validator)
+        try:
+            kind.check_schema(schema)  # type: ignore[arg-type]  # which may be a bool
+            whole = Resource.from_contents(schema, default_specification=DRAFT7)
+            registry = Registry(retrieve=cache(retrieve)).with_resource(uri, whole).crawl()  # type: ignore[call-arg]  # of attrs
+        except SchemaError as error:
+            raise JobspecError(f"{file}: no JSON Schema: {error.message}") from None
+        except (AttributeError, TypeError) as error:
+            raise JobspecError(f"{file}: no JSON Schema: {error}") from None
+        self._validator = kind({"$ref": uri}, registry=registry)
+        self.covers: Literal["partly"] = "partly"
+
+    def problems(self, document: Document) -> Iterator[Problem]:
+        """The problems of a document by the JSON Schema and those of its metadata."""
+        for each in sorted(self._errors(_without_nulls(document.data)), key=lambda error: list(map(str, error.absolute_path))):
+            rule, path = _RULES.get(str(each.validator), "wrong-combination"), _path(each.absolute_path)
+            unknown = _unknown(each) if rule == "unknown-field" else []
+            for name in unknown:
+                yield Problem(rule, (*path, name), f"the JSON Schema has no field `{name}` here", at_key=True)
+            if not unknown:
+                yield Problem(rule, path, f"the JSON Schema says: {each.message}")
+        meta = document.data.get("metadata")
+        if meta is None or isinstance(meta, dict):
+            yield from _metadata_problems(meta or {}, kinds.find(document.api_version, document.kind))
+
+    def _errors(self, data: Any) -> list[ValidationError]:
+        """The errors that the library finds in an object."""
+        from referencing.exceptions import Unresolvable
+
+        try:
+            return list(self._validator.iter_errors(data))
+        except RecursionError:
+            raise JobspecError(f"{self._file}: the JSON Schema refers to itself without an end, or is nested too deep") from None
+        except (AttributeError, TypeError) as error:
+            raise JobspecError(f"{self._file}: no JSON Schema, or what it refers to is none: {error}") from None
+        except Unresolvable as error:
+            raise JobspecError(f"{self._file}: it refers to {_reference(error)}, which {_why(error)}") from None
+
+
+def _reference(error: Unresolvable) -> str:
+    """An unresolvable reference as it is written; for one inside the same file, the library has only the part after `#`."""
+    anchor = getattr(error, "anchor", "")
+    return f"#{anchor or error.ref}" if anchor or error.ref.startswith("/") else error.ref
+
+
+def _why(error: BaseException) -> str:
+    """Why a reference is unresolvable: the library wraps the cause."""
+    inner = error.__cause__ or error.__context__
+    if isinstance(inner, JobspecError):
+        return str(inner)
+    return _why(inner) if inner else "is not there"
+
+
+def _unknown(error: ValidationError) -> list[str]:
+    """The fields that `additionalProperties: false` refuses; none if there is `patternProperties`."""
+    schema = error.schema
+    if not isinstance(error.instance, dict) or not isinstance(schema, dict) or "patternProperties" in schema:
+        return []
+    return [name for name in error.instance if name not in schema.get("properties", {})] if error.validator_value is False else []
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def _path(steps: Iterable[str | int]) -> Path:
+    """The path of an error; a step that is no identifier is the key of a map."""
+    return tuple(step if isinstance(step, int) or str(step).isidentifier() else Key(step) for step in steps)

@@ -1,0 +1,166 @@
+"""Check a custom resource after its structure: metadata, updates, combinations, embedded objects, scale, CEL rules.
+
+Follows `customResourceStrategy.Validate` and `ValidateUpdate`, k8s.io/apiextensions-apiserver pkg/registry/customresource, 0.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.kubernetes import metadata
+from jobspec.kubernetes.correlation import children, correlated
+from jobspec.kubernetes.metadata import generated_name, metadata_problems, metadata_update_problems
+from jobspec.kubernetes.problems import Problem, describe
+from jobspec.kubernetes.structural import filled, schema_problems_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.kubernetes.correlation import Correlated
+    from jobspec.kubernetes.problems import Problem
+    from jobspec.schemas.shapes import Shape
+
+
+_NAME: Path = ("metadata", "name")
+_PREFIX: Path = ("metadata", "generateName")
+#: Rules of structure: a value that has such a problem gets no other.
+_OF_STRUCTURE = ("wrong-type", "missing-field", "unknown-field", "duplicate-item")
+
+
+def custom_resource_problems(data: Any, shape: Shape, found: list[Problem], stored: Any, *, namespaced: bool) -> list[Problem]:
+    """All problems of a custom resource: those *found* in its structure, and the rest; as an update of *stored*, unless that is None."""
+    whole = _as_stored(data, shape)
+    before = None if stored is None else _correlated(whole, stored, shape)
+    if before:
+        from jobspec.kubernetes.rules import without_unchanged
+
+        found = without_unchanged(found, before, stored)
+        found += metadata_update_problems(data.get("metadata"), stored.get("metadata"))
+    meta = data.get("metadata")
+    if meta is None or isinstance(meta, dict):
+        problems = metadata_problems(meta or {}, names="subdomain", builtin=False, namespaced=namespaced)
+        found += (problem for problem in problems if not before or problem.path[-1] != "generateName")
+    if not before and not any(problem.path == _PREFIX for problem in found):
+        found += _generated_name_problems(meta, whole, shape)
+    reported = {problem.path for problem in found if problem.rule in _OF_STRUCTURE}
+    found += [problem for problem in _problems_with_defaults(whole, shape, before) if problem.path not in reported]
+    if shape.ruled_on_update:
+        from jobspec.kubernetes.rules import broken_rules
+
+        unnamed = not isinstance(meta, dict) or not whole["metadata"].get("name")
+        found += list(broken_rules(whole, shape, found, before, unnamed=unnamed))
+    return found
+
+
+def _generated_name_problems(meta: Any, whole: dict[str, Any], shape: Shape) -> list[Problem]:
+    """The problems of the name generated from a prefix, by the limits that the kind's schema has for names."""
+    name, root = shape.at(_NAME), whole.get("metadata")
+    if name is None or not isinstance(meta, dict) or meta.get("name") or not isinstance(root, dict) or not root.get("name"):
+        return []
+    return schema_problems_at(root["name"], name, _NAME)
+
+
+def _as_stored(data: dict[str, Any], shape: Shape) -> dict[str, Any]:
+    """The object with defaults and a generated name; without status, if that is a subresource."""
+    whole: dict[str, Any] = filled(data, shape)
+    if not shape.keeps_status:
+        whole.pop("status", None)
+    meta = whole.get("metadata")
+    if isinstance(meta, dict):
+        prefix = meta.get("generateName")
+        if not meta.get("name") and isinstance(prefix, str) and prefix:
+            whole["metadata"] = {**meta, "name": generated_name(prefix)}
+    return whole
+
+
+def _correlated(whole: dict[str, Any], stored: dict[str, Any], shape: Shape) -> Correlated:
+    """The object correlated with the stored one; it gets the stored status, if that is a subresource."""
+    before = filled(stored, shape)
+    if not shape.keeps_status and "status" in before:
+        whole["status"] = before["status"]
+    return correlated(whole, before, shape)
+
+
+def _problems_with_defaults(whole: dict[str, Any], shape: Shape, before: Correlated | None) -> Iterator[Problem]:
+    """The problems of combinations, embedded objects and scale, in the object with its defaults."""
+    if shape.combined:
+        from jobspec.kubernetes.conditions import broken_combinations
+
+        yield from broken_combinations(whole, shape, (), before)
+    if shape.embeds:
+        yield from embedded_problems(whole, shape)
+    if shape.scale:
+        yield from scale_problems(whole, shape)
+
+
+# Check what the scale subresource reads from an object: numbers of replicas and the text of a selector.
+#
+# Follows `customResourceValidator.validateScaleSpec` and `validateScaleStatus`, k8s.io/apiextensions-apiserver
+# pkg/registry/customresource, 0.36.
+
+
+_MAX_INT32 = (1 << 31) - 1
+_ABSENT = object()
+
+
+def scale_problems(data: dict[str, Any], shape: Shape) -> Iterator[Problem]:
+    """The problems of the values at the paths of the scale subresource, unless they are absent."""
+    for keyword, steps in shape.scale.items():
+        value, path = _follow(data, shape, steps)
+        is_number = keyword != "labelSelectorPath"
+        if value is _ABSENT:
+            continue
+        if len(path) < len(steps):
+            yield Problem("wrong-type", path, f"`{'.'.join(map(str, path))}` has to be a mapping: the scale subresource reads it")
+        elif type(value) is not (int if is_number else str):
+            what = "an integer" if is_number else "text"
+            yield Problem("wrong-type", path, f"`{path[-1]}` has to be {what}: the scale subresource reads it")
+        elif isinstance(value, int) and value < 0:
+            yield Problem("out-of-range", path, f"`{path[-1]}` cannot be negative, as {value} is")
+        elif isinstance(value, int) and value > _MAX_INT32:
+            yield Problem("out-of-range", path, f"`{path[-1]}` takes 0 to {_MAX_INT32:,}, not {value:,}")
+
+
+def _follow(data: Any, root: Shape, steps: Sequence[str]) -> tuple[Any, Path]:
+    """The value at *steps*, or the first value on the way that is no mapping, and its path; `_ABSENT` without a value."""
+    value, path = data, list[str]()
+    shape: Shape | None = root
+    for step in steps:
+        if not isinstance(value, dict):
+            break
+        value = value.get(step, _ABSENT)
+        path.append(step if shape is None or shape.fields is not None else Key(step))
+        shape = shape and shape.at((step,))
+    return value, tuple(path)
+
+
+# Check the kind and metadata of objects inside objects (`x-kubernetes-embedded-resource`).
+#
+# Follows `schemaobjectmeta.Validate`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/objectmeta, 0.36.
+
+
+def embedded_problems(value: Any, shape: Shape, path: Path = ()) -> Iterator[Problem]:
+    """The problems of the embedded objects inside a value; the value itself is not checked."""
+    for step, child, inner in children(value, shape) if shape.embeds else ():
+        if child.embedded and isinstance(inner, dict):
+            yield from resource_problems(inner, (*path, step))
+        yield from embedded_problems(inner, child, (*path, step))
+
+
+def resource_problems(value: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the kind and the metadata of one embedded object."""
+    version, kind, meta = value.get("apiVersion"), value.get("kind"), value.get("metadata")
+    if isinstance(version, str) and (not version or version.count("/") > 1):
+        yield Problem("wrong-format", (*path, "apiVersion"), f"{describe(version)} is no API version: it is `v1`, or `group/version`")
+    if isinstance(kind, str) and metadata.bad_dns1035_label(kind.lower()):
+        yield Problem(
+            "wrong-format", (*path, "kind"), f"{describe(kind)} is no kind: it is of letters, digits and `-`, and begins with a letter"
+        )
+    if isinstance(meta, dict):
+        if isinstance(meta.get("generation"), int) and meta["generation"] < 0:
+            yield Problem("out-of-range", (*path, "metadata", "generation"), f"a generation is 0 or more, not {meta['generation']}")
+        named = meta if meta.get("name") else {**meta, "name": "unnamed"}
+        for problem in metadata.metadata_problems(named, names="made-segment", builtin=False):
+            yield Problem(problem.rule, (*path, *problem.path), problem.message, problem.hint, at_key=problem.at_key)

@@ -1,0 +1,322 @@
+"""Check an object's metadata: names, labels, annotations, finalizers and owners.
+
+Follows `ValidateObjectMeta`, k8s.io/apimachinery pkg/api/validation, 0.36, with the functions for names that kinds pass to it.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.kubernetes.problems import Problem, describe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+
+_LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_WORD = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_MAX_ANNOTATIONS = 256 * 1024
+_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+MAX_PREFIX = 58  # of `generateName`: the server cuts it and adds five characters
+_METADATA: Path = ("metadata",)
+
+
+def metadata_problems(metadata: dict[str, Any], *, names: str, builtin: bool, namespaced: bool = True) -> Iterator[Problem]:
+    """The problems of an object's metadata; values of a wrong type are skipped. *names* is the kind's rule for names in `jobspec.kinds`."""
+    if names == "-":
+        return
+    yield from _names(metadata, names)
+    namespace = metadata.get("namespace")
+    if namespaced and isinstance(namespace, str) and namespace and (why := bad_label_name(namespace)):
+        yield Problem("invalid-name", (*_METADATA, "namespace"), f"`{namespace}` is no name for a namespace: {why}")
+    yield from label_problems(metadata.get("labels"), _METADATA)
+    yield from annotation_problems(metadata.get("annotations"), _METADATA)
+    yield from _finalizers(metadata.get("finalizers"), builtin=builtin)
+    yield from _owners(metadata.get("ownerReferences"))
+
+
+def _names(metadata: dict[str, Any], rule: str) -> Iterator[Problem]:
+    """The problems of `name` and `generateName`; without a name, also those of the name that the server generates."""
+    name, prefix = metadata.get("name"), metadata.get("generateName")
+    if name in (None, "") and prefix in (None, "") and rule != "optional-subdomain":
+        yield Problem("missing-name", _METADATA, "the object has neither `metadata.name` nor `metadata.generateName`", at_key=True)
+    bad_prefix, bad_name = _NAME_RULES[rule]
+    if isinstance(name, str) and name and (why := bad_name(name)):
+        yield Problem("invalid-name", (*_METADATA, "name"), f"`{name}` is no name for an object: {why}", _name_hint(name, bad_name))
+    if isinstance(prefix, str) and prefix:
+        is_generated = not name and rule != "address"
+        if why := bad_prefix(prefix) or (bad_name(generated_name(prefix)) if is_generated else ""):
+            yield Problem("invalid-name", (*_METADATA, "generateName"), f"`{prefix}` cannot begin a name: {why}")
+
+
+def generated_name(prefix: str) -> str:
+    """A name as the server generates it from `generateName`."""
+    return prefix[:MAX_PREFIX] + "xxxxx"
+
+
+def masked(prefix: str) -> str:
+    """A prefix as the server validates it (`maskTrailingDash`): `a` in place of its last two bytes if it ends with a dash."""
+    return prefix.encode()[:-2].decode(errors="replace") + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+
+
+def label_problems(labels: Any, at: Path) -> Iterator[Problem]:
+    """The problems of the labels of metadata *at* a path."""
+    for key, value in labels.items() if isinstance(labels, dict) else ():
+        path = (*at, "labels", Key(key))
+        if why := bad_qualified_name(key):
+            yield Problem("invalid-metadata", path, f'"{key}" is no label key: {why}', at_key=True)
+        if isinstance(value, str) and (why := bad_label_value(value)):
+            yield Problem("invalid-metadata", path, f'"{value}" is no label value: {why}')
+
+
+def annotation_problems(annotations: Any, at: Path) -> Iterator[Problem]:
+    """The problems of the annotations of metadata *at* a path."""
+    if not isinstance(annotations, dict):
+        return
+    size = 0
+    for key, value in annotations.items():
+        size += len(key.encode()) + (len(value.encode()) if isinstance(value, str) else 0)
+        if why := bad_qualified_name(key.lower()):
+            yield Problem("invalid-metadata", (*at, "annotations", Key(key)), f'"{key}" is no annotation key: {why}', at_key=True)
+    if size > _MAX_ANNOTATIONS:
+        yield Problem(
+            "invalid-metadata", (*at, "annotations"), f"the annotations hold {size:,} bytes, more than the {_MAX_ANNOTATIONS:,} allowed"
+        )
+
+
+def _finalizers(finalizers: Any, *, builtin: bool) -> Iterator[Problem]:
+    names = finalizers if isinstance(finalizers, list) else []
+    for index, name in enumerate(names):
+        name = "" if name is None else name
+        if isinstance(name, str) and (why := bad_qualified_name(name)):
+            yield Problem("invalid-metadata", (*_METADATA, "finalizers", index), f'"{name}" is no finalizer: {why}')
+        elif builtin and isinstance(name, str) and "/" not in name and name not in _FINALIZERS:
+            message = f'"{name}" is none of Kubernetes\' own finalizers, and others need a domain: `example.com/{name}`'
+            yield Problem("invalid-metadata", (*_METADATA, "finalizers", index), message)
+    if "orphan" in names and "foregroundDeletion" in names:
+        yield Problem("invalid-metadata", (*_METADATA, "finalizers"), "`orphan` and `foregroundDeletion` exclude each other")
+
+
+def _owners(owners: Any) -> Iterator[Problem]:
+    controllers: list[Any] = []
+    for index, owner in enumerate(owners if isinstance(owners, list) else ()):
+        path = (*_METADATA, "ownerReferences", index)
+        if owner is None:
+            yield Problem("invalid-metadata", path, "the owner is empty")
+        if not isinstance(owner, dict):
+            continue
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if owner.get(field) == "":
+                yield Problem("invalid-metadata", (*path, field), f"the owner's `{field}` is empty")
+        yield from _owner_kind(owner.get("apiVersion"), owner.get("kind"), path)
+        given = {name: value for name, value in owner.items() if value is not None}
+        if given.get("controller") is True and given not in controllers:  # the server drops an owner that stands there already
+            controllers.append(given)
+            if len(controllers) > 1:
+                yield Problem("invalid-metadata", (*path, "controller"), "only one owner can be the controller")
+
+
+def _owner_kind(api_version: Any, kind: Any, path: Path) -> Iterator[Problem]:
+    if not isinstance(api_version, str) or not api_version:
+        return
+    if api_version.count("/") > 1 or api_version.endswith("/"):
+        yield Problem("invalid-metadata", (*path, "apiVersion"), f"`{api_version}` is no API version: it is `v1`, or `group/version`")
+    elif api_version in ("v1", "/v1") and kind == "Event":
+        yield Problem("invalid-metadata", (*path, "kind"), "an Event cannot be an owner")
+
+
+def bad_path_segment(name: str) -> str:
+    """Why *name* cannot be a segment of a URL's path; empty if it can."""
+    if name in (".", "..") or "/" in name or "%" in name:
+        return "it cannot be `.` or `..`, and cannot hold `/` or `%`"
+    return ""
+
+
+def bad_subdomain(name: str) -> str:
+    """Why *name* is not a DNS subdomain (RFC 1123); empty if it is one."""
+    if len(name) > 253:
+        return f"it has {len(name)} characters, more than 253"
+    for part in name.split("."):
+        if not part or not _LOWER.issuperset(part.replace("-", "")) or part[0] == "-" or part[-1] == "-":
+            return "names are of lower-case letters, digits, `-` and `.`, and begin and end with a letter or digit"
+    return ""
+
+
+def bad_label_name(name: str) -> str:
+    """Why *name* is not a DNS label (RFC 1123); empty if it is one."""
+    if len(name) > 63:
+        return f"it has {len(name)} characters, more than 63"
+    if not name or not _LOWER.issuperset(name.replace("-", "")) or name[0] == "-" or name[-1] == "-":
+        return "it has to be of lower-case letters, digits and `-`, and begin and end with a letter or digit"
+    return ""
+
+
+def bad_dns1035_label(name: str) -> str:
+    """Why *name* is not a DNS label (RFC 1035); empty if it is one."""
+    return bad_label_name(name) or ("it has to begin with a letter" if name[0] in "0123456789" else "")
+
+
+def bad_qualified_name(name: str) -> str:
+    """Why *name* is not a qualified name (`example.com/name`); empty if it is one."""
+    prefix, slash, rest = name.rpartition("/")
+    if slash and (not prefix or "/" in prefix or bad_subdomain(prefix)):
+        return "the part before `/` has to be a DNS subdomain"
+    if not rest:
+        return "its name is empty"
+    return _bad_word(rest)
+
+
+def bad_label_value(value: str) -> str:
+    """Why *value* cannot be the value of a label; empty if it can."""
+    return _bad_word(value) if value else ""
+
+
+def _bad_word(text: str) -> str:
+    if len(text) > 63:
+        return f"it has {len(text)} characters, more than 63"
+    if not (text[0] in _WORD and text[-1] in _WORD and _WORD.issuperset(text.replace("-", "").replace("_", "").replace(".", ""))):
+        return "it has to be of letters, digits, `-`, `_` and `.`, and begin and end with a letter or digit"
+    return ""
+
+
+def _bad_address(name: str) -> str:
+    from ipaddress import ip_address
+
+    try:
+        address = ip_address(name)
+    except ValueError:
+        return "it has to be an IP address"
+    is_canonical = str(address) == name and "%" not in name and getattr(address, "ipv4_mapped", None) is None
+    return "" if is_canonical else f"it has to be an IP address in its canonical form, `{address}`"
+
+
+def _bad_cronjob_name(name: str) -> str:
+    return bad_subdomain(name) or (f"it has {len(name)} characters, more than 52" if len(name) > 52 else "")
+
+
+def _bad_subdomain_prefix(prefix: str) -> str:
+    return bad_subdomain(masked(prefix))
+
+
+def _bad_label_prefix(prefix: str) -> str:
+    return bad_label_name(masked(prefix))
+
+
+def _bad_segment_prefix(prefix: str) -> str:
+    return "it cannot hold `/` or `%`" if "/" in prefix or "%" in prefix else ""
+
+
+#: For each rule for names in `jobspec.kinds`, two functions: why a text cannot be `generateName`, and why it cannot be a name.
+_NAME_RULES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
+    "subdomain": (_bad_subdomain_prefix, bad_subdomain),
+    "made-subdomain": (_bad_segment_prefix, bad_subdomain),
+    "optional-subdomain": (_bad_subdomain_prefix, bad_subdomain),
+    "label": (_bad_label_prefix, bad_label_name),
+    "segment": (bad_path_segment, bad_path_segment),
+    "made-segment": (_bad_segment_prefix, bad_path_segment),
+    "cronjob": (_bad_subdomain_prefix, _bad_cronjob_name),
+    "address": (_bad_address, _bad_address),
+}
+
+
+def _name_hint(name: str, bad_name: Callable[[str], str]) -> str:
+    lower = name.lower().replace("_", "-").strip("-.")
+    return f"write `{lower}`" if lower != name and not bad_name(lower) else ""
+
+
+# Check a label selector in a typed object.
+#
+# Follows `ValidateLabelSelector`, k8s.io/apimachinery pkg/apis/meta/v1/validation, 0.36.
+
+
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+
+
+def selector_problems(selector: Any, path: Path) -> Iterator[Problem]:
+    """The problems of the labels and conditions of a selector; a value of a wrong type is skipped."""
+    if not isinstance(selector, dict):
+        return
+    labels, expressions = selector.get("matchLabels"), selector.get("matchExpressions")
+    for key, value in labels.items() if isinstance(labels, dict) else ():
+        yield from _label_key(key, (*path, "matchLabels", Key(key)), at_key=True)
+        yield from _label_value(value, (*path, "matchLabels", Key(key)))
+    for index, condition in enumerate(expressions if isinstance(expressions, list) else ()):
+        if condition is None:
+            message = f"the condition {index} of `matchExpressions` is empty, without the required `key` and `operator`"
+            yield Problem("missing-field", (*path, "matchExpressions", index), message, "remove it, or write the condition")
+        elif isinstance(condition, dict):
+            yield from _condition(condition, (*path, "matchExpressions", index))
+
+
+def _condition(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
+    from jobspec.kubernetes.problems import closest, describe, listed, missing
+
+    key, operator, values = condition.get("key"), condition.get("operator"), condition.get("values")
+    if key:
+        yield from _label_key(key, (*path, "key"))
+    else:
+        yield missing("key", condition, path)
+    if not operator:
+        yield missing("operator", condition, path, f"it is one of {listed(_OPERATORS)}")
+    elif operator not in _OPERATORS:
+        message = f"`operator` takes one of {listed(_OPERATORS)}, not {describe(operator)}"
+        yield Problem("unsupported-choice", (*path, "operator"), message, closest(operator, _OPERATORS))
+    elif operator in ("Exists", "DoesNotExist") and values:
+        message = f"`{operator}` is about the label's key alone, and takes no `values`"
+        yield Problem("conflicting-values", (*path, "values"), message, "remove the values, or write `In` or `NotIn`")
+        return
+    elif operator in ("In", "NotIn") and not values:
+        yield missing("values", condition, path, f"`{operator}` compares the label with a list of values")
+    for index, value in enumerate(values if isinstance(values, list) else ()):
+        yield from _label_value(value, (*path, "values", index))
+
+
+def _label_key(key: Any, path: Path, *, at_key: bool = False) -> Iterator[Problem]:
+    if isinstance(key, str) and (why := bad_qualified_name(key)):
+        yield Problem("wrong-format", path, f'"{key}" is no label key: {why}', at_key=at_key)
+
+
+def _label_value(value: Any, path: Path) -> Iterator[Problem]:
+    if isinstance(value, str) and (why := bad_label_value(value)):
+        yield Problem("wrong-format", path, f'"{value}" is no label value: {why}')
+
+
+# Check which metadata an update changes.
+#
+# Follows `ValidateObjectMetaAccessorUpdate`, k8s.io/apimachinery pkg/api/validation, 0.36.
+
+
+_META: Path = ("metadata",)
+_IDENTITY = ("uid", "resourceVersion")  # if set, the update is for this object or version only
+_FIXED = ("deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+def metadata_update_problems(new: Any, old: Any, *, builtin: bool = False) -> Iterator[Problem]:
+    """The problems of changes from the *old* metadata to the *new*; absent fields keep their values.
+
+    `generateName` of a custom resource can be anything that fits into a URL; `metadata_problems` checks that of *builtin* kinds.
+    """
+    if not isinstance(new, dict) or not isinstance(old, dict):
+        return
+    prefix = new.get("generateName")
+    if isinstance(prefix, str) and not builtin and (set("/%") & set(prefix)):
+        yield Problem(
+            "invalid-name", (*_META, "generateName"), f"`{prefix}` cannot begin a name: it cannot hold `/` or `%`", "leave it out"
+        )
+    for field in _IDENTITY:
+        if new.get(field) and old.get(field) and new[field] != old[field]:
+            message = (
+                f"`{field}` is {describe(new[field])}, and the stored object's is {describe(old[field])}: another state of it is meant"
+            )
+            yield Problem("immutable-field", (*_META, field), message, "leave it out")
+    for field in _FIXED:
+        if new.get(field) is not None and new[field] != old.get(field):
+            yield Problem("immutable-field", (*_META, field), f"`{field}` cannot be set by an update", "leave it out")
+    kept = old.get("finalizers") or []
+    for index, name in enumerate(new.get("finalizers") or [] if old.get("deletionTimestamp") else []):
+        if name not in kept:
+            message = f"`{name}` cannot be added to the finalizers of an object that is being deleted"
+            yield Problem("immutable-field", (*_META, "finalizers", index), message)

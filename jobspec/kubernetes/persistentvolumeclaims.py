@@ -1,0 +1,341 @@
+"""Check the spec of a PersistentVolumeClaim as the API server's Go code does.
+
+Follows `ValidatePersistentVolumeClaim`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. That code does not check `volumeName`, limits,
+requests other than `storage`, a storage class in an annotation, names of data sources, and `status`, which a create drops.
+`tests/live/test_claim_equals_server.py` compares with a server.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.go.quantities import exponent_of, is_endless
+from jobspec.go.values import mapping
+from jobspec.kubernetes.metadata import bad_subdomain, selector_problems
+from jobspec.kubernetes.problems import Problem, chosen, closest, describe, did_you_mean, listed, missing
+from jobspec.remedies import set_to
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from decimal import Decimal
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+
+_MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+_SHORT_MODES = {"RWO": "ReadWriteOnce", "ROX": "ReadOnlyMany", "RWX": "ReadWriteMany", "RWOP": "ReadWriteOncePod"}  # kubectl's
+_VOLUME_MODES = ("Filesystem", "Block")
+_SPEC: Path = ("spec",)
+_REQUESTS: Path = ("spec", "resources", "requests")
+_QUANTITIES: tuple[Path, ...] = (
+    _REQUESTS,
+    ("spec", "resources", "limits"),
+    ("status", "capacity"),
+    ("status", "allocatedResources"),
+)
+
+
+def claim_problems(data: dict[str, Any], found: list[Problem], *, is_new: bool) -> list[Problem]:
+    """The problems of a claim: those *found* in its structure, and those of the server's Go code.
+
+    Only the Go code decides which fields of the spec are required. A missing field is not reported if an unknown one was meant for it.
+    """
+    kept = [problem for problem in found if problem.rule != "missing-field" or problem.path[:1] != _SPEC]
+    reported = {problem.path for problem in kept}
+    meant = {name for problem in kept if problem.rule == "unknown-field" for name in (problem.path[-1], problem.meant, problem.belongs)}
+    for problem in (*(_generation(data.get("metadata")) if is_new else ()), *_claim(data)):
+        is_meant = problem.rule == "missing-field" and not meant.isdisjoint(problem.path[1:] or problem.path)
+        if not is_meant and problem.path not in reported:
+            kept.append(problem)
+    return kept
+
+
+def _claim(data: dict[str, Any]) -> Iterator[Problem]:
+    yield from claim_spec_problems(data)
+    spec = data.get("spec")
+    if isinstance(spec, dict):
+        yield from source_problems(spec)
+
+
+def claim_spec_problems(data: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of the spec of a claim, or of a claim's template, apart from what the volume is filled from."""
+    yield from _slow_quantities(data)
+    spec = data.get("spec")
+    if spec is None:
+        message = "the claim has no `spec`, in which `accessModes` and `resources.requests.storage` are required"
+        yield Problem("missing-field", _SPEC, message, at_key=True)
+    if not isinstance(spec, dict):
+        return
+    yield from _access_modes(spec)
+    yield from _storage(spec.get("resources"))
+    yield from _class_name(spec, "storageClassName")
+    yield from _class_name(spec, "volumeAttributesClassName")
+    yield from _volume_mode(spec.get("volumeMode"))
+    yield from selector_problems(spec.get("selector"), (*_SPEC, "selector"))
+
+
+def _generation(metadata: Any) -> Iterator[Problem]:
+    """The problem of `metadata.generation`: the server sets that of a new custom resource itself, but keeps a claim's."""
+    generation = metadata.get("generation") if isinstance(metadata, dict) else None
+    if isinstance(generation, int | float) and generation < 0:
+        message = f"`generation` cannot be negative, as {generation} is"
+        yield Problem("out-of-range", ("metadata", "generation"), message, "leave it out; the server sets it")
+
+
+def _access_modes(spec: dict[str, Any]) -> Iterator[Problem]:
+    path, modes = (*_SPEC, "accessModes"), spec.get("accessModes")
+    if modes is None:
+        yield missing("accessModes", spec, _SPEC, f"write it as a list of {listed(_MODES)}")
+    if not isinstance(modes, list):
+        return
+    if not modes:
+        yield Problem("wrong-size", path, "`accessModes` takes at least 1 item, and has 0", f"name one of {listed(_MODES)}")
+    for index, mode in enumerate(modes):
+        if mode not in _MODES:
+            long = _SHORT_MODES.get(str(mode))
+            hint = did_you_mean(long) if long else closest(mode, _MODES)
+            message = f"an access mode is one of {listed(_MODES)}, not {describe(mode)}"
+            remedy = set_to((*path, index), long) if long else chosen(mode, _MODES, (*path, index))
+            yield Problem("unsupported-choice", (*path, index), message, hint, remedy=remedy)
+    if {mode for mode in modes if mode in _MODES} > {"ReadWriteOncePod"}:
+        message = "`ReadWriteOncePod`, by which one pod alone uses the volume, cannot stand beside other access modes"
+        yield Problem("conflicting-values", path, message, "keep either `ReadWriteOncePod` or the others")
+
+
+def _storage(resources: Any) -> Iterator[Problem]:
+    resources = {} if resources is None else resources
+    requests = resources.get("requests") if isinstance(resources, dict) else resources
+    requests = {} if requests is None else requests
+    if not isinstance(requests, dict):
+        return
+    size = requests.get("storage")
+    if size is None:
+        yield missing(Key("storage"), requests, _REQUESTS, _storage_hint(requests, resources.get("limits")))
+    elif not _is_positive(size) and not (isinstance(size, str) and is_endless(size)):
+        yield Problem("out-of-range", (*_REQUESTS, Key("storage")), f"the size of a volume is more than 0, not {describe(size)}")
+
+
+def _storage_hint(requests: dict[str, Any], limits: Any) -> str:
+    misspelt = next(filter(None, (closest(name, ("storage",)) for name in requests if name != "storage")), "")
+    if misspelt:
+        return misspelt
+    if isinstance(limits, dict) and "storage" in limits:
+        return "`limits` do not stand in for `requests`; write `storage` there"
+    return "write the size as `resources: {requests: {storage: 10Gi}}`"
+
+
+def _is_positive(quantity: Any) -> bool:
+    """Whether a quantity is more than zero, however small: the server rounds up to a billionth."""
+    if not isinstance(quantity, str):
+        return not isinstance(quantity, int | float) or quantity > 0
+    number = quantity.strip().lower().partition("e")[0]
+    return not number.startswith("-") and not set("123456789").isdisjoint(number)
+
+
+def _slow_quantities(data: dict[str, Any]) -> Iterator[Problem]:
+    """The quantities with exponents so large that the request times out.
+
+    The server writes out all digits of small quantities to round them, and those of large ones to compare them with zero.
+    """
+    for path in _QUANTITIES:
+        place: Any = data
+        for step in path:
+            place = place.get(step) if isinstance(place, dict) else None
+        for name, quantity in place.items() if isinstance(place, dict) else ():
+            is_compared = (path, name) == (_REQUESTS, "storage")
+            if isinstance(quantity, str) and is_endless(quantity) and (is_compared or exponent_of(quantity) < 0):
+                message = f"the exponent of {describe(quantity)} is so large that an API server does not come to an end with it"
+                yield Problem("out-of-range", (*path, Key(name)), message)
+
+
+def _class_name(spec: dict[str, Any], field: str) -> Iterator[Problem]:
+    name = spec.get(field)
+    if isinstance(name, str) and name and (why := bad_subdomain(name)):
+        yield Problem("invalid-name", (*_SPEC, field), f"`{name}` is no name for a class: {why}")
+
+
+def _volume_mode(mode: Any) -> Iterator[Problem]:
+    if mode is not None and mode not in _VOLUME_MODES:
+        message = f"`volumeMode` takes one of {listed(_VOLUME_MODES)}, not {describe(mode)}"
+        yield Problem("unsupported-choice", (*_SPEC, "volumeMode"), message, closest(mode, _VOLUME_MODES))
+
+
+# Check what a PersistentVolumeClaim's volume is filled from: `dataSource` and `dataSourceRef`.
+#
+# Follows `validateDataSource` and `validateDataSourceRef`, k8s.io/kubernetes pkg/apis/core/validation, and `DropDisabledFields` and
+# `EnforceDataSourceBackwardsCompatibility`, pkg/api/persistentvolumeclaim, 1.36.
+
+
+_CLAIM = "PersistentVolumeClaim"
+_SNAPSHOT = ("snapshot.storage.k8s.io", "VolumeSnapshot")
+
+
+def sources(spec: dict[str, Any]) -> tuple[Any, Any]:
+    """`dataSource` and `dataSourceRef` of a new claim's spec, each None if the server drops it.
+
+    It drops a `dataSourceRef` to another namespace, and without `dataSourceRef`, a `dataSource` that is neither a claim nor a snapshot.
+    """
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if isinstance(reference, dict) and reference.get("namespace"):
+        reference = None
+    if reference is None and isinstance(source, dict) and not _is_claim_or_snapshot(source):
+        source = None
+    return source, reference
+
+
+def source_problems(spec: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of the sources that the server keeps."""
+    yield from given_source_problems(*sources(spec))
+
+
+def given_source_problems(source: Any, reference: Any) -> Iterator[Problem]:
+    """The problems of `dataSource` and `dataSourceRef`, each None if it is absent."""
+    wrong = [*_source(source, "dataSource"), *_source(reference, "dataSourceRef")]
+    yield from wrong
+    if wrong or not isinstance(source, dict) or not isinstance(reference, dict):
+        return
+    apart = [field for field in ("apiGroup", "kind", "name") if source.get(field) != reference.get(field)]
+    if apart:
+        message = f"`dataSource` and `dataSourceRef` have to name the same source, and differ in {listed(apart)}"
+        yield Problem("conflicting-values", ("spec", "dataSource"), message, "leave out `dataSource`; the server fills it in")
+
+
+def _is_claim_or_snapshot(source: dict[str, Any]) -> bool:
+    return (source.get("apiGroup") or "", source.get("kind")) in (("", _CLAIM), _SNAPSHOT)
+
+
+def _source(source: Any, field: str) -> Iterator[Problem]:
+    if not isinstance(source, dict):
+        return
+    path = ("spec", field)
+    yield from (missing(name, source, path) for name in ("kind", "name") if not source.get(name))
+    group, kind = source.get("apiGroup"), source.get("kind")
+    if isinstance(group, str) and group and (why := bad_subdomain(group)):
+        yield Problem("invalid-name", (*path, "apiGroup"), f"`{group}` is no name for an API group: {why}", _group_hint(group))
+    if not group and kind and kind != _CLAIM:
+        message = f"without an `apiGroup`, `kind` can only be `{_CLAIM}`, not {describe(kind)}"
+        hint = f"add `apiGroup: {_SNAPSHOT[0]}`" if kind == _SNAPSHOT[1] else closest(kind, (_CLAIM,)) or "add the kind's `apiGroup`"
+        yield Problem("unsupported-choice", (*path, "kind"), message, hint)
+
+
+def _group_hint(group: str) -> str:
+    """The hint for an API version written as API group."""
+    name = group.partition("/")[0]
+    return f"write `{name}`, without a version" if name != group and not bad_subdomain(name) else ""
+
+
+# Check which fields an update of a PersistentVolumeClaim changes.
+#
+# Follows `ValidatePersistentVolumeClaimUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. A stored claim without `status.phase`
+# is assumed to be bound to a volume of the size that it requests, and its storage class to allow expansion.
+
+
+_STORAGE: Path = (*_REQUESTS, Key("storage"))
+_CLASS = "volume.beta.kubernetes.io/storage-class"  # the annotation that came before the field
+_ANEW = "put back what was there, or make another claim"
+_MAX_DIGITS = 4  # of an exponent; with more, quantities are compared by their text
+
+
+def claim_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of changes from the stored claim *old* to *data*."""
+    new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
+    status = mapping(old, "status")
+    bound = status.get("phase", "Bound") == "Bound"
+    for field, path in _changed(new_spec, old_spec):
+        yield Problem("immutable-field", path, f"`{field}` of a claim cannot change{_was(old_spec.get(field))}", _ANEW)
+    yield from _class_changes(data, old)
+    if not bound and new_spec.get("volumeAttributesClassName") != old_spec.get("volumeAttributesClassName"):
+        path = (*_SPEC, "volumeAttributesClassName")
+        yield Problem("immutable-field", path, "`volumeAttributesClassName` of a claim cannot change before it is bound", _ANEW)
+    yield from _resources(mapping(new_spec, "resources"), mapping(old_spec, "resources"), status, bound=bound)
+
+
+def _changed(new: dict[str, Any], old: dict[str, Any]) -> Iterator[tuple[str, Path]]:
+    """The changed fields that cannot change, and their paths."""
+    if new.get("accessModes") != old.get("accessModes"):
+        yield "accessModes", (*_SPEC, "accessModes")
+    if _pruned(new.get("selector")) != _pruned(old.get("selector")):
+        yield "selector", (*_SPEC, "selector")
+    if old.get("volumeName") and new.get("volumeName") != old["volumeName"]:
+        yield "volumeName", (*_SPEC, "volumeName")
+    if (new.get("volumeMode") or "Filesystem") != (old.get("volumeMode") or "Filesystem"):
+        yield "volumeMode", (*_SPEC, "volumeMode")
+    kept = _source_of(old) is not None and bool(
+        mapping(new, "dataSourceRef").get("namespace")
+    )  # which it drops only without a stored source
+    if kept or _source_of(new) != _source_of(old):
+        field = "dataSourceRef" if new.get("dataSourceRef") or (old.get("dataSourceRef") and not new.get("dataSource")) else "dataSource"
+        yield field, (*_SPEC, field)
+
+
+def _source_of(spec: dict[str, Any]) -> Any:
+    """The source of the volume: either field, since the server sets the other to the same."""
+    source, reference = sources(spec)
+    return _pruned(reference or source)
+
+
+def _class_changes(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of the storage class: it can be set later, or move from the annotation to the field, but not change."""
+    new_class, old_class = mapping(data, "spec").get("storageClassName"), mapping(old, "spec").get("storageClassName")
+    new_note, old_note = (mapping(each, "metadata", "annotations").get(_CLASS) for each in (data, old))
+    moved = old_note is not None and old_class is None and new_class == old_note and new_note in (None, old_note)
+    if moved:
+        return
+    if (new_note or "") != (old_note or ""):
+        message = f"the annotation `{_CLASS}` of a claim cannot change{_was(old_note)}"
+        yield Problem("immutable-field", ("metadata", "annotations", Key(_CLASS)), message, _ANEW)
+    is_first = old_class is None and new_class is not None and old_note in (None, new_class)
+    if new_class != old_class and not is_first:
+        message = f"`storageClassName` of a claim cannot change{_was(old_class)}"
+        yield Problem("immutable-field", (*_SPEC, "storageClassName"), message, _ANEW)
+
+
+def _resources(new: dict[str, Any], old: dict[str, Any], status: dict[str, Any], *, bound: bool) -> Iterator[Problem]:
+    for part in ("limits", "requests"):
+        was, now = (_amounts(each.get(part)) for each in (old, new))
+        for name in {**was, **now}:
+            if was.get(name) != now.get(name) and not (bound and (part, name) == ("requests", "storage")):
+                message = f"`{name}` in the {part} of a claim cannot change{_was(mapping(old, part).get(name))}"
+                yield Problem("immutable-field", ("spec", "resources", part, Key(name)), message, _ANEW)
+    if bound:
+        yield from _size(mapping(new, "requests").get("storage"), mapping(old, "requests").get("storage"), status)
+
+
+def _size(new: Any, old: Any, status: dict[str, Any]) -> Iterator[Problem]:
+    """The problem of a smaller request: a bound claim can take back an expansion, but not shrink its volume."""
+    least = mapping(status, "capacity").get("storage", 0 if "phase" in status else old)
+    now, was, has = _amount(new), _amount(old), _amount(least)
+    if now is not None and was is not None and has is not None and now < was and now <= has:
+        message = f"a volume does not shrink: it has `{least}`, and `{new}` is asked for"
+        yield Problem("immutable-field", _STORAGE, message, f"ask for at least `{old}`, or make another claim")
+
+
+def _amount(quantity: Any) -> Decimal | None:
+    """The number of a quantity; None if it is no quantity, or has so long an exponent that the number would be huge."""
+    from jobspec.kubernetes.cel import functions
+
+    text = str(quantity).strip()
+    if len(text.lower().partition("e")[2]) > _MAX_DIGITS:
+        return None
+    try:
+        return functions.number_of(functions.quantity(text))
+    except ValueError:
+        return None
+
+
+def _amounts(quantities: Any) -> dict[str, Any]:
+    """The numbers of quantities, by resource; the text of one that is not compared as a number."""
+    amounts = {name: (_amount(quantity or 0), quantity) for name, quantity in mapping(quantities).items()}  # Go decodes null as zero
+    return {name: quantity if number is None else number for name, (number, quantity) in amounts.items()}
+
+
+def _pruned(value: Any) -> Any:
+    """A value without the nulls and the empty lists and mappings inside it."""
+    if isinstance(value, dict):
+        return {name: _pruned(inner) for name, inner in value.items() if inner not in (None, [], {})}
+    return [_pruned(item) for item in value] if isinstance(value, list) else value
+
+
+def _was(old: Any) -> str:
+    return "" if isinstance(old, dict | list) else f"; it was {describe(old)}" if old is not None else "; there was none"

@@ -1,0 +1,648 @@
+"""The containers of a pod: regular ones, init containers and ephemeral ones. What looks at a field is loaded where a container has it.
+
+Follows `validateContainers`, `validateInitContainers`, `validateEphemeralContainers` and `validateContainerCommon`, k8s.io/kubernetes
+pkg/apis/core/validation, 1.36; volumes that containers mount are in `mounts`.
+"""
+
+from __future__ import annotations
+
+from jobspec.go.quantities import canonical_quantity
+from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, masked
+from jobspec.kubernetes.pods.defaults import PROBES, grace_period, restart_policy
+from jobspec.kubernetes.problems import Problem, duplicate, excluded, missing, near, negative, unsupported, wrong_name, wrong_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+    Container = dict[str, Any]
+    Spec = dict[str, Any]
+
+
+_MESSAGES = ("File", "FallbackToLogsOnError")
+_PULLS = ("Always", "IfNotPresent", "Never")
+_OF_RUNNING = ("lifecycle", *PROBES)
+"""Fields of what runs beside others, and not to its end before them."""
+_NOT_FOR_DEBUGGING = (
+    *("ports", "resources", *PROBES, "lifecycle"),
+    *("resizePolicy", "restartPolicy", "restartPolicyRules"),
+)
+"""Fields that containers for debugging cannot have."""
+
+
+def container_problems(spec: Spec, path: Path) -> Iterator[Problem]:
+    """The problems of all containers of a pod."""
+    containers = spec.get("containers", [])
+    if not containers:
+        yield missing("containers", spec, path, "a pod has at least one container")
+    names: set[str] = set()
+    for index, container in enumerate(containers):
+        at = (*path, "containers", index)
+        yield from _common(container, spec, at)
+        yield from _name(container, names, at)
+        yield from _running(container, spec, at)
+        yield from _restarts(container, at)
+    yield from _host_ports([((*path, "containers", index), each) for index, each in enumerate(containers)])
+    for index, container in enumerate(spec.get("initContainers", ())):
+        yield from _init(container, spec, names, (*path, "initContainers", index))
+    if "ephemeralContainers" in spec:
+        yield from _ephemeral(spec, names, path)
+
+
+def _common(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
+    """The problems of a container that any container can have."""
+    name = container.get("name")
+    if not name:
+        yield missing("name", container, path)
+    elif why := bad_label_name(name):
+        yield wrong_name(name, "a container", why, (*path, "name"))
+    if not container.get("image"):
+        yield missing("image", container, path)
+    for field, choices in (("terminationMessagePolicy", _MESSAGES), ("imagePullPolicy", _PULLS)):
+        value = container.get(field)
+        if value and value not in choices:
+            yield unsupported(value, choices, (*path, field))
+    if "ports" in container:
+        yield from port_problems(container, path)
+    if "env" in container or "envFrom" in container:
+        yield from env_problems(container, path)
+    yield from _resources(container, spec, path)
+    if "securityContext" in container:
+        from jobspec.kubernetes.pods.security import container_security_problems
+
+        yield from container_security_problems(container["securityContext"], spec, (*path, "securityContext"))
+
+
+def _resources(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
+    if container.get("resources"):
+        from jobspec.kubernetes.pods.resources import resources_problems
+
+        yield from resources_problems(container, spec, path)
+    if "resizePolicy" in container:
+        yield from resize_problems(container, path, restart_policy(spec))
+
+
+def _running(container: Container, spec: Spec, path: Path) -> Iterator[Problem]:
+    """The problems of a container that runs beside others."""
+    if not container.keys().isdisjoint(_OF_RUNNING):
+        yield from running_problems(container, path, grace_period(spec))
+
+
+def _restarts(container: Container, path: Path) -> Iterator[Problem]:
+    if "restartPolicy" in container or "restartPolicyRules" in container:
+        yield from restart_problems(container, path)
+
+
+def _host_ports(containers: list[tuple[Path, Container]]) -> Iterator[Problem]:
+    if any("ports" in container for _, container in containers):
+        yield from host_port_problems(containers)
+
+
+def _name(container: Container, names: set[str], path: Path) -> Iterator[Problem]:
+    """The problem of a name that another container of the pod has; *names* gets the name. Two without a name have the same."""
+    name = container.get("name", "")
+    if name in names:
+        yield duplicate(name, "a container", (*path, "name"))
+    names.add(name)
+
+
+def _init(container: Container, spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
+    yield from _common(container, spec, path)
+    yield from _name(container, names, path)
+    if "restartPolicy" in container or "restartPolicyRules" in container:
+        yield from init_restart_problems(container, path)
+    yield from _host_ports([(path, container)])
+    if container.get("restartPolicy") == "Always":
+        yield from _running(container, spec, path)
+        return
+    for field in _OF_RUNNING:
+        if field in container:
+            message = f"an init container, which runs to its end before the others start, has no `{field}`"
+            yield excluded((*path, field), message, "remove it; or make it a sidecar by `restartPolicy: Always`")
+    if "resizePolicy" in container:
+        yield from init_resize_problems(container, path)
+
+
+def _ephemeral(spec: Spec, names: set[str], path: Path) -> Iterator[Problem]:
+    known = set(names)
+    for index, container in enumerate(spec["ephemeralContainers"]):
+        at = (*path, "ephemeralContainers", index)
+        yield from _common(container, spec, at)
+        yield from image_problems(container, at)
+        yield from _name(container, names, at)
+        target = container.get("targetContainerName")
+        if target and target not in known:
+            message = f"the pod has no container `{target}`"
+            yield Problem("unsupported-choice", (*at, "targetContainerName"), message, near(target, known))
+        for field in _NOT_FOR_DEBUGGING:
+            if field in container and container[field] != {}:
+                yield excluded((*at, field), f"an ephemeral container has no `{field}`")
+        for number, mount in enumerate(container.get("volumeMounts", ())):
+            for field in ("subPath", "subPathExpr"):
+                if mount.get(field):
+                    yield excluded((*at, "volumeMounts", number, field), f"an ephemeral container has no `{field}` in its mounts")
+
+
+def image_problems(container: Container, path: Path) -> Iterator[Problem]:
+    """The problem of blanks around an image, which pods cannot have, and templates can."""
+    image = container.get("image", "")
+    if image != image.strip(_BLANKS):
+        message = f'there are blanks around the image "{image}"'
+        yield Problem("wrong-format", (*path, "image"), message, f"write `{image.strip(_BLANKS)}`" if image.strip(_BLANKS) else "")
+
+
+#: What Go takes for blanks.
+_BLANKS = " \t\n\v\f\r\u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+
+
+# The variables of a container.
+#
+# Follows `ValidateEnv`, `ValidateEnvFrom` and `validateFileKeyRefVolumes`, k8s.io/kubernetes pkg/apis/core/validation, and
+# `IsRelaxedEnvVarName` and `IsConfigMapKey`, k8s.io/apimachinery pkg/util/validation, 1.36.
+
+
+_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+_WHOLE = ("configMapRef", "secretRef")
+_KEY = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
+
+
+def env_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of a container's `env` and `envFrom`, apart from the volumes that they name."""
+    for index, variable in enumerate(container.get("env", ())):
+        at = (*path, "env", index)
+        if not variable.get("name"):
+            yield missing("name", variable, at)
+        elif why := bad_variable(variable["name"]):
+            yield wrong_name(variable["name"], "a variable", why, (*at, "name"))
+        if "valueFrom" in variable:
+            yield from _source(variable, (*at, "valueFrom"))
+    for index, each in enumerate(container.get("envFrom", ())):
+        yield from _whole(each, (*path, "envFrom", index))
+
+
+def _source(variable: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the `valueFrom` of a variable."""
+    source = variable["valueFrom"]
+    given = [name for name in _SOURCES if name in source]
+    for name in given:
+        yield from _source_problems(name, source[name], (*path, name))
+    if not given:
+        yield Problem("missing-field", path, f"`valueFrom` names no source: it takes one of {', '.join(f'`{each}`' for each in _SOURCES)}")
+    elif variable.get("value"):
+        yield excluded(path, "a variable has either a `value` or `valueFrom`, and here it has both", "remove one of the two")
+    elif len(given) > 1:
+        yield excluded(path, f"a variable has one source, and here it has {' and '.join(f'`{each}`' for each in given)}", "keep one")
+
+
+def _source_problems(name: str, source: dict[str, Any], path: Path) -> Iterator[Problem]:
+    if name == "fieldRef":
+        yield from field_problems(source, path, FIELDS_OF_VARIABLES)
+    elif name == "resourceFieldRef":
+        yield from resource_problems(source, path, in_volume=False)
+    elif name == "fileKeyRef":
+        yield from _file(source, path)
+    else:
+        what = "a ConfigMap" if name == "configMapKeyRef" else "a Secret"
+        if not source.get("name"):
+            yield missing("name", source, path, f"name {what}")
+        elif why := bad_subdomain(source["name"]):
+            yield wrong_name(source["name"], what, why, (*path, "name"))
+        if not source.get("key"):
+            yield missing("key", source, path)
+        elif why := bad_key(source["key"]):
+            yield wrong_name(source["key"], f"a key of {what}", why, (*path, "key"))
+
+
+def _file(source: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of a variable from a file that a container wrote."""
+    yield from (missing(name, source, path) for name in ("key", "volumeName", "path") if not source.get(name))
+    key, volume, file = source.get("key"), source.get("volumeName"), source.get("path", "")
+    if key and (why := bad_variable(key)):
+        yield wrong_name(key, "a variable", why, (*path, "key"))
+    if volume and (why := bad_label_name(volume)):
+        yield wrong_name(volume, "a volume", why, (*path, "volumeName"))
+    if ".." in file.split("/"):
+        yield Problem("wrong-format", (*path, "path"), f"`{file}` leaves the volume by `..`", "write a path inside of the volume")
+
+
+def _whole(source: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of an item of `envFrom`."""
+    prefix = source.get("prefix")
+    if prefix and (why := bad_variable(prefix)):
+        yield wrong_name(prefix, "variables to begin with", why, (*path, "prefix"))
+    given = [name for name in _WHOLE if name in source]
+    for name in given:
+        what, referred = "a ConfigMap" if name == "configMapRef" else "a Secret", source[name].get("name")
+        if not referred:
+            yield missing("name", source[name], (*path, name), f"name {what}")
+        elif why := bad_subdomain(masked(referred)):
+            yield wrong_name(referred, what, why, (*path, name, "name"))
+    if not given:
+        yield Problem("missing-field", path, "the item names no source: it takes `configMapRef` or `secretRef`")
+    elif len(given) > 1:
+        yield excluded(path, "an item has one source, and here it has `configMapRef` and `secretRef`", "write an item for each")
+
+
+def file_volume_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The volumes that variables from files name: they have to be there, and to be an `emptyDir`."""
+    volumes = {volume.get("name", ""): volume for volume in spec.get("volumes", ())}
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(field, ())):
+            for number, variable in enumerate(container.get("env", ())):
+                source = variable.get("valueFrom", {}).get("fileKeyRef")
+                if source is not None:
+                    at = (*path, field, index, "env", number, "valueFrom", "fileKeyRef", "volumeName")
+                    yield from _volume(source.get("volumeName", ""), volumes, at)
+
+
+def _volume(name: str, volumes: dict[str, dict[str, Any]], path: Path) -> Iterator[Problem]:
+    if name not in volumes:
+        yield Problem("unsupported-choice", path, f"the pod has no volume `{name}`", near(name, volumes))
+    elif "emptyDir" not in volumes[name] and volumes[name].keys() - {"name"}:  # without any source, a volume is an `emptyDir`
+        yield excluded(path, f"variables are read from a file in an `emptyDir`, and the volume `{name}` is none", "name an `emptyDir`")
+
+
+def bad_variable(name: str) -> str:
+    """Why a text cannot be the name of a variable; empty if it can."""
+    return "" if all(" " <= each <= "~" and each != "=" for each in name) else "it has to be of printable ASCII characters other than `=`"
+
+
+def bad_key(name: str) -> str:
+    """Why a text cannot be a key of a ConfigMap or Secret; empty if it can."""
+    if len(name) > 253:
+        return f"it has {len(name)} characters, more than 253"
+    if not _KEY.issuperset(name):
+        return "it has to be of letters, digits, `-`, `_` and `.`"
+    return "it cannot be `.`, nor begin with `..`" if name == "." or name.startswith("..") else ""
+
+
+# What a container may learn about itself: fields of its pod, and resources of a container.
+#
+# Follows `validateObjectFieldSelector` and `validateContainerResourceFieldSelector`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+FIELDS_OF_VARIABLES = (
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+)
+"""What a variable can be taken from, besides single labels and annotations."""
+
+
+_RESOURCES = tuple(f"{which}.{name}" for which in ("limits", "requests") for name in ("cpu", "memory", "ephemeral-storage"))
+_HUGE_PAGES = ("requests.hugepages-", "limits.hugepages-")
+_SIZES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
+_CPU = ("1m", "1")
+_OLD_NAMES = {"spec.host": "spec.nodeName"}  # which are still taken
+_SUBSCRIPTED = ("metadata.annotations", "metadata.labels")
+
+
+def field_problems(reference: dict[str, Any], path: Path, fields: Sequence[str]) -> Iterator[Problem]:
+    """The problems of a `fieldRef` at *path*, which can name one of *fields*, or a single label or annotation."""
+    version, field = reference.get("apiVersion") or "v1", reference.get("fieldPath")
+    if not field:
+        yield missing("fieldPath", reference, path, "name a field of the pod, such as `metadata.name`")
+        return
+    at = (*path, "fieldPath")
+    if version != "v1":
+        yield Problem("unsupported-choice", (*path, "apiVersion"), f"the API version of pods is `v1`, not `{version}`", "leave it out")
+        return
+    around, key = _subscript(field)
+    if key is None:
+        if _OLD_NAMES.get(field, field) not in fields:
+            yield unsupported(field, (*fields, "metadata.labels['KEY']", "metadata.annotations['KEY']"), at)
+    elif around not in _SUBSCRIPTED:
+        yield Problem("wrong-format", at, f"`{around}` has no keys; only labels and annotations have")
+    elif why := bad_qualified_name(key.lower() if around == "metadata.annotations" else key):
+        yield Problem("wrong-format", at, f'"{key}" is no key of a label or annotation: {why}')
+
+
+def _subscript(field: str) -> tuple[str, str | None]:
+    """The path of a map and the key in it, as in `metadata.labels['app']`; None for a path without a key."""
+    around, bracket, key = field.removesuffix("']").partition("['")
+    return (around, key) if field.endswith("']") and bracket and around else (field, None)
+
+
+def resource_problems(reference: dict[str, Any], path: Path, *, in_volume: bool) -> Iterator[Problem]:
+    """The problems of a `resourceFieldRef` at *path*; one in a volume has to name the container."""
+    resource = reference.get("resource", "")
+    if in_volume and not reference.get("containerName"):
+        yield missing("containerName", reference, path, "a volume belongs to no container, so name one")
+    elif not resource:
+        yield missing("resource", reference, path, "name a resource, such as `limits.memory`")
+    elif resource not in _RESOURCES and not resource.startswith(_HUGE_PAGES):
+        yield unsupported(resource, (*_RESOURCES, "limits.hugepages-SIZE"), (*path, "resource"))
+    yield from _divisor(resource, reference.get("divisor", "0"), (*path, "divisor"))
+
+
+def _divisor(resource: str, divisor: str, path: Path) -> Iterator[Problem]:
+    """The problem of the unit in which a resource is told; 0 stands for none."""
+    amount = canonical_quantity(divisor)
+    known = _CPU if resource.endswith(".cpu") else _SIZES
+    if amount != "0" and amount not in known and (resource in _RESOURCES or resource.startswith(_HUGE_PAGES)):
+        yield unsupported(amount, known, path)
+
+
+# The ports of containers, and what probes and hooks say of ports.
+#
+# Follows `validateContainerPorts`, `checkHostPortConflicts`, `validatePodHostNetworkDeps` and `ValidatePortNumOrName`, k8s.io/kubernetes
+# pkg/apis/core/validation, and `IsValidPortName`, k8s.io/apimachinery pkg/util/validation, 1.36.
+
+
+_PROTOCOLS = ("TCP", "UDP", "SCTP")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_NAME = _LETTERS | frozenset("0123456789-")
+
+
+def port_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of a container's ports, apart from ports of the host that are taken twice."""
+    names: set[str] = set()
+    for index, port in enumerate(container.get("ports", ())):
+        at = (*path, "ports", index)
+        name = port.get("name")
+        if name:
+            if why := bad_port_name(name):
+                yield wrong_name(name, "a port", why, (*at, "name"))
+            elif name in names:
+                yield duplicate(name, "a port", (*at, "name"))
+            names.add(name)
+        if not port.get("containerPort"):
+            yield missing("containerPort", port, at)
+        else:
+            yield from number_problems(port["containerPort"], (*at, "containerPort"))
+        if port.get("hostPort"):
+            yield from number_problems(port["hostPort"], (*at, "hostPort"))
+        protocol = port.get("protocol")
+        if protocol and protocol not in _PROTOCOLS:
+            yield unsupported(protocol, _PROTOCOLS, (*at, "protocol"))
+
+
+def host_port_problems(containers: list[tuple[Path, dict[str, Any]]]) -> Iterator[Problem]:
+    """The ports of the host that containers which run beside each other take twice; each container comes with its path."""
+    taken: set[tuple[str, str, int]] = set()
+    for path, container in containers:
+        for index, port in enumerate(container.get("ports", ())):
+            number = port.get("hostPort")
+            if not number:
+                continue
+            key = (port.get("protocol") or "TCP", port.get("hostIP", ""), number)
+            if key in taken:
+                message = f"the port {number} of the host ({key[0]}) is taken already by another port of the pod"
+                yield Problem("duplicate-item", (*path, "ports", index, "hostPort"), message, "choose another number, or remove one")
+            taken.add(key)
+
+
+def host_network_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The ports of the host that are others than the container's, where both are on one network."""
+    for index, container in enumerate(spec.get("containers", ()) if spec.get("hostNetwork") else ()):
+        for number, port in enumerate(container.get("ports", ())):
+            own, of_host = port.get("containerPort", 0), port.get("hostPort", 0)
+            if of_host not in (0, own):
+                message = f"on the network of the host a container's port is the host's port, and here {own} would be {of_host}"
+                yield excluded((*path, "containers", index, "ports", number, "hostPort"), message)
+
+
+def number_problems(number: int, path: Path) -> Iterator[Problem]:
+    """The problem of a number that is no port."""
+    if not 1 <= number <= 65535:
+        yield Problem("out-of-range", path, f"a port is a number from 1 to 65535, and {number} is not")
+
+
+def reference_problems(action: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problem of the `port` of an action, which is a number or the name of a port of the container."""
+    port = action.get("port")
+    if port is None:
+        yield missing("port", action, path, "write the number of the port, or its name")
+    elif isinstance(port, int):
+        yield from number_problems(port, (*path, "port"))
+    elif why := bad_port_name(port):
+        hint = f"leave the quotes out: `{port}`" if port.isdecimal() else ""
+        yield Problem("wrong-format", (*path, "port"), f'"{port}" is neither the number nor the name of a port: {why}', hint)
+
+
+def bad_port_name(name: str) -> str:
+    """Why a text cannot be the name of a port; empty if it can."""
+    if len(name) > 15:
+        return f"it has {len(name)} characters, more than 15"
+    if not _NAME.issuperset(name) or _LETTERS.isdisjoint(name):
+        return "it has to be of lower-case letters, digits and `-`, with at least one letter"
+    if "--" in name or name[0] == "-" or name[-1] == "-":
+        return "dashes cannot stand at its begin or end, nor two of them together"
+    return ""
+
+
+# The probes of containers, and the hooks of their lives.
+#
+# Follows `validateProbe` and its callers, `validateLifecycle` and `validateHandler`, k8s.io/kubernetes pkg/apis/core/validation, and
+# `IsHTTPHeaderName`, k8s.io/apimachinery pkg/util/validation, 1.36.
+
+
+_OF_PROBES = ("exec", "httpGet", "tcpSocket", "grpc")
+_OF_HOOKS = ("exec", "httpGet", "tcpSocket", "sleep")
+_SCHEMES = ("HTTP", "HTTPS")
+_NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+_HEADER = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
+
+
+def running_problems(container: dict[str, Any], path: Path, grace_period: int) -> Iterator[Problem]:
+    """The problems of the probes and hooks of a container that runs beside others; its pod has *grace_period* seconds to end."""
+    hooks = container.get("lifecycle", {})
+    for name in ("postStart", "preStop"):
+        if name in hooks:
+            yield from _action(hooks[name], _OF_HOOKS, (*path, "lifecycle", name), grace_period)
+    for name in PROBES:
+        if name in container:
+            yield from _probe(name, container[name], (*path, name), grace_period)
+
+
+def _probe(name: str, probe: dict[str, Any], path: Path, grace_period: int) -> Iterator[Problem]:
+    yield from _action(probe, _OF_PROBES, path, grace_period)
+    for field in _NUMBERS:
+        yield from negative(probe.get(field, 0), (*path, field))
+    seconds, successes = probe.get("terminationGracePeriodSeconds"), probe.get("successThreshold", 0)
+    if seconds is not None and name == "readinessProbe":
+        message = "a readiness probe ends no container, so it has no time to end"
+        yield excluded((*path, "terminationGracePeriodSeconds"), message)
+    elif seconds is not None and seconds <= 0:
+        message = f"`terminationGracePeriodSeconds` of a probe is at least 1, not {seconds}"
+        yield Problem("out-of-range", (*path, "terminationGracePeriodSeconds"), message)
+    if name != "readinessProbe" and successes > 1:
+        message = f"the `successThreshold` of a {name.removesuffix('Probe')} probe is 1, not {successes}"
+        yield Problem("out-of-range", (*path, "successThreshold"), message, "leave it out")
+
+
+def _action(around: dict[str, Any], known: tuple[str, ...], path: Path, grace_period: int) -> Iterator[Problem]:
+    """The problems of the one action that a probe or hook takes; the server looks at the first, and refuses further ones."""
+    given = [name for name in known if name in around]
+    if not given:
+        choices = ", ".join(f"`{name}`" for name in known)
+        yield Problem("missing-field", path, f"`{path[-1]}` names nothing to do: it takes one of {choices}", at_key=True)
+        return
+    yield from _action_problems(given[0], around[given[0]], (*path, given[0]), grace_period)
+    for name in given[1:]:
+        yield excluded((*path, name), f"`{path[-1]}` does one thing, and has `{given[0]}` already", "remove one of the two")
+
+
+def _action_problems(name: str, action: dict[str, Any], path: Path, grace_period: int) -> Iterator[Problem]:
+    if name == "exec" and not action.get("command"):
+        yield missing("command", action, path)
+    elif name == "httpGet":
+        yield from _request(action, path)
+    elif name == "tcpSocket":
+        yield from reference_problems(action, path)
+    elif name == "grpc":
+        yield from number_problems(action["port"], (*path, "port")) if "port" in action else (missing("port", action, path),)
+    elif name == "sleep" and not 0 <= action.get("seconds", 0) <= grace_period:
+        message = f"a hook sleeps no longer than the pod has to end, {grace_period} seconds, and not for {action.get('seconds', 0)}"
+        yield Problem("out-of-range", (*path, "seconds"), message, "raise `terminationGracePeriodSeconds` of the pod")
+
+
+def _request(action: dict[str, Any], path: Path) -> Iterator[Problem]:
+    yield from reference_problems(action, path)
+    scheme = action.get("scheme")
+    if scheme and scheme not in _SCHEMES:
+        yield unsupported(scheme, _SCHEMES, (*path, "scheme"))
+    for index, header in enumerate(action.get("httpHeaders", ())):
+        name, at = header.get("name", ""), (*path, "httpHeaders", index)
+        if not name:
+            yield missing("name", header, at)
+        elif not _HEADER.issuperset(name):
+            yield wrong_name(name, "a header", "it has to be of letters, digits and `-`", (*at, "name"))
+
+
+# When containers start again: their own restart policies, rules by exit code, and resizes that restart.
+#
+# Follows `validateContainerRestartPolicy` and `validateResizePolicy`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+_ACTIONS = ("Restart", "RestartAllContainers")
+_OPERATORS = ("In", "NotIn")
+_RESIZABLE = ("cpu", "memory")
+_RESIZES = ("NotRequired", "RestartContainer")
+_MOST_RULES = 20
+_MOST_CODES = 255
+
+
+def restart_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of a container's restart policy, and of its rules."""
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
+    if policy is None and rules:
+        yield missing("restartPolicy", container, path, "it says what happens where no rule holds")
+    elif policy is not None and policy not in POLICIES:
+        yield unsupported(policy, POLICIES, (*path, "restartPolicy"))
+    if len(rules) > _MOST_RULES:
+        yield _too_many(len(rules), _MOST_RULES, "rule", (*path, "restartPolicyRules"))
+    for index, rule in enumerate(rules):
+        yield from _rule(rule, (*path, "restartPolicyRules", index))
+
+
+def init_restart_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of an init container's restart policy; without a policy, the server does not look at its rules."""
+    if "restartPolicy" in container:
+        yield from restart_problems(container, path)
+    elif container.get("restartPolicyRules"):
+        yield missing("restartPolicy", container, path, "it says what happens where no rule holds")
+
+
+def _rule(rule: dict[str, Any], path: Path) -> Iterator[Problem]:
+    action, codes = rule.get("action"), rule.get("exitCodes")
+    if not action:
+        yield missing("action", rule, path)
+    elif action not in _ACTIONS:
+        yield unsupported(action, _ACTIONS, (*path, "action"))
+    if codes is None:
+        yield missing("exitCodes", rule, path)
+        return
+    operator, values = codes.get("operator"), codes.get("values", ())
+    if not operator:
+        yield missing("operator", codes, (*path, "exitCodes"))
+    elif operator not in _OPERATORS:
+        yield unsupported(operator, _OPERATORS, (*path, "exitCodes", "operator"))
+    if len(values) > _MOST_CODES:
+        yield _too_many(len(values), _MOST_CODES, "value", (*path, "exitCodes", "values"))
+
+
+def _too_many(count: int, most: int, what: str, path: Path) -> Problem:
+    return wrong_size(count, what, "most", most, path)
+
+
+def resize_problems(container: dict[str, Any], path: Path, of_pod: str) -> Iterator[Problem]:
+    """The problems of a container's `resizePolicy` in a pod with the restart policy *of_pod*."""
+    seen: set[str] = set()
+    for index, each in enumerate(container.get("resizePolicy", ())):
+        at, resource, policy = (*path, "resizePolicy", index), each.get("resourceName", ""), each.get("restartPolicy", "")
+        if resource in seen:
+            yield Problem("duplicate-item", at, f"the resource `{resource}` has a policy already", "remove one of the two")
+        seen.add(resource)
+        if not resource:
+            yield missing("resourceName", each, at, "it is `cpu` or `memory`")
+        elif resource not in _RESIZABLE:
+            yield unsupported(resource, _RESIZABLE, (*at, "resourceName"))
+        if not policy:
+            yield missing("restartPolicy", each, at, "it is `NotRequired` or `RestartContainer`")
+        elif policy not in _RESIZES:
+            yield unsupported(policy, _RESIZES, (*at, "restartPolicy"))
+        elif of_pod == "Never" and policy != "NotRequired":
+            message = "nothing of a pod with `restartPolicy: Never` is restarted, so a resize cannot do it either"
+            yield Problem("conflicting-values", (*at, "restartPolicy"), message, "write `NotRequired`")
+
+
+def init_resize_problems(container: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The resizes that would restart an init container, which runs once."""
+    for index, each in enumerate(container.get("resizePolicy", ())):
+        if each.get("restartPolicy") == "RestartContainer":
+            message = "an init container runs once, so a resize cannot restart it"
+            yield Problem("conflicting-values", (*path, "resizePolicy", index, "restartPolicy"), message, "write `NotRequired`")
+
+
+# Small parts of a pod: the annotations that are read, its restart policy, its account, its deadline.
+#
+# Follows `validateRestartPolicy` and `ValidatePodSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+_READ = (
+    *("kubernetes.io/config.mirror", "controller.kubernetes.io/pod-deletion-cost", "scheduler.alpha.kubernetes.io/tolerations"),
+    *("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.", "container.apparmor."),
+)
+"""How the names of the annotations begin that the server reads."""
+
+
+POLICIES = ("Always", "OnFailure", "Never")
+_MAX_INT32 = (1 << 31) - 1
+
+
+def annotations_read(metadata: dict[str, Any]) -> dict[str, str]:
+    """The annotations of a pod that the server reads; those of others are no business of its."""
+    return {key: value for key, value in metadata.get("annotations", {}).items() if key.startswith(_READ)}
+
+
+def pod_restart_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problem of the restart policy of a pod."""
+    policy = restart_policy(spec)
+    if policy not in POLICIES:
+        yield unsupported(policy, POLICIES, (*path, "restartPolicy"))
+
+
+def account_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problem of the name of a pod's ServiceAccount."""
+    field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
+    name = spec.get(field)
+    if name and (why := bad_subdomain(name)):
+        yield wrong_name(name, "a ServiceAccount", why, (*path, field))
+
+
+def deadline_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problem of a deadline that is no number of seconds."""
+    seconds = spec.get("activeDeadlineSeconds")
+    if seconds is not None and not 1 <= seconds <= _MAX_INT32:
+        message = f"`activeDeadlineSeconds` is from 1 to {_MAX_INT32:,}, not {seconds:,}"
+        yield Problem("out-of-range", (*path, "activeDeadlineSeconds"), message)

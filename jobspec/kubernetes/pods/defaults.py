@@ -1,0 +1,229 @@
+"""The defaults of a pod that its validation depends on, and the fields that the server drops before it validates.
+
+Follows `SetDefaults_Pod`, `SetDefaults_PodSpec` and `Convert_v1_Pod_To_core_Pod`, k8s.io/kubernetes pkg/apis/core/v1, and
+`dropDisabledFields`, pkg/api/pod, with the feature gates of 1.36.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Spec = dict[str, Any]
+    Data = dict[str, Any]
+
+
+CONTAINERS = ("containers", "initContainers")
+"""The lists of containers that get defaults; ephemeral ones get none that anybody looks at."""
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+"""The fields of a container that ask it how it is."""
+
+
+def restart_policy(spec: Spec) -> str:
+    """The restart policy of a pod."""
+    return spec.get("restartPolicy") or "Always"
+
+
+def grace_period(spec: Spec) -> int:
+    """The seconds that a pod gets to end."""
+    seconds: int = spec.get("terminationGracePeriodSeconds", 30)
+    return seconds
+
+
+def without_disabled(spec: Spec) -> Spec:
+    """A spec without the fields of features that are off unless somebody turns them on."""
+    if "schedulingGroup" in spec:
+        spec = {name: each for name, each in spec.items() if name != "schedulingGroup"}
+    for field in (*CONTAINERS, "ephemeralContainers"):
+        if any("stopSignal" in each.get("lifecycle", ()) for each in spec.get(field, ())):
+            spec = {**spec, field: [_without_signal(each) for each in spec[field]]}
+    if any("projected" in volume for volume in spec.get("volumes", ())):
+        spec = {**spec, "volumes": [_without_projections(volume) for volume in spec["volumes"]]}
+    return spec
+
+
+def _without_signal(container: Spec) -> Spec:
+    if "stopSignal" not in container.get("lifecycle", ()):
+        return container
+    left = _without(container["lifecycle"], ("stopSignal",))
+    return {**container, "lifecycle": left} if left else _without(container, ("lifecycle",))
+
+
+def _without_projections(volume: Spec) -> Spec:
+    if "sources" not in volume.get("projected", ()):
+        return volume
+    sources = [_without(source, ("clusterTrustBundle", "podCertificate")) for source in volume["projected"]["sources"]]
+    return {**volume, "projected": {**volume["projected"], "sources": sources}}
+
+
+def _without(value: Spec, fields: tuple[str, ...]) -> Spec:
+    return {name: each for name, each in value.items() if name not in fields}
+
+
+def filled_in(spec: Spec) -> Spec:
+    """The spec of a pod with what the server sets in pods and not in templates: requests, ports of the host, a grace period above zero."""
+    spec = without_disabled(spec)
+    if grace_period(spec) < 0:
+        spec = {**spec, "terminationGracePeriodSeconds": 1}
+    for field in CONTAINERS:
+        if field in spec:
+            spec = {**spec, field: [_with_ports(_with_requests(each), spec) for each in spec[field]]}
+    if "resources" not in spec:
+        return spec
+    from jobspec.kubernetes.pods.resources import with_shared_resources
+
+    return with_shared_resources(spec)
+
+
+def _with_requests(container: Spec) -> Spec:
+    """A container that requests what it is limited to, where it does not say."""
+    resources = container.get("resources", {})
+    if not resources.get("limits"):
+        return container
+    requests = {**resources["limits"], **resources.get("requests", {})}
+    return {**container, "resources": {**resources, "requests": requests}}
+
+
+def _with_ports(container: Spec, spec: Spec) -> Spec:
+    """A container that listens on the host's ports, where the pod is on the host's network."""
+    if not spec.get("hostNetwork") or "ports" not in container:
+        return container
+    ports = [{**port, "hostPort": port.get("hostPort") or port.get("containerPort", 0)} for port in container["ports"]]
+    return {**container, "ports": ports}
+
+
+# The defaults of a pod's spec and of what is in it, in a pod as in a template.
+#
+# Follows `SetDefaults_PodSpec`, `SetDefaults_Container`, `SetDefaults_Volume` and their neighbours, k8s.io/kubernetes pkg/apis/core/v1,
+# 1.36.
+# When images are pulled is left out, since each policy follows from its image.
+
+
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_HOOKS = ("postStart", "preStop")
+_OF_SPEC = {
+    "restartPolicy": "Always",
+    "dnsPolicy": "ClusterFirst",
+    "terminationGracePeriodSeconds": 30,
+    "schedulerName": "default-scheduler",
+    "securityContext": {},
+}
+_OF_CONTAINER = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
+_OF_PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+_OF_VARIABLES: dict[str, Data] = {
+    "fieldRef": {"apiVersion": "v1"},
+    "fileKeyRef": {"optional": False},
+    "resourceFieldRef": {"divisor": "0"},
+}
+_OF_HANDLERS: dict[str, Data] = {"grpc": {"service": ""}, "httpGet": {"path": "/", "scheme": "HTTP"}}
+_OF_FILES = {"defaultMode": 0o644}
+_OF_SOURCES: dict[str, Data] = {
+    "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"},
+    "configMap": _OF_FILES,
+    "downwardAPI": _OF_FILES,
+    "hostPath": {"type": ""},
+    "iscsi": {"iscsiInterface": "default"},
+    "projected": _OF_FILES,
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
+    "secret": _OF_FILES,
+}
+_OF_PROJECTIONS: dict[str, Data] = {"serviceAccountToken": {"expirationSeconds": 3600}}
+
+
+def completed(spec: Data) -> Data:
+    """A decoded spec in which absent fields have their defaults."""
+    spec = {**_OF_SPEC, **spec}
+    for field in _CONTAINERS:
+        spec = _each(spec, field, _container)
+    return _each(spec, "volumes", _volume)
+
+
+def _inside(data: Data, field: str, change: Callable[[Data], Data]) -> Data:
+    """Data of which one field, where it is there, is changed."""
+    return {**data, field: change(data[field])} if field in data else data
+
+
+def _each(data: Data, field: str, change: Callable[[Data], Data]) -> Data:
+    """Data of which the items of one field, where it is there, are changed."""
+    return {**data, field: [change(each) for each in data[field]]} if field in data else data
+
+
+def _filled(data: Data, defaults: dict[str, Data]) -> Data:
+    """Data of which those fields that are there have the *defaults* of what is in them."""
+    return {**data, **{field: {**own, **data[field]} for field, own in defaults.items() if field in data}}
+
+
+def _container(container: Data) -> Data:
+    container = _each({**_OF_CONTAINER, **container}, "ports", lambda port: {"protocol": "TCP", **port})
+    container = _each(container, "env", lambda variable: _inside(variable, "valueFrom", _variable))
+    for probe in _PROBES:
+        container = _inside(container, probe, lambda each: _handler({**_OF_PROBE, **each}))
+    return _inside(container, "lifecycle", lambda hooks: {name: _handler(each) if name in _HOOKS else each for name, each in hooks.items()})
+
+
+def _variable(source: Data) -> Data:
+    return _filled(source, _OF_VARIABLES)
+
+
+def _handler(handler: Data) -> Data:
+    return _filled(handler, _OF_HANDLERS)
+
+
+def _volume(volume: Data) -> Data:
+    volume = _filled(volume, _OF_SOURCES)
+    volume = _inside(volume, "downwardAPI", lambda files: _each(files, "items", _variable))
+    volume = _inside(volume, "projected", lambda files: _each(files, "sources", _projection))
+    volume = _inside(volume, "ephemeral", lambda claim: _inside(claim, "volumeClaimTemplate", _claim))
+    return volume if volume.keys() - {"name"} else {**volume, "emptyDir": {}}
+
+
+def _projection(source: Data) -> Data:
+    source = _inside(source, "downwardAPI", lambda files: _each(files, "items", _variable))
+    return _filled(source, _OF_PROJECTIONS)
+
+
+def _claim(template: Data) -> Data:
+    return {**template, "spec": {"volumeMode": "Filesystem", **template.get("spec", {})}}
+
+
+# The tag of an image, by which a server chooses the pull policy.
+#
+# Follows `SetDefaults_Container`, k8s.io/kubernetes pkg/apis/core/v1, and `ParseImageName`, pkg/util/parsers, 1.36; and
+# `ParseNormalizedNamed`, github.com/distribution/reference 0.6.
+
+
+_ALPHANUMERIC = r"[a-z0-9]+"
+_PART = rf"{_ALPHANUMERIC}(?:(?:[._]|__|[-]+){_ALPHANUMERIC})*"
+_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[(?:[a-fA-F0-9:]+)\])"
+_NAME = rf"(?:{_HOST}(?::[0-9]+)?/)?{_PART}(?:/{_PART})*"
+_DIGEST = r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+_REFERENCE = rf"(?P<name>{_NAME})(?::(?P<tag>[\w][\w.-]{{0,127}}))?(?:@(?P<digest>{_DIGEST}))?"
+_LONGEST = 255
+
+
+def default_pull_policy(image: str) -> str:
+    """The pull policy of an image for which none is said: a tag `latest` is asked for each time."""
+    return "Always" if tag_of(image) == "latest" else "IfNotPresent"
+
+
+def tag_of(image: str) -> str:
+    """The tag of an image, `latest` where it has neither tag nor digest; empty where it has a digest alone, or is no image's name."""
+    import re
+
+    found = re.fullmatch(_REFERENCE, _normalized(image), re.ASCII)
+    if not found or re.fullmatch("[a-f0-9]{64}", image) or len(found["name"]) > _LONGEST:
+        return ""
+    return found["tag"] or ("" if found["digest"] else "latest")
+
+
+def _normalized(image: str) -> str:
+    """The image's name with its registry before it."""
+    first, slash, rest = image.partition("/")
+    if slash and (any(each in first for each in ".:") or first == "localhost" or first.lower() != first):
+        return f"{first}/library/{rest}" if first in ("docker.io", "index.docker.io") and "/" not in rest else image
+    return f"docker.io/{image}" if slash else f"docker.io/library/{image}"

@@ -1,0 +1,197 @@
+"""What the server's Go code says of objects of the kinds Pod and PodTemplate.
+
+Follows `ValidatePodCreate`, `ValidatePodUpdate` and `ValidatePodTemplate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.go.values import typed_value
+from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
+from jobspec.kubernetes.pods.containers import annotations_read, image_problems
+from jobspec.kubernetes.pods.defaults import filled_in, without_disabled
+from jobspec.kubernetes.pods.spec import pod_spec_problems
+from jobspec.kubernetes.pods.volumes import source_of
+from jobspec.kubernetes.problems import Problem, beside, missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.schemas.shapes import Shape
+
+
+_OF_CLASSES = ("priority", "preemptionPolicy", "overhead")
+"""Fields that a pod gets of a class."""
+_WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceClaims")
+"""Fields on which a pod's own metadata decides, too."""
+
+
+def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
+    """The problems of a pod besides its metadata: those *found* in its structure, and those of the server's Go code.
+
+    *old* is the data of the stored pod, of which this is an update.
+    """
+    pod = typed_value(data, shape)
+    of_code = _new(pod) if old is None else _changed(data, old, shape)
+    return beside(found, (each for each in of_code if not _repeats(each, pod)))
+
+
+def stored_template_problems(data: dict[str, Any], found: list[Problem], shape: Shape) -> list[Problem]:
+    """The problems of a PodTemplate besides its metadata: those *found* in its structure, and those of the server's Go code."""
+    return beside(found, template_problems(typed_value(data, shape).get("template", {}), ("template",)))
+
+
+def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
+    """Whether a problem is that of a limit, told again of the request that the server makes of it."""
+    if problem.path[-2:-1] != ("requests",) or problem.path[1] == "volumes" or problem.rule == "conflicting-values":
+        return False
+    given: Any = pod
+    for step in problem.path[:-1]:
+        given = given.get(step, {}) if isinstance(given, dict) else given[step]
+    return problem.path[-1] not in given
+
+
+def _new(pod: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of a pod that is to be made."""
+    pod = _filled_in(pod)
+    spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
+    yield from _any(pod)
+    if annotations:
+        from jobspec.kubernetes.pods.scheduling import contradiction_problems
+
+        yield from contradiction_problems(annotations, spec, ("spec",), of_template=False)
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        message = "a pod that names its node cannot wait for `schedulingGates`"
+        yield Problem("conflicting-values", ("spec", "nodeName"), message, "remove one of the two")
+    if not spec.keys().isdisjoint(_OF_CLASSES):
+        from jobspec.kubernetes.pods.spec import pod_admission_problems
+
+        yield from pod_admission_problems(pod)
+    if spec.get("ephemeralContainers"):
+        message = "ephemeral containers can only be added to a pod that runs"
+        yield Problem("conflicting-values", ("spec", "ephemeralContainers"), message, "use `kubectl debug` on the running pod")
+
+
+def _changed(data: dict[str, Any], old: dict[str, Any], shape: Shape) -> Iterator[Problem]:
+    """The problems of a pod that is there, in its new state."""
+    from jobspec.kubernetes.pods.update import pod_update_problems, with_account, with_nulls_as_texts
+
+    pod, before = (_filled_in(typed_value(with_nulls_as_texts(each), shape)) for each in (data, old))
+    pod = with_account(pod, before)
+    yield from _any(pod)
+    yield from pod_update_problems(pod, before)
+
+
+def _filled_in(pod: dict[str, Any]) -> dict[str, Any]:
+    return {**pod, "spec": filled_in(pod.get("spec", {}))}
+
+
+def _any(pod: dict[str, Any]) -> Iterator[Problem]:
+    """The problems that new and changed pods can have."""
+    spec, annotations = pod["spec"], annotations_read(pod.get("metadata", {}))
+    if annotations:
+        from jobspec.kubernetes.pods.scheduling import annotation_rule_problems
+
+        yield from annotation_rule_problems(annotations, spec, ("metadata", "annotations"))
+    yield from pod_spec_problems(spec, ("spec",))
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(field, ())):
+            yield from image_problems(container, ("spec", field, index))
+    if not spec.keys().isdisjoint(_WITH_METADATA):
+        yield from alone_problems(pod)
+
+
+# The template of pods, as workloads and PodTemplates hold it.
+#
+# Follows `ValidatePodTemplateSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. Which restart policies a template may have is for
+# each
+# kind of workload to say.
+
+
+def template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of a decoded template (`jobspec.go.values`) at *path*; one without a `spec` is judged with an empty one."""
+    metadata, spec = template.get("metadata", {}), without_disabled(template.get("spec", {}))
+    yield from label_problems(metadata.get("labels"), (*path, "metadata"))
+    yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
+    annotations = annotations_read(metadata)
+    if annotations:
+        from jobspec.kubernetes.pods.scheduling import annotation_rule_problems
+
+        yield from annotation_rule_problems(annotations, spec, (*path, "metadata", "annotations"))
+    yield from pod_spec_problems(spec, (*path, "spec"))
+    if annotations:
+        from jobspec.kubernetes.pods.scheduling import contradiction_problems
+
+        yield from contradiction_problems(annotations, spec, (*path, "spec"), of_template=True)
+    if spec.get("ephemeralContainers"):
+        message = "a template cannot have ephemeral containers, which are added to running pods"
+        yield Problem("conflicting-values", (*path, "spec", "ephemeralContainers"), message, "use `kubectl debug` on a running pod")
+
+
+# Rules that hold for pods and not for templates: they depend on the name, the labels and the class that a pod has.
+#
+# Follows `validatePodMetadataAndSpec`, `validatePodResourceClaim` and `ValidateVolumes`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+# A pod without `serviceAccountName` can have tokens, since admission names the account `default` for it on every cluster that does not turn
+# that off.
+
+
+_SPEC: Path = ("spec",)
+_MIRROR = "kubernetes.io/config.mirror"  # on pods of files on a node, which the kubelet shows to the server
+_MAX_NAME = 253
+
+
+def alone_problems(pod: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of a pod, new or changed, that no template has."""
+    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        at = (*_SPEC, "volumes", index)
+        if source_of(volume) == "image" and not volume["image"].get("reference"):
+            yield missing("reference", volume["image"], (*at, "image"), "name the image to mount")
+    yield from _claim_names(spec, metadata)
+    yield from _mirror(spec, metadata)
+    if "affinity" in spec or "topologySpreadConstraints" in spec:
+        yield from _repeated_keys(spec, metadata.get("labels") or {})
+
+
+def _repeated_keys(spec: dict[str, Any], labels: dict[str, str]) -> Iterator[Problem]:
+    """The problems of keys in selectors to which the server adds the pod's *labels*."""
+    from jobspec.kubernetes.pods.scheduling import pod_terms, repeated_key_problems
+
+    for term, at in (*pod_terms(spec, _SPEC), *_spreads(spec)):
+        if term.get("labelSelector") is not None:
+            yield from repeated_key_problems(term, labels, at)
+
+
+def _spreads(spec: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Path]]:
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        yield constraint, (*_SPEC, "topologySpreadConstraints", index)
+
+
+def _claim_names(spec: dict[str, Any], metadata: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of the names of claims that are made for the pod's ephemeral volumes."""
+    prefix = metadata.get("generateName")
+    pod = metadata.get("name") or (generated_name(prefix) if prefix else "")
+    volumes = spec.get("volumes") or ()
+    made = {f"{pod}-{volume.get('name') or ''}" for volume in volumes if pod and "ephemeral" in volume}
+    for index, volume in enumerate(volumes):
+        at, name = (*_SPEC, "volumes", index), volume.get("name") or ""
+        claim = f"{pod}-{name}"
+        is_named = pod and not bad_subdomain(pod) and not bad_label_name(name)
+        if source_of(volume) == "ephemeral" and is_named and len(claim) > _MAX_NAME:
+            message = (
+                f"the claim of the volume is named after the pod, too, and its name has {len(claim)} characters, more than {_MAX_NAME}"
+            )
+            yield Problem("wrong-size", (*at, "name"), message, "give the pod or the volume a shorter name")
+        used = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+        if used in made:
+            message = f"`{used}` is the claim that is made for an ephemeral volume of this pod"
+            hint = "mount that volume instead"
+            yield Problem("conflicting-values", (*at, "persistentVolumeClaim", "claimName"), message, hint)
+
+
+def _mirror(spec: dict[str, Any], metadata: dict[str, Any]) -> Iterator[Problem]:
+    if _MIRROR in (metadata.get("annotations") or {}) and spec.get("resourceClaims"):
+        message = f"a pod with the annotation `{_MIRROR}` cannot claim devices"
+        yield Problem("conflicting-values", (*_SPEC, "resourceClaims"), message, "remove one of the two", at_key=True)

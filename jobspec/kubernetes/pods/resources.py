@@ -1,0 +1,302 @@
+"""The resources of containers, and of a pod as a whole: names, quantities, requests against limits, and claims of devices.
+
+Follows `validateResourceRequirements` and `validateResourceClaimNames`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.go.quantities import amount_of, canonical_quantity, fits_pages, is_endless, is_whole
+from jobspec.go.values import structs
+from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
+from jobspec.kubernetes.problems import Problem, duplicate, excluded, listed, missing, near, wrong_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, TypeVar
+
+    from jobspec.diagnostics import Path
+    from jobspec.go.quantities import Quantity
+    from jobspec.kubernetes.problems import Problem
+
+    Resources = dict[str, Any]
+    Spec = dict[str, Any]
+    Amounts = dict[str, int]
+    Data = dict[str, Any]
+    Amount = TypeVar("Amount", int, Quantity)
+
+
+_COUNTED = frozenset(
+    (
+        *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims"),
+        *("services.nodeports", "services.loadbalancers"),
+    )
+)
+"""Resources of quotas, of which there are whole numbers."""
+
+
+def resources_problems(container: dict[str, Any], spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the `resources` of a container."""
+    resources = container.get("resources")
+    if resources:
+        claims = {each.get("name", "") for each in spec.get("resourceClaims", ())} - {""}
+        yield from requirement_problems(resources, (*path, "resources"), bad_container_resource, claims)
+
+
+def requirement_problems(resources: Resources, path: Path, bad_name: Callable[[str], str], claims: set[str]) -> Iterator[Problem]:
+    """The problems of limits, requests and claims at *path*; *bad_name* says why a name of a resource cannot stand there."""
+    limits, requests = resources.get("limits", {}), resources.get("requests", {})
+    for field, amounts in (("limits", limits), ("requests", requests)):
+        for name, text in amounts.items():
+            yield from _amount(name, text, (*path, field, Key(name)), bad_name)
+    for name, text in requests.items():
+        yield from _against_limit(name, text, limits, path)
+    names = {*limits, *requests}
+    if any(name.startswith(HUGE_PAGES) for name in names) and names.isdisjoint(("cpu", "memory")):
+        yield excluded(path, "huge pages need a request or limit of `cpu` or `memory` beside them", "add one")
+    yield from _claims(resources.get("claims", ()), claims, (*path, "claims"))
+
+
+def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) -> Iterator[Problem]:
+    if why := bad_name(name):
+        yield Problem("invalid-name", path, f"`{name}` is no resource that can stand here: {why}", _near_resource(name), at_key=True)
+    if is_endless(text):
+        yield Problem("out-of-range", path, f"the exponent of {text} is so large that an API server does not come to an end with it")
+        return
+    if amount_of(text) < 0:
+        yield Problem("out-of-range", path, f"`{name}` cannot be negative, as {text} is")
+    if (name in _COUNTED or is_extended(name)) and not is_whole(text):
+        yield Problem("wrong-format", path, f"of `{name}` there are whole numbers alone, and {text} is none")
+    if name.startswith(HUGE_PAGES) and not fits_pages(name.removeprefix(HUGE_PAGES), text):
+        yield Problem("out-of-range", path, f"{text} is no multiple of the page size in `{name}`")
+
+
+def _near_resource(name: str) -> str:
+    """A suggestion for a misspelt name of a resource; empty where no name is near."""
+    from jobspec.kubernetes.problems import closest
+
+    return closest(name, OF_CONTAINERS) if "/" not in name else ""
+
+
+def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> Iterator[Problem]:
+    """The problem of a request that its limit excludes."""
+    at = (*path, "requests", Key(name))
+    if name not in limits:
+        if not can_be_promised_twice(name):
+            message = f"`{name}` has a request and no limit, and of such a resource both have to be the same"
+            yield Problem("missing-field", (*path, "limits", Key(name)), message, f"write `{name}: {text}` under `limits`", at_key=True)
+        return
+    if text == limits[name] or is_endless(text) or is_endless(limits[name]):
+        return
+    wanted, most = amount_of(text), amount_of(limits[name])
+    if wanted != most and not can_be_promised_twice(name):
+        yield excluded(at, f"the request of `{name}` has to be its limit, {limits[name]}, and is {text}", "leave the request out")
+    elif wanted > most:
+        yield excluded(at, f"the request of `{name}`, {text}, is above its limit, {limits[name]}", "raise the limit or lower the request")
+
+
+def _claims(claims: list[dict[str, Any]], known: set[str], path: Path) -> Iterator[Problem]:
+    """The problems of the devices that a container claims, by claims of its pod."""
+    whole: set[str] = set()
+    parts: set[tuple[str, str]] = set()
+    for index, claim in enumerate(claims):
+        at, name, request = (*path, index), claim.get("name", ""), claim.get("request", "")
+        if not name:
+            yield missing("name", claim, at, "name one of the pod's `resourceClaims`")
+            continue
+        if request and name not in whole and (why := bad_label_name(request)):
+            yield wrong_name(request, "a request of a claim", why, (*at, "request"))
+        if name in whole or (name, request) in parts or (not request and any(name == each for each, _ in parts)):
+            yield duplicate(name, "an item for the claim", at)
+        elif request:
+            parts.add((name, request))
+        if not request:
+            whole.add(name)
+        if name not in known:
+            message = f"the pod has no claim `{name}` in its `resourceClaims`"
+            yield Problem("unsupported-choice", at, message, near(name, known))
+
+
+# The names of resources: the built-in ones, huge pages, and extended resources such as GPUs.
+#
+# Follows `validateContainerResourceName` and `validatePodResourceName`, k8s.io/kubernetes pkg/apis/core/validation, and `IsNativeResource`,
+# `IsExtendedResourceName` and `IsOvercommitAllowed`, pkg/apis/core/helper, 1.36.
+
+
+OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
+OF_PODS = ("cpu", "memory")
+HUGE_PAGES = "hugepages-"
+
+
+def bad_container_resource(name: str) -> str:
+    """Why containers cannot have a resource of this name; empty if they can."""
+    if why := bad_qualified_name(name):
+        return why
+    if "/" not in name:
+        known = name in OF_CONTAINERS or name.startswith(HUGE_PAGES)
+        return "" if known else "without a domain, as in `nvidia.com/gpu`, it is `cpu`, `memory`, `ephemeral-storage` or `hugepages-SIZE`"
+    if is_native(name) or is_extended(name):
+        return ""
+    return "extended resources do not begin with `requests.`, and stay names where that is put before them"
+
+
+def bad_pod_resource(name: str) -> str:
+    """Why a pod as a whole cannot have a resource of this name; empty if it can."""
+    if why := bad_qualified_name(name):
+        return why
+    return "" if name in OF_PODS or name.startswith(HUGE_PAGES) else "a pod as a whole has `cpu`, `memory` and `hugepages-SIZE` alone"
+
+
+def is_native(name: str) -> bool:
+    """Whether a resource is one of Kubernetes' own."""
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def is_extended(name: str) -> bool:
+    """Whether a resource is one of somebody else's, of which there are whole numbers."""
+    return not is_native(name) and not name.startswith("requests.") and not bad_qualified_name(f"requests.{name}")
+
+
+def can_be_promised_twice(name: str) -> bool:
+    """Whether a limit can be greater than the request, so that a node promises more than it has."""
+    return is_native(name) and not name.startswith(HUGE_PAGES)
+
+
+# The resources of a pod as a whole, against those of its containers.
+#
+# Follows `validatePodResources`, k8s.io/kubernetes pkg/apis/core/validation, `defaultPodRequests` and `defaultHugePagePodLimits`,
+# pkg/apis/core/v1, 1.36.
+
+
+def pod_resources_problems(spec: Spec, path: Path) -> Iterator[Problem]:
+    """The problems of the `resources` of a pod as a whole."""
+    resources = spec.get("resources")
+    if resources is None:
+        return
+    at = (*path, "resources")
+    if spec.get("os", {}).get("name") == "windows":
+        yield excluded(at, "a pod on Windows has no resources as a whole", "give them to its containers")
+        return
+    if "claims" in resources:
+        yield excluded((*at, "claims"), "a pod as a whole claims no devices", "claim them in a container")
+    claims = {each.get("name", "") for each in spec.get("resourceClaims", ())} - {""}
+    yield from requirement_problems(resources, at, bad_pod_resource, claims)
+    yield from _consistency(spec, resources, path)
+
+
+def _consistency(spec: Spec, resources: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The requests and limits that are too small for those of the containers."""
+    requests, limits = resources.get("requests", {}), resources.get("limits", {})
+    for name, amount in _total(spec, "requests").items():
+        if name in requests and amount > amount_of(requests[name]):
+            message = f"the containers request more `{name}` together than the pod as a whole, {requests[name]}"
+            yield excluded((*path, "resources", "requests", Key(name)), message, "raise the request of the pod, or lower theirs")
+    for name, amount in _total(spec, "limits").items():
+        if name.startswith(HUGE_PAGES) and name in limits and amount > amount_of(limits[name]):
+            message = f"the containers may use more `{name}` together than the pod as a whole, {limits[name]}"
+            yield excluded((*path, "resources", "limits", Key(name)), message, "raise the limit of the pod, or lower theirs")
+    for index, container in enumerate(spec.get("containers", ())):
+        for name, text in container.get("resources", {}).get("limits", {}).items():
+            if name in limits and amount_of(text) > amount_of(limits[name]):
+                message = f"the limit of `{name}`, {text}, is above that of the pod as a whole, {limits[name]}"
+                yield excluded((*path, "containers", index, "resources", "limits", Key(name)), message, "raise that, or lower this one")
+
+
+def _total(spec: Spec, field: str) -> Amounts:
+    """The `requests` or `limits` of the containers together, in thousandths."""
+    return needs_together(spec, lambda each: {name: amount_of(text) for name, text in each.get("resources", {}).get(field, {}).items()})
+
+
+def with_shared_resources(spec: Spec) -> Spec:
+    """A pod's spec in which the resources of the pod as a whole are filled in, where they have some of their own."""
+    resources = spec.get("resources", {})
+    if not resources.get("limits") and not resources.get("requests"):
+        return spec
+    requests = resources.get("requests", {})
+    pages = {name: each for name, each in _total(spec, "limits").items() if name.startswith(HUGE_PAGES) and name not in requests}
+    limits = {**_written(pages), **resources.get("limits", {})}
+    if limits:
+        shared = {name: each for name, each in _total(spec, "requests").items() if name in OF_PODS}
+        of_limits = {name: each for name, each in limits.items() if name in OF_PODS or name.startswith(HUGE_PAGES)}
+        requests = {**of_limits, **_written(shared), **requests}
+    made = {**resources, **({"limits": limits} if limits else {}), **({"requests": requests} if requests else {})}
+    return {**spec, "resources": made}
+
+
+def _written(amounts: Amounts) -> dict[str, str]:
+    return {name: canonical_quantity(f"{amount}m") for name, amount in amounts.items()}
+
+
+# The pod's claims of devices; which of them its containers use is judged with their resources.
+#
+# Follows `validatePodResourceClaim`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
+
+
+def resource_claim_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the pod's claims of devices."""
+    claims = spec.get("resourceClaims") or ()
+    names: set[str] = set()
+    for index, claim in enumerate(claims):
+        yield from _claim(claim, names, (*path, "resourceClaims", index))
+        names.add(claim.get("name") or "")
+
+
+def _claim(claim: dict[str, Any], names: set[str], path: Path) -> Iterator[Problem]:
+    name = claim.get("name") or ""
+    if not name:
+        yield missing("name", claim, path)
+    elif name in names:
+        yield Problem("duplicate-item", (*path, "name"), f"two claims of the pod are named `{name}`", "give one of the two another name")
+    elif why := bad_label_name(name):
+        yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a claim: {why}")
+    given = [source for source in _SOURCES if source in claim]
+    if len(given) > 1:
+        message = f"a claim is one that exists or one made from a template, and this has {listed(given)}"
+        yield Problem("conflicting-values", (*path, given[1]), message, "remove one of the two", at_key=True)
+    if not given:
+        yield missing(_SOURCES[0], claim, path, f"name a ResourceClaim, or by `{_SOURCES[1]}` a template")
+    for source in given:
+        if why := bad_subdomain(claim[source]):
+            yield Problem("invalid-name", (*path, source), f"`{claim[source]}` is no name for an object: {why}")
+
+
+# What the containers of a pod need together, in whatever numbers their amounts are counted.
+#
+# Follows `AggregateContainerRequests` and `AggregateContainerLimits`, k8s.io/component-helpers resource, 1.36.
+
+
+def needs_together(spec: Data, needs: Callable[[Data], dict[str, Amount]]) -> dict[str, Amount]:
+    """What the containers of a *spec* need together, by resource; *needs* gives it for one container.
+
+    Those that run at once are added up; those that start before count where they need more.
+    """
+    running = sum_of(needs(each) for each in structs(spec, "containers"))
+    beside: dict[str, Amount] = {}
+    peak: dict[str, Amount] = {}
+    for each in structs(spec, "initContainers"):
+        own = needs(each)
+        if each.get("restartPolicy") == "Always":
+            beside = sum_of((beside, own))
+            peak = most_of(peak, beside)
+        else:
+            peak = most_of(peak, sum_of((beside, own)))
+    return most_of(sum_of((running, beside)), peak)
+
+
+def sum_of(several: Iterable[dict[str, Amount]]) -> dict[str, Amount]:
+    """The amounts added up, each with its like."""
+    total: dict[str, Amount] = {}
+    for each in several:
+        for name, amount in each.items():
+            total[name] = total[name] + amount if name in total else amount
+    return total
+
+
+def most_of(one: dict[str, Amount], other: dict[str, Amount]) -> dict[str, Amount]:
+    """The larger of both amounts of each resource."""
+    larger = {name: each for name, each in other.items() if name not in one or each > one[name]}
+    return {**one, **larger}

@@ -1,0 +1,506 @@
+"""What holds a pod back, and the node and classes that it names.
+
+Follows `ValidatePodSpec`, `validateSchedulingGates` and `validateReadinessGates`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain, selector_problems
+from jobspec.kubernetes.pods.resources import bad_container_resource, requirement_problems
+from jobspec.kubernetes.pods.security import DEFAULT, LOCALHOST, UNCONFINED
+from jobspec.kubernetes.problems import Problem, describe, excluded, missing, near, outside, unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+    Spec = dict[str, Any]
+    Annotations = dict[str, str]
+
+
+#: The fields that name an object, and what kind of object.
+_NAMES = {
+    "nodeName": "a node",
+    "priorityClassName": "a PriorityClass",
+    "runtimeClassName": "a RuntimeClass",
+}
+_PREEMPTIONS = ("PreemptLowerPriority", "Never")
+
+
+def scheduling_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of gates, of the node's labels, and of names."""
+    yield from _node_labels(spec, path)
+    yield from _gates(spec, path)
+    for index, gate in enumerate(spec.get("readinessGates") or ()):
+        at = (*path, "readinessGates", index)
+        yield from _qualified(gate, "conditionType", "a condition", at)
+    yield from _names(spec, path)
+    yield from _overhead(spec.get("overhead", {}), (*path, "overhead"))
+    preemption = spec.get("preemptionPolicy")
+    if preemption is not None and preemption not in _PREEMPTIONS:
+        yield unsupported(preemption, _PREEMPTIONS, (*path, "preemptionPolicy"))
+
+
+def _overhead(overhead: dict[str, str], path: Path) -> Iterator[Problem]:
+    """The problems of an overhead, which is held to the rules for limits of a container."""
+    for problem in requirement_problems({"limits": overhead}, path, bad_container_resource, set()):
+        yield Problem(problem.rule, (*path, *problem.path[len(path) + 1 :]), problem.message, problem.hint, at_key=problem.at_key)
+
+
+def _node_labels(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    for key, value in (spec.get("nodeSelector") or {}).items():
+        at = (*path, "nodeSelector", Key(key))
+        if why := bad_qualified_name(key):
+            yield Problem("wrong-format", at, f'"{key}" is no label key: {why}', at_key=True)
+        if why := bad_label_value(value):
+            yield Problem("wrong-format", at, f'"{value}" is no label value: {why}')
+
+
+def _gates(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for index, gate in enumerate(spec.get("schedulingGates") or ()):
+        at, name = (*path, "schedulingGates", index), gate.get("name") or ""
+        yield from _qualified(gate, "name", "a gate", at)
+        if name and name in seen:
+            yield Problem("duplicate-item", (*at, "name"), f"two gates are named `{name}`", "remove one of the two")
+        seen.add(name)
+
+
+def _qualified(data: dict[str, Any], field: str, what: str, path: Path) -> Iterator[Problem]:
+    name = data.get(field) or ""
+    if not name:
+        yield missing(field, data, path)
+    elif why := bad_qualified_name(name):
+        yield Problem("invalid-name", (*path, field), f"`{name}` is no name for {what}: {why}")
+
+
+def _names(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    for field, what in _NAMES.items():
+        name = spec.get(field)
+        if name is None or (name == "" and field != "runtimeClassName"):
+            continue
+        if why := bad_subdomain(name):
+            yield Problem("invalid-name", (*path, field), f"`{name}` is no name for {what}: {why}")
+
+
+# On which nodes, and beside which pods, a pod runs.
+#
+# Follows `validateAffinity` and `validatePodAffinityTerm`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+_OF_PODS = ("podAffinity", "podAntiAffinity")
+
+
+def affinity_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of a pod's affinity to nodes, to pods, and against pods."""
+    affinity, at = spec.get("affinity") or {}, (*path, "affinity")
+    yield from node_affinity_problems(affinity.get("nodeAffinity") or {}, (*at, "nodeAffinity"))
+    for field in _OF_PODS:
+        for index, preferred in enumerate((affinity.get(field) or {}).get(PREFERRED) or ()):
+            yield from weight_problems(preferred, (*at, field, PREFERRED, index))
+    for term, place in pod_terms(spec, path):
+        yield from _pod_affinity_term(term, place)
+
+
+def pod_terms(spec: dict[str, Any], path: Path) -> Iterator[tuple[dict[str, Any], Path]]:
+    """The terms about other pods, required and preferred, with their paths."""
+    for field in _OF_PODS:
+        affinity, at = (spec.get("affinity") or {}).get(field) or {}, (*path, "affinity", field)
+        for index, term in enumerate(affinity.get(REQUIRED) or ()):
+            yield term, (*at, REQUIRED, index)
+        for index, preferred in enumerate(affinity.get(PREFERRED) or ()):
+            yield preferred.get("podAffinityTerm") or {}, (*at, PREFERRED, index, "podAffinityTerm")
+
+
+def _pod_affinity_term(term: dict[str, Any], path: Path) -> Iterator[Problem]:
+    yield from selector_problems(term.get("labelSelector"), (*path, "labelSelector"))
+    yield from selector_problems(term.get("namespaceSelector"), (*path, "namespaceSelector"))
+    for index, name in enumerate(term.get("namespaces") or ()):
+        if why := bad_label_name(name):
+            yield Problem("invalid-name", (*path, "namespaces", index), f'"{name}" is no name for a namespace: {why}')
+    yield from label_key_problems(term, path)
+    key = term.get("topologyKey") or ""
+    if not key:
+        yield missing("topologyKey", term, path, "name a label of nodes, such as `kubernetes.io/hostname`")
+    elif why := bad_qualified_name(key):
+        yield Problem("wrong-format", (*path, "topologyKey"), f'"{key}" is no label key: {why}')
+
+
+# Which nodes a pod requires and likes.
+#
+# Follows `validateNodeAffinity`, `ValidateNodeSelector` and `ValidatePreferredSchedulingTerms`, k8s.io/kubernetes
+# pkg/apis/core/validation, 1.36.
+
+
+REQUIRED, PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+_NODE_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+_OF_FIELDS = ("In", "NotIn")
+_FIELD = "metadata.name"
+
+
+def node_affinity_problems(affinity: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of `nodeAffinity`."""
+    if REQUIRED in affinity:
+        terms, at = affinity[REQUIRED].get("nodeSelectorTerms") or (), (*path, REQUIRED)
+        if not terms:
+            yield missing("nodeSelectorTerms", affinity[REQUIRED], at, "write at least one term, or remove the requirement")
+        for index, term in enumerate(terms):
+            yield from _node_selector_term(term, (*at, "nodeSelectorTerms", index), values=True)
+    for index, preferred in enumerate(affinity.get(PREFERRED) or ()):
+        at = (*path, PREFERRED, index)
+        yield from weight_problems(preferred, at)
+        yield from _node_selector_term(preferred.get("preference") or {}, (*at, "preference"), values=False)
+
+
+def weight_problems(preferred: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problem of the weight of a preference."""
+    weight = preferred.get("weight", 0)
+    if "weight" not in preferred:
+        yield missing("weight", preferred, path, "write 1 to 100")
+    elif not 1 <= weight <= 100:
+        yield outside(weight, 1, 100, (*path, "weight"))
+
+
+def _node_selector_term(term: dict[str, Any], path: Path, *, values: bool) -> Iterator[Problem]:
+    """The problems of a term; a preference's *values* can be any text."""
+    for index, condition in enumerate(term.get("matchExpressions") or ()):
+        yield from _of_label(condition, (*path, "matchExpressions", index), values=values)
+    for index, condition in enumerate(term.get("matchFields") or ()):
+        yield from _of_field(condition, (*path, "matchFields", index))
+
+
+def _of_label(condition: dict[str, Any], path: Path, *, values: bool) -> Iterator[Problem]:
+    key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
+    if not key:
+        yield missing("key", condition, path)
+    elif why := bad_qualified_name(key):
+        yield Problem("wrong-format", (*path, "key"), f'"{key}" is no label key: {why}')
+    yield from _operator(condition, _NODE_OPERATORS, path)
+    if operator in ("In", "NotIn") and not given:
+        yield missing("values", condition, path, f"`{operator}` compares the label with a list of values")
+    elif operator in ("Exists", "DoesNotExist") and given:
+        message = f"`{operator}` is about the label's key alone, and takes no `values`"
+        yield Problem("conflicting-values", (*path, "values"), message, "remove the values, or write `In` or `NotIn`")
+    elif operator in ("Gt", "Lt") and len(given) != 1:
+        yield Problem("wrong-size", (*path, "values"), f"`{operator}` compares the label with one value, not {len(given)}")
+    for index, value in enumerate(given if values else ()):
+        if why := bad_label_value(value):
+            yield Problem("wrong-format", (*path, "values", index), f'"{value}" is no label value: {why}')
+
+
+def _of_field(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
+    key, operator, given = condition.get("key") or "", condition.get("operator") or "", condition.get("values") or ()
+    yield from _operator(condition, _OF_FIELDS, path)
+    if operator in _OF_FIELDS and len(given) != 1:
+        yield Problem("wrong-size", (*path, "values"), f"a field of a node is compared with one value, not {len(given)}")
+    if not key:
+        yield missing("key", condition, path, f"it is `{_FIELD}`")
+    elif key != _FIELD:
+        yield unsupported(key, (_FIELD,), (*path, "key"))
+    else:
+        for index, value in enumerate(given):
+            if why := bad_subdomain(value):
+                yield Problem("invalid-name", (*path, "values", index), f'"{value}" is no name for a node: {why}')
+
+
+def _operator(condition: dict[str, Any], operators: tuple[str, ...], path: Path) -> Iterator[Problem]:
+    operator = condition.get("operator") or ""
+    if not operator:
+        yield missing("operator", condition, path, f"it is one of `{'`, `'.join(operators)}`")
+    elif operator not in operators:
+        yield unsupported(operator, operators, (*path, "operator"))
+
+
+# `matchLabelKeys` and `mismatchLabelKeys`, whose values a selector takes from the pod.
+#
+# Follows `ValidateMatchLabelKeysAndMismatchLabelKeys`, k8s.io/kubernetes pkg/apis/core/validation, and `applyLabelKeysToLabelSelector`,
+# pkg/registry/core/pod, 1.36.
+
+
+_LABEL_KEY_FIELDS = ("matchLabelKeys", "mismatchLabelKeys")
+
+
+def label_key_problems(term: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the label keys of a term of affinity, or of a constraint of spread."""
+    selector = term.get("labelSelector")
+    for field in _LABEL_KEY_FIELDS:
+        keys = term.get(field) or ()
+        if keys and selector is None:
+            message = f"`{field}` narrows the `labelSelector`, which is not there"
+            yield Problem("conflicting-values", (*path, field), message, "add the selector, or remove the keys", at_key=True)
+            continue
+        for index, key in enumerate(keys):
+            if why := bad_qualified_name(key):
+                yield Problem("wrong-format", (*path, field, index), f'"{key}" is no label key: {why}')
+    unlike = term.get(_LABEL_KEY_FIELDS[1]) or ()
+    for index, key in enumerate(term.get(_LABEL_KEY_FIELDS[0]) or ()):
+        if key in unlike:
+            message = f'the values of "{key}" cannot both match and not match'
+            yield Problem("conflicting-values", (*path, _LABEL_KEY_FIELDS[0], index), message, "remove it from one of the two lists")
+    if selector is not None:
+        yield from repeated_key_problems(term, {}, path)
+
+
+def repeated_key_problems(term: dict[str, Any], labels: dict[str, str], path: Path) -> Iterator[Problem]:
+    """The problems of keys that the selector has already, once the server has added those that are among the pod's *labels*."""
+    selector = term.get("labelSelector") or {}
+    wanted = {key: index for index, key in enumerate(term.get(_LABEL_KEY_FIELDS[0]) or ())}
+    seen = set(selector.get("matchLabels") or ())
+    added = [key for field in _LABEL_KEY_FIELDS for key in term.get(field) or () if key in labels]
+    for key in (*(condition.get("key") or "" for condition in selector.get("matchExpressions") or ()), *added):
+        if key in wanted and key in seen:
+            message = f'"{key}" is in `matchLabelKeys` and in the `labelSelector` beside it'
+            yield Problem("conflicting-values", (*path, _LABEL_KEY_FIELDS[0], wanted[key]), message, "remove it from one of the two")
+        seen.add(key)
+
+
+# The taints that a pod tolerates.
+#
+# Follows `ValidateTolerations`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. The operators `Lt` and `Gt` are behind a feature gate
+# that
+# is off.
+
+
+_TOLERATION_OPERATORS = ("Equal", "Exists")
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def toleration_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of a pod's tolerations."""
+    for index, toleration in enumerate(spec.get("tolerations") or ()):
+        yield from one_toleration_problems(toleration, (*path, "tolerations", index))
+
+
+def one_toleration_problems(toleration: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of one toleration."""
+    key, operator, value = toleration.get("key") or "", toleration.get("operator") or "Equal", toleration.get("value") or ""
+    if key and (why := bad_qualified_name(key)):
+        yield Problem("wrong-format", (*path, "key"), f'"{key}" is no key of a taint: {why}')
+    if operator not in _TOLERATION_OPERATORS:
+        yield unsupported(operator, _TOLERATION_OPERATORS, (*path, "operator"))
+    elif not key and operator != "Exists":
+        message = "without a `key`, which means all taints, the operator is `Exists`"
+        yield Problem("conflicting-values", (*path, "operator"), message, "write `operator: Exists`, or the key", at_key=True)
+    if operator == "Exists" and value:
+        message = f"`Exists` is about the key alone, and takes no `value`, such as {describe(value)}"
+        yield Problem("conflicting-values", (*path, "value"), message, "remove the value, or write `operator: Equal`")
+    elif operator == "Equal" and (why := bad_label_value(value)):
+        yield Problem("wrong-format", (*path, "value"), f'"{value}" is no value of a taint: {why}')
+    yield from _effect(toleration, path)
+
+
+def _effect(toleration: dict[str, Any], path: Path) -> Iterator[Problem]:
+    effect = toleration.get("effect") or ""
+    if effect and effect not in _EFFECTS:
+        yield unsupported(effect, _EFFECTS, (*path, "effect"))
+    elif "tolerationSeconds" in toleration and effect != "NoExecute":
+        message = "`tolerationSeconds` is the time until an eviction, for which the effect has to be `NoExecute`"
+        yield Problem(
+            "conflicting-values", (*path, "effect"), message, "write `effect: NoExecute`, or remove `tolerationSeconds`", at_key=True
+        )
+
+
+# Tolerations as they were written before they were fields: in an annotation, which the server still reads.
+#
+# Follows `ValidateTolerationsInPodAnnotations`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+_ANNOTATION_FIELDS = {"key": str, "operator": str, "value": str, "effect": str, "tolerationseconds": int}
+_ANNOTATION_NAMES = {"tolerationseconds": "tolerationSeconds"}
+
+
+def toleration_annotation_problems(text: str, path: Path) -> Iterator[Problem]:
+    """The problems of the text of the annotation, which stands at *path*; an empty one holds none."""
+    if not text:
+        return
+    tolerations = _decoded(text)
+    if tolerations is None:
+        yield Problem(
+            "wrong-format", path, "the annotation holds tolerations as a list in JSON, and this is none", "use `spec.tolerations`"
+        )
+        return
+    for index, toleration in enumerate(tolerations):
+        for problem in one_toleration_problems(toleration, path):
+            message = f"in the toleration {index}: {problem.message}"
+            yield Problem(problem.rule, path, message, "use `spec.tolerations` instead of the annotation")
+
+
+def _decoded(text: str) -> list[dict[str, Any]] | None:
+    """The tolerations in a text of JSON, whose fields Go finds in any case; None if Go cannot decode it."""
+    import json
+
+    def refuse(_: str) -> None:
+        raise ValueError
+
+    try:
+        found = json.loads(text, parse_constant=refuse)
+    except ValueError:
+        return None
+    if not isinstance(found, list | None) or not all(isinstance(each, dict | None) for each in found or ()):
+        return None
+    decoded = []
+    for each in found or ():
+        fields = {name.lower(): value for name, value in (each or {}).items() if name.lower() in _ANNOTATION_FIELDS and value is not None}
+        if any(type(value) is not _ANNOTATION_FIELDS[name] for name, value in fields.items()):
+            return None
+        decoded.append({_ANNOTATION_NAMES.get(name, name): value for name, value in fields.items()})
+    return decoded
+
+
+# How a pod is spread with others like it.
+#
+# Follows `validateTopologySpreadConstraints`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
+_POLICIES = ("Honor", "Ignore")
+
+
+def topology_spread_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of `topologySpreadConstraints`."""
+    constraints = spec.get("topologySpreadConstraints") or ()
+    kinds = [(each.get("topologyKey") or "", each.get("whenUnsatisfiable") or "") for each in constraints]
+    for index, constraint in enumerate(constraints):
+        at = (*path, "topologySpreadConstraints", index)
+        yield from _constraint(constraint, at)
+        yield from label_key_problems(constraint, at)
+        yield from selector_problems(constraint.get("labelSelector"), (*at, "labelSelector"))
+        if kinds[index] in kinds[index + 1 :]:
+            key, action = kinds[index]
+            message = f"two constraints have the `topologyKey: {key}` and `whenUnsatisfiable: {action}`"
+            yield Problem("duplicate-item", at, message, "remove one of the two")
+
+
+def _constraint(constraint: dict[str, Any], path: Path) -> Iterator[Problem]:
+    skew, action = constraint.get("maxSkew", 0), constraint.get("whenUnsatisfiable") or ""
+    if "maxSkew" not in constraint:
+        yield missing("maxSkew", constraint, path, "write at least 1")
+    elif skew < 1:
+        yield outside(skew, 1, None, (*path, "maxSkew"))
+    if not constraint.get("topologyKey"):
+        yield missing("topologyKey", constraint, path, "name a label of nodes, such as `kubernetes.io/hostname`")
+    if not action:
+        yield missing("whenUnsatisfiable", constraint, path, f"it is one of `{'`, `'.join(_ACTIONS)}`")
+    elif action not in _ACTIONS:
+        yield unsupported(action, _ACTIONS, (*path, "whenUnsatisfiable"))
+    for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+        if field in constraint and constraint[field] not in _POLICIES:
+            yield unsupported(constraint[field], _POLICIES, (*path, field))
+    yield from _domains(constraint, action, path)
+
+
+def _domains(constraint: dict[str, Any], action: str, path: Path) -> Iterator[Problem]:
+    domains, at = constraint.get("minDomains"), (*path, "minDomains")
+    if domains is None:
+        return
+    if domains < 1:
+        yield outside(domains, 1, None, at)
+    if action != _ACTIONS[0]:
+        message = f"`minDomains` needs `whenUnsatisfiable: {_ACTIONS[0]}`"
+        yield Problem("conflicting-values", at, message, "remove one of the two, or change `whenUnsatisfiable`", at_key=True)
+
+
+# The annotations of pods that the server reads: of the scheduler and the garbage collector, and deprecated ones with profiles.
+#
+# Follows `ValidatePodSpecificAnnotations`, `validateSeccompAnnotationsAndFields` and `validateAppArmorAnnotationsAndFieldsMatchOnCreate`,
+# k8s.io/kubernetes pkg/apis/core/validation, and `applyAppArmorVersionSkew`, pkg/registry/core/pod, 1.36.
+
+
+_MIRROR = "kubernetes.io/config.mirror"
+_COST = "controller.kubernetes.io/pod-deletion-cost"
+_SECCOMP_OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
+_DOCKER_DEFAULT = "docker/default"
+_TYPES = {"Unconfined": (UNCONFINED,), "RuntimeDefault": (DEFAULT, _DOCKER_DEFAULT)}
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+
+
+def annotation_rule_problems(annotations: Annotations, spec: Spec, path: Path) -> Iterator[Problem]:
+    """The problems of *annotations*, which stand at *path*, in themselves."""
+    for key, value in annotations.items():
+        at = (*path, Key(key))
+        if key == _MIRROR and not spec.get("nodeName"):
+            yield excluded(at, "a mirror pod, which a kubelet makes of a file of its own, has a `nodeName`", "remove the annotation")
+        elif key == _COST and not _is_cost(value):
+            yield Problem("wrong-format", at, f'the cost of a deletion is a whole number of 32 bits, not "{value}"')
+        elif key == _SECCOMP_OF_POD or key.startswith(_SECCOMP):
+            yield from _seccomp(value, at)
+        elif key.startswith(_APP_ARMOR):
+            yield from _app_armor(key.removeprefix(_APP_ARMOR), value, spec, at)
+        elif key == _TOLERATIONS:
+            yield from toleration_annotation_problems(value, at)
+
+
+def _is_cost(text: str) -> bool:
+    digits = text.removeprefix("-")
+    if not digits.isascii() or not digits.isdecimal() or (text != "0" and text.startswith("0")):
+        return False
+    return -(1 << 31) <= int(text) < 1 << 31
+
+
+def _seccomp(value: str, path: Path) -> Iterator[Problem]:
+    if value in (DEFAULT, _DOCKER_DEFAULT, UNCONFINED):
+        return
+    file = value.removeprefix(LOCALHOST)
+    if file == value or file.startswith("/") or ".." in file.split("/"):
+        message = f'"{value}" is no seccomp profile: it is `{DEFAULT}`, `{UNCONFINED}`, or `{LOCALHOST}` and a path'
+        yield Problem("wrong-format", path, message, "use the field `seccompProfile` of a `securityContext`")
+
+
+def _app_armor(name: str, value: str, spec: Spec, path: Path) -> Iterator[Problem]:
+    names = {container.get("name", "") for _, container in _containers(spec, ())}
+    if name not in names:
+        yield Problem("invalid-metadata", path, f"the pod has no container `{name}`", near(name, names), at_key=True)
+    if value and value not in (DEFAULT, UNCONFINED) and not value.startswith(LOCALHOST):
+        message = f'"{value}" is no AppArmor profile: it is `{DEFAULT}`, `{UNCONFINED}`, or `{LOCALHOST}` and a name'
+        yield Problem("wrong-format", path, message, "use the field `appArmorProfile` of a `securityContext`")
+
+
+def contradiction_problems(annotations: Annotations, spec: Spec, path: Path, *, of_template: bool) -> Iterator[Problem]:
+    """The annotations that say something else than the profiles in the spec at *path*."""
+    if not any(key == _SECCOMP_OF_POD or key.startswith((_SECCOMP, _APP_ARMOR)) for key in annotations):
+        return
+    own = spec.get("securityContext", {})
+    yield from _differs(annotations.get(_SECCOMP_OF_POD), own.get("seccompProfile"), (*path, "securityContext", "seccompProfile"))
+    is_windows = spec.get("os", {}).get("name") == "windows"
+    for at, container in _containers(spec, path):
+        inner, name = container.get("securityContext", {}), container.get("name", "")
+        yield from _differs(annotations.get(_SECCOMP + name), inner.get("seccompProfile"), (*at, "securityContext", "seccompProfile"))
+        said = annotations.get(_APP_ARMOR + name)
+        profile = inner.get("appArmorProfile")
+        if profile is None and (of_template or not _can_be_copied(said)):
+            profile = own.get("appArmorProfile")
+        if not is_windows:
+            yield from _differs(said, profile, (*at, "securityContext", "appArmorProfile"), default=(DEFAULT,))
+
+
+def _can_be_copied(said: str | None) -> bool:
+    """Whether the server makes a field of a pod from the annotation, so that the two cannot contradict."""
+    return said in (DEFAULT, UNCONFINED) or (said or "").removeprefix(LOCALHOST).strip() not in ("", said)
+
+
+def _differs(
+    said: str | None, profile: dict[str, Any] | None, path: Path, default: tuple[str, ...] = _TYPES["RuntimeDefault"]
+) -> Iterator[Problem]:
+    if said is None or profile is None:
+        return
+    kind, file = profile.get("type"), profile.get("localhostProfile")
+    hint = "remove the annotation, which is deprecated"
+    wanted = {**_TYPES, "RuntimeDefault": default}.get(kind or "")
+    if (wanted and said not in wanted) or (kind == "Localhost" and not said.startswith(LOCALHOST)):
+        yield excluded((*path, "type"), f'an annotation says "{said}", and this field `{kind}`', hint)
+    elif kind == "Localhost" and said.removeprefix(LOCALHOST) != file:
+        yield excluded((*path, "localhostProfile"), f'an annotation says "{said}", and this field `{file}`', hint)
+
+
+def _containers(spec: Spec, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every container with its path."""
+    for field in _CONTAINERS:
+        for index, container in enumerate(spec.get(field, ())):
+            yield (*path, field, index), container

@@ -1,0 +1,234 @@
+"""Security contexts of pods and containers: users, groups, privileges, kernel parameters.
+
+Follows `validatePodSpecSecurityContext`, `validateSysctls` and `ValidateSecurityContext`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+Privileged containers are allowed, as clusters allow them.
+"""
+
+from __future__ import annotations
+
+from jobspec.kubernetes.metadata import bad_subdomain
+from jobspec.kubernetes.problems import Problem, duplicate, excluded, missing, unsupported, wrong_id, wrong_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+    Spec = dict[str, Any]
+    Security = dict[str, Any]
+
+
+_CHOICES = {
+    "fsGroupChangePolicy": ("Always", "OnRootMismatch"),
+    "supplementalGroupsPolicy": ("Merge", "Strict"),
+    "seLinuxChangePolicy": ("Recursive",),  # `MountOption` needs a feature that is off
+}
+_PROC_MOUNTS = ("Default", "Unmasked")
+_SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_LONGEST_SYSCTL = 253
+_OF_IPC = frozenset(
+    f"kernel.{each}" for each in ("sem", "shmall", "shmmax", "shmmni", "shm_rmid_forced", "shm", "msgmax", "msgmnb", "msgmni", "msg")
+)
+
+
+def pod_security_problems(spec: Spec, path: Path) -> Iterator[Problem]:
+    """The problems of the security context of a pod."""
+    security, at = spec.get("securityContext"), (*path, "securityContext")
+    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
+        message = (
+            "`shareProcessNamespace` and `hostPID` exclude each other: one shares the processes of the pod, the other those of the node"
+        )
+        yield excluded((*path, "shareProcessNamespace"), message, "remove one of the two")
+    if not security:
+        return
+    for field in ("runAsUser", "runAsGroup", "fsGroup"):
+        yield from wrong_id(security.get(field, 0), (*at, field))
+    for index, group in enumerate(security.get("supplementalGroups", ())):
+        yield from wrong_id(group, (*at, "supplementalGroups", index))
+    for field, choices in _CHOICES.items():
+        if field in security and security[field] not in choices:
+            yield unsupported(security[field], choices, (*at, field))
+    if "sysctls" in security:
+        yield from _sysctls(security["sysctls"], spec, (*at, "sysctls"))
+    yield from _confined(security, at)
+
+
+def _sysctls(sysctls: list[dict[str, Any]], spec: Spec, path: Path) -> Iterator[Problem]:
+    names: set[str] = set()
+    for index, each in enumerate(sysctls):
+        name, at = each.get("name", ""), (*path, index, "name")
+        if not name:
+            yield missing("name", each, (*path, index))
+        elif not _is_parameter(name):
+            message = (
+                f'"{name}" is no kernel parameter: it is of words in lower case with `.` between them, at most {_LONGEST_SYSCTL} characters'
+            )
+            yield Problem("wrong-format", at, message)
+        elif name in names:
+            yield duplicate(name, "a parameter", at)
+        names.add(name)
+        shared = _shared_with_host(name)
+        if shared and spec.get(shared):
+            yield excluded(at, f"`{name}` would be set for the whole node, as the pod has `{shared}: true`", "remove one of the two")
+
+
+def _is_parameter(name: str) -> bool:
+    import re
+
+    return len(name) <= _LONGEST_SYSCTL and re.fullmatch(rf"({_SEGMENT}[./])*{_SEGMENT}", name) is not None
+
+
+def _shared_with_host(name: str) -> str:
+    """The field of a pod by which a kernel parameter is that of the node; empty where there is none."""
+    first = next((each for each in name if each in "./"), ".")
+    dotted = name.translate(str.maketrans("./", "/.")) if first == "/" else name
+    dotted = dotted.partition("*")[0]
+    if dotted.startswith("net."):
+        return "hostNetwork"
+    return "hostIPC" if dotted in _OF_IPC or dotted.startswith("fs.mqueue.") else ""
+
+
+def container_security_problems(security: Security, spec: Spec, path: Path) -> Iterator[Problem]:
+    """The problems of the security context of a container in a pod with *spec*."""
+    for field in ("runAsUser", "runAsGroup"):
+        yield from wrong_id(security.get(field, 0), (*path, field))
+    mount = security.get("procMount")
+    if mount is not None and mount not in _PROC_MOUNTS:
+        yield unsupported(mount, _PROC_MOUNTS, (*path, "procMount"))
+    elif mount == "Unmasked" and spec.get("hostUsers", True):
+        message = "`procMount: Unmasked` needs a pod with users of its own"
+        yield excluded((*path, "procMount"), message, "write `hostUsers: false` in the pod, or leave it out")
+    if security.get("allowPrivilegeEscalation") is False:
+        yield from _escalation(security, path)
+    yield from _confined(security, path)
+
+
+def _confined(security: Security, path: Path) -> Iterator[Problem]:
+    """The problems of profiles, and of identities on Windows."""
+    if "seccompProfile" in security or "appArmorProfile" in security:
+        yield from profile_problems(security, path)
+    if "windowsOptions" in security:
+        yield from windows_problems(security["windowsOptions"], (*path, "windowsOptions"))
+
+
+def _escalation(security: Security, path: Path) -> Iterator[Problem]:
+    """What gives privileges to a container that cannot get any."""
+    at = (*path, "allowPrivilegeEscalation")
+    if security.get("privileged"):
+        yield excluded(at, "a container with `privileged: true` cannot have `allowPrivilegeEscalation: false`", "remove one of the two")
+    if "CAP_SYS_ADMIN" in security.get("capabilities", {}).get("add", ()):
+        message = "a container with the capability CAP_SYS_ADMIN cannot have `allowPrivilegeEscalation: false`"
+        yield excluded(at, message, "remove one of the two")
+
+
+# The profiles that confine processes: seccomp and AppArmor.
+#
+# Follows `validateSeccompProfileField` and `ValidateAppArmorProfileField`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+_TYPES = ("RuntimeDefault", "Localhost", "Unconfined")
+_LONGEST_PATH = 4095
+
+
+def profile_problems(security: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of both profiles of a security context, a pod's or a container's."""
+    if "seccompProfile" in security:
+        profile, at = security["seccompProfile"], (*path, "seccompProfile")
+        yield from _type(profile, at)
+        yield from _seccomp_file(profile, at)
+    if "appArmorProfile" in security:
+        profile, at = security["appArmorProfile"], (*path, "appArmorProfile")
+        yield from _type(profile, at)
+        yield from _app_armor_file(profile, at)
+
+
+def _type(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
+    kind = profile.get("type")
+    if not kind:
+        yield missing("type", profile, path, "it is `RuntimeDefault`, `Localhost` or `Unconfined`")
+    elif kind not in _TYPES:
+        yield unsupported(kind, _TYPES, (*path, "type"))
+
+
+def _seccomp_file(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
+    file, at = profile.get("localhostProfile"), (*path, "localhostProfile")
+    if profile.get("type") != "Localhost":
+        if file is not None:
+            yield excluded(at, "`localhostProfile` belongs to `type: Localhost`", "remove it, or write that type")
+    elif file is None:
+        yield missing("localhostProfile", profile, path, "it names a file below the kubelet's seccomp folder")
+    elif file.startswith("/") or ".." in file.split("/"):
+        message = f"`{file}` is no path below the kubelet's seccomp folder: it begins with `/` or holds `..`"
+        yield Problem("wrong-format", at, message)
+
+
+def _app_armor_file(profile: dict[str, Any], path: Path) -> Iterator[Problem]:
+    file, kind, at = profile.get("localhostProfile"), profile.get("type"), (*path, "localhostProfile")
+    if kind != "Localhost":
+        if file is not None and kind in _TYPES:
+            yield excluded(at, "`localhostProfile` belongs to `type: Localhost`", "remove it, or write that type")
+    elif not file:
+        yield missing("localhostProfile", profile, path, "it names a profile that is loaded on the node")
+    elif file != file.strip():
+        yield Problem("wrong-format", at, f'there are blanks around the profile "{file}"', f"write `{file.strip()}`")
+    elif len(file.encode()) > _LONGEST_PATH:
+        yield Problem("wrong-size", at, f"the profile has {len(file.encode()):,} bytes, more than {_LONGEST_PATH:,}")
+
+
+#: What the deprecated annotations say for each type of a profile; a profile of the node comes after `localhost/`.
+DEFAULT, UNCONFINED, LOCALHOST = "runtime/default", "unconfined", "localhost/"
+
+
+# Identities of containers on Windows.
+#
+# Follows `validateWindowsSecurityContextOptions`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+_LONGEST_SPEC = 64 * 1024
+_LONGEST_DOMAIN = 255
+_LONGEST_USER = 104
+_NET_BIOS = r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}'
+_DNS_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+
+
+def windows_problems(options: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the `windowsOptions` of a security context."""
+    name, spec, user = (options.get(field) for field in ("gmsaCredentialSpecName", "gmsaCredentialSpec", "runAsUserName"))
+    if name is not None and (why := bad_subdomain(name)):
+        yield wrong_name(name, "a GMSA credential spec", why, (*path, "gmsaCredentialSpecName"))
+    if spec is not None and not 0 < len(spec.encode()) <= _LONGEST_SPEC:
+        message = f"a GMSA credential spec has 1 to {_LONGEST_SPEC:,} bytes, not {len(spec.encode()):,}"
+        yield Problem("wrong-size", (*path, "gmsaCredentialSpec"), message)
+    if user is not None and (why := _bad_user(user)):
+        yield wrong_name(user, "a user on Windows", why, (*path, "runAsUserName"))
+
+
+def _bad_user(text: str) -> str:
+    """Why a text is no user, with or without a domain and a backslash before it; empty if it is one."""
+    import re
+
+    if not text:
+        return "it is empty"
+    if re.search(r"[\x00-\x1f\x7f]", text):
+        return "it holds control characters"
+    domain, backslash, user = text.rpartition("\\")
+    if "\\" in domain:
+        return "it holds more than one backslash"
+    if backslash and (why := _bad_domain(domain)):
+        return why
+    if not 0 < len(user.encode()) <= _LONGEST_USER:
+        return f"the user has 1 to {_LONGEST_USER} characters"
+    if not user.strip(". "):
+        return "the user cannot be of dots and blanks alone"
+    return 'the user cannot hold any of `"/:;|=,+*?<>@[]`' if re.search(r'["/:;|=,+*?<>@\[\]]', user) else ""
+
+
+def _bad_domain(domain: str) -> str:
+    import re
+
+    if len(domain.encode()) > _LONGEST_DOMAIN:
+        return f"the domain has more than {_LONGEST_DOMAIN} characters"
+    fits = re.fullmatch(_NET_BIOS, domain, re.DOTALL) or re.fullmatch(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*", domain)
+    return "" if fits else "the part before the backslash is neither a NetBIOS name nor a DNS name"

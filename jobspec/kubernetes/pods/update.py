@@ -1,0 +1,385 @@
+"""What an update of a pod can change: images, some of its times, tolerations that are added, gates that are removed.
+
+Follows `ValidatePodUpdate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, and `Admit`, plugin/pkg/admission/defaulttolerationseconds.
+As where a manifest is applied, what neither the stored state nor the new one says stays as it is: so does an account of which only one
+name is removed. A stored state with a `uid` comes from the cluster: what the cluster gave to the pod stays, too, which is its node, its
+account and the token.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key, spell
+from jobspec.go.quantities import quantity
+from jobspec.kubernetes.pods.defaults import completed, default_pull_policy
+from jobspec.kubernetes.pods.scheduling import REQUIRED
+from jobspec.kubernetes.pods.spec import of_class
+from jobspec.kubernetes.problems import Problem, describe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+    Data = dict[str, Any]
+
+
+_SPEC: Path = ("spec",)
+_FREE = ("activeDeadlineSeconds", "schedulingGates", "tolerations")  # which have rules of their own
+_BY_ADMISSION = ("priority", "preemptionPolicy")  # which takes them from a class, and keeps them where an update does not say them
+_BY_CLUSTER = ("nodeName",)
+_ACCOUNT = ("serviceAccountName", "serviceAccount")  # the older name of the same; the cluster writes both
+_CONTAINERS = ("containers", "initContainers")
+_OF_IMAGES = ("image", "imagePullPolicy")
+_ACCESS = "kube-api-access-"  # begins the name of the volume by which every pod gets its account's token
+_MIRROR = "kubernetes.io/config.mirror"
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_GIVEN = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")  # taints that admission has every pod tolerate
+_ANEW = "put back what was there, or delete the pod and make another"
+
+
+def pod_update_problems(new: Data, old: Data) -> Iterator[Problem]:
+    """The problems of changes from the decoded pod *old* to *new*, which has its account, with what the server fills in for pods alone."""
+    yield from _annotations(_annotated(new), _annotated(old))
+    now, was = new.get("spec", {}), old.get("spec", {})
+    if _is_from_cluster(old):
+        now, was = {**_kept(was, _BY_CLUSTER), **now}, _without_token(was, now)
+    was = {**of_class(was), **was, **({"serviceAccountName": account} if (account := _account(was)) else {})}
+    now = {**_kept(was, _BY_ADMISSION), **{field: each for field, each in now.items() if field in was or field not in _BY_ADMISSION}}
+    for field in _CONTAINERS:
+        count, before = len(now.get(field, ())), len(was.get(field, ()))
+        if count != before:
+            message = f"a pod keeps its `{field}`, of which there were {before}, and are {count} now"
+            yield Problem("immutable-field", (*_SPEC, field), message, _ANEW)
+            return
+    yield from _deadline(now.get("activeDeadlineSeconds"), was.get("activeDeadlineSeconds"))
+    yield from _tolerations(now.get("tolerations", []), was.get("tolerations", []))
+    yield from gate_problems(now, was)
+    yield from _fixed(now, was, is_gated=bool(was.get("schedulingGates")))
+
+
+def with_account(new: Data, old: Data) -> Data:
+    """A new state with the account names that stay: those that the stored one does not say; of one from the cluster, both or none."""
+    now, was = new.get("spec", {}), old.get("spec", {})
+    if _is_from_cluster(old):
+        kept = {} if _account(now) else _kept(was, _ACCOUNT)
+    else:
+        kept = {name: account for name in _ACCOUNT if (account := _account(was)) and name not in was}
+    return {**new, "spec": {**kept, **now}}
+
+
+def with_nulls_as_texts(pod: Data) -> Data:
+    """A pod with the empty text in place of null, where applying tells what is said to be empty from what is not said."""
+    spec = pod.get("spec")
+    if not isinstance(spec, dict):
+        return pod
+    made = _without_nulls(spec, _ACCOUNT)
+    for field in _CONTAINERS:
+        if isinstance(spec.get(field), list):
+            made[field] = [_without_nulls(each, ("imagePullPolicy",)) if isinstance(each, dict) else each for each in spec[field]]
+    return {**pod, "spec": made}
+
+
+def _without_nulls(data: Data, fields: tuple[str, ...]) -> Data:
+    return {field: "" if each is None and field in fields else each for field, each in data.items()}
+
+
+def _fixed(now: Data, was: Data, *, is_gated: bool) -> Iterator[Problem]:
+    """The problems of changes of what cannot change."""
+    for path in (*_policies(now, was), *changes(_without_free(now, was, is_gated=is_gated), _without_free(was, now, is_gated=is_gated))):
+        yield Problem("immutable-field", (*_SPEC, *path), _told(path, now, was), _ANEW)
+
+
+def _policies(now: Data, was: Data) -> Iterator[Path]:
+    """The paths at which it changes when an image is pulled; where neither state says it, it stays, and an empty one is filled in anew."""
+    for field in _CONTAINERS:
+        for index, (new, old) in enumerate(zip(now.get(field, ()), was.get(field, ()), strict=True)):
+            is_said = "imagePullPolicy" in new or "imagePullPolicy" in old
+            if is_said and len({pull_policy(each, "image", "imagePullPolicy") for each in (new, old)}) > 1:
+                yield (field, index, "imagePullPolicy")
+
+
+def _annotated(pod: Data) -> Data:
+    found: Data = pod.get("metadata", {}).get("annotations", {})
+    return found
+
+
+def _kept(was: Data, fields: tuple[str, ...]) -> Data:
+    """Those of some fields that stay as they were, where the new spec does not say them."""
+    return {field: was[field] for field in fields if field in was}
+
+
+def _is_from_cluster(stored: Data) -> bool:
+    return bool(stored.get("metadata", {}).get("uid"))
+
+
+def _account(spec: Data) -> Any:
+    """The account of a pod, under either name; empty or None where it has none."""
+    return spec.get("serviceAccountName") or spec.get("serviceAccount")
+
+
+def _without_token(was: Data, now: Data) -> Data:
+    """The stored spec without the token that the cluster mounts, where the new one does not say it."""
+    tokens = {each.get("name", "") for each in was.get("volumes", ())} - {each.get("name", "") for each in now.get("volumes", ())}
+    tokens = {name for name in tokens if name.startswith(_ACCESS)}
+    if not tokens:
+        return was
+    made = {**was, "volumes": [each for each in was["volumes"] if each.get("name") not in tokens]}
+    for field in _CONTAINERS:
+        made[field] = [
+            {**each, "volumeMounts": [mount for mount in each.get("volumeMounts", ()) if mount.get("name") not in tokens]}
+            for each in was.get(field, ())
+        ]
+    return made
+
+
+def _without_free(spec: Data, other: Data, *, is_gated: bool) -> Data:
+    """A spec without what can change: and for a pod that gates hold back, without what it asks of its node, where the *other* differs."""
+    made = {field: each for field, each in spec.items() if field not in (*_FREE, *(("nodeSelector",) if is_gated else ()))}
+    for field in _CONTAINERS:
+        if field in made:
+            made[field] = [{name: each for name, each in one.items() if name not in _OF_IMAGES} for one in made[field]]
+    if "affinity" in made and is_gated and node_affinity_differs(spec, other):
+        rest = {field: each for field, each in made.pop("affinity").items() if field != "nodeAffinity"}
+        return {**made, "affinity": rest} if rest else made
+    return made
+
+
+def _deadline(new: int | None, old: int | None) -> Iterator[Problem]:
+    path = (*_SPEC, "activeDeadlineSeconds")
+    if new is None and old is not None:
+        yield Problem("immutable-field", path, f"the deadline of a pod cannot be removed, and was {old} seconds", f"write at most {old}")
+    elif new is not None and old is not None and new > old:
+        yield Problem("immutable-field", path, f"the deadline of a pod can only come earlier than {old} seconds, not at {new}")
+
+
+def _tolerations(new: list[Data], old: list[Data]) -> Iterator[Problem]:
+    kept = [_without_seconds(each) for each in _with_given(new)]
+    for each in _with_given(old):
+        if _without_seconds(each) not in kept:
+            message = f"tolerations of a pod can be added, not changed or removed, as that of {_taint(each)} is"
+            yield Problem("immutable-field", (*_SPEC, "tolerations"), message, "put it back; its `tolerationSeconds` can change")
+            return
+
+
+def _with_given(tolerations: list[Data]) -> list[Data]:
+    """Tolerations with those that admission adds."""
+    covered = {each.get("key", "") for each in tolerations if each.get("effect", "") in ("", "NoExecute")}
+    given = [key for key in _GIVEN if covered.isdisjoint((key, ""))]
+    return [*tolerations, *({"key": key, "operator": "Exists", "effect": "NoExecute"} for key in given)]
+
+
+def _taint(toleration: Data) -> str:
+    return f"the taint `{toleration['key']}`" if toleration.get("key") else "every taint"
+
+
+def _without_seconds(toleration: Data) -> Data:
+    return {field: each for field, each in toleration.items() if field != "tolerationSeconds" and each}
+
+
+def _annotations(new: Data, old: Data) -> Iterator[Problem]:
+    for key in {**old, **new}:
+        if (key == _MIRROR or key.startswith(_APP_ARMOR)) and new.get(key) != old.get(key):
+            path: Path = ("metadata", "annotations", *((Key(key),) if key in new else ()))
+            yield Problem("immutable-field", path, f"the annotation `{key}` of a pod can be neither added, changed nor removed", _ANEW)
+
+
+def _told(path: Path, now: Data, was: Data) -> str:
+    """What changed at a path of the spec, in words."""
+    name, after, before = f"`{spell(path)}`", _at(path, now), _at(path, was)
+    if before is None and after is not None:
+        return f"{name} cannot be added to a pod that is there"
+    value = "" if before is None or isinstance(before, dict | list) else f", and was {describe(before)}"
+    return f"{name} of a pod cannot {'change' if after is not None else 'be removed'}{value}"
+
+
+def _at(path: Path, spec: Data) -> Any:
+    """What a spec says at a path; None where it says nothing, as of what the server fills in."""
+    value: Any = spec
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError):
+            return None
+    return value
+
+
+# What two specs of a pod differ in, apart from what means the same to the server.
+#
+# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map is as good as none, and quantities are
+# equal
+# by their amount. A number, text or truth value that is zero is as good as none where Go has no pointer for it.
+
+
+_POINTERS = frozenset(
+    (
+        *("activeDeadlineSeconds", "allowPrivilegeEscalation", "apiGroup", "automountServiceAccountToken", "blockOwnerDeletion"),
+        *("cachingMode", "controller", "defaultMode", "deletionGracePeriodSeconds", "enableServiceLinks", "expirationSeconds"),
+        *("fsGroup", "fsGroupChangePolicy", "gmsaCredentialSpec", "gmsaCredentialSpecName", "hostProcess", "hostUsers"),
+        *("hostnameOverride", "initiatorName", "localhostProfile", "maxExpirationSeconds", "minDomains", "mode", "mountPropagation"),
+        *("nodeAffinityPolicy", "nodeTaintsPolicy", "optional", "podGroupName", "preemptionPolicy", "priority", "privileged", "procMount"),
+        *("readOnlyRootFilesystem", "recursiveReadOnly", "resourceClaimName", "resourceClaimTemplateName", "runAsGroup"),
+        *("runAsNonRoot", "runAsUser", "runAsUserName", "runtimeClassName", "seLinuxChangePolicy", "service", "setHostnameAsFQDN"),
+        *("shareProcessNamespace", "sizeLimit", "stopSignal", "storageClassName", "supplementalGroupsPolicy"),
+        *("terminationGracePeriodSeconds", "tolerationSeconds", "volumeAttributesClassName", "volumeMode"),
+    )
+)
+"""The fields that Go has pointers for, whose zero is another value than none."""
+
+
+_POINTERS_IN = (
+    *(("azureDisk", "fsType"), ("azureDisk", "kind"), ("azureDisk", "readOnly"), ("csi", "fsType"), ("csi", "readOnly"), ("fc", "lun")),
+    *(("clusterTrustBundle", "name"), ("clusterTrustBundle", "signerName"), ("containers", "restartPolicy")),
+    *(("dataSourceRef", "namespace"), ("ephemeralContainers", "restartPolicy"), ("hostPath", "type"), ("initContainers", "restartPolicy")),
+    ("options", "value"),
+)
+"""The same for names that other objects have, too: by the field that the object stands in."""
+_MAPS = ("annotations", "labels", "limits", "matchLabels", "nodeSelector", "options", "overhead", "requests", "volumeAttributes")
+_STRUCTS = ("metadata", "podAffinityTerm", "preference", "spec")
+"""The objects that Go has no pointers for; `resources`, too, but of the pod as a whole."""
+_AMOUNTS = ("limits", "overhead", "requests")
+_AMOUNT = ("divisor", "sizeLimit")
+_MILLI = 1_000_000
+_LONGEST = 99  # of an exponent, which is else compared by its text
+
+
+def changes(new: dict[str, Any], old: dict[str, Any]) -> Iterator[Path]:
+    """The paths, from the spec, at which two decoded specs differ."""
+    yield from _changes(_whole(new), _whole(old), ())
+
+
+def _whole(spec: dict[str, Any]) -> dict[str, Any]:
+    """A spec with its defaults, and without what is as good as absent."""
+    reduced = _reduced(spec, "spec")
+    account = reduced.pop("serviceAccount", None)  # the older name of the other field
+    if account is not None:
+        reduced.setdefault("serviceAccountName", account)
+    return completed({"enableServiceLinks": True, **reduced})
+
+
+def _reduced(value: Any, around: str) -> Any:
+    """A value without what is as good as absent; *around* is the field that it stands in."""
+    if isinstance(value, list):
+        return [_reduced(each, around) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if around in _MAPS:
+        return {name: _amount(each, rounded=True) for name, each in value.items()} if around in _AMOUNTS else value
+    made = {}
+    for field, each in value.items():
+        kept = _amount(each) if field in _AMOUNT else _reduced(each, field)
+        if not _is_absent(kept, field, around):
+            made[field] = kept
+    return made
+
+
+def _amount(text: str, *, rounded: bool = False) -> Any:
+    """The amount of a quantity, up to a thousandth where it is *rounded* up by the server."""
+    if len(text.lower().partition("e")[2]) > len(str(_LONGEST)):
+        return text
+    nanos = quantity(text).nanos
+    return -(-nanos // _MILLI) * _MILLI if rounded else nanos
+
+
+def _is_absent(value: Any, field: str, around: str) -> bool:
+    if value == [] and isinstance(value, list):
+        return True
+    if value == {}:
+        return field in _MAPS or field in _STRUCTS or (field == "resources" and around != "spec")
+    return value in (0, "") and not is_pointer(field, around)
+
+
+def is_pointer(field: str, around: str) -> bool:
+    """Whether Go has a pointer for a field; *around* is the field that its object stands in. Our models know the same (`GoPointer`)."""
+    return field in _POINTERS or (around, field) in _POINTERS_IN
+
+
+def _changes(new: Any, old: Any, path: Path) -> Iterator[Path]:
+    if isinstance(new, dict) and isinstance(old, dict):
+        key = Key if path and path[-1] in _MAPS else str
+        for field in {**old, **new}:
+            yield from _field(new, old, field, (*path, key(field)))
+    elif isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
+        for index, (one, other) in enumerate(zip(new, old, strict=True)):
+            yield from _changes(one, other, (*path, index))
+    elif new != old or type(new) is not type(old):
+        yield path
+
+
+def _field(new: dict[str, Any], old: dict[str, Any], field: str, path: Path) -> Iterator[Path]:
+    if field == "pullPolicy":
+        if pull_policy(new, "reference", field) != pull_policy(old, "reference", field):
+            yield path
+    elif (field in new) != (field in old):
+        yield path
+    else:
+        yield from _changes(new[field], old[field], path)
+
+
+def pull_policy(around: dict[str, Any], image: str, policy: str) -> Any:
+    """When an image is pulled: as it is said, or as its tag suggests."""
+    return around.get(policy) or default_pull_policy(around.get(image) or "")
+
+
+# What an update can change of a pod that gates hold back: its gates can be removed, and its node be chosen more narrowly.
+#
+# Follows `validateOnlyDeletedSchedulingGates`, `validateNodeSelectorMutation` and `validateNodeAffinityMutation`, k8s.io/kubernetes
+# pkg/apis/core/validation, 1.36.
+
+
+def gate_problems(now: Data, was: Data) -> Iterator[Problem]:
+    """The problems of changed gates, and while there were gates, of what a pod asks of its node."""
+    yield from _gates(now.get("schedulingGates", []), was.get("schedulingGates", []))
+    if was.get("schedulingGates"):
+        yield from _node_labels(now.get("nodeSelector", {}), was.get("nodeSelector", {}))
+        yield from _node_affinity(now, was)
+
+
+def _gates(new: list[Data], old: list[Data]) -> Iterator[Problem]:
+    stored = {each.get("name", "") for each in old}
+    for name, index in {each.get("name", ""): index for index, each in enumerate(new)}.items():
+        if name not in stored:
+            message = f"a pod gets its gates when it is made; `{name}` cannot be added"
+            yield Problem("immutable-field", (*_SPEC, "schedulingGates", index, "name"), message, "remove it")
+
+
+def _node_labels(new: Data, old: Data) -> Iterator[Problem]:
+    for key, value in old.items():
+        if new.get(key) != value:
+            path = (*_SPEC, "nodeSelector", *((Key(key),) if key in new else ()))
+            message = f"labels of the node can be added while gates hold the pod back, and `{key}: {value}` cannot change"
+            yield Problem("immutable-field", path, message, "put it back")
+
+
+def _node_affinity(now: Data, was: Data) -> Iterator[Problem]:
+    """The problems of requirements on nodes, to whose terms conditions can be added while gates hold the pod back."""
+    path: Path = (*_SPEC, "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
+    new, old = (spec.get("affinity", {}).get("nodeAffinity", {}).get(REQUIRED, {}).get("nodeSelectorTerms", []) for spec in (now, was))
+    if old and len(new) != len(old):
+        yield Problem(
+            "immutable-field", path, f"there were {len(old)} terms, of which one has to fit, and are {len(new)} now", "put them back"
+        )
+        return
+    for index, (one, other) in enumerate(zip(new, old, strict=False)):
+        if not _only_adds(one, other):
+            yield Problem("immutable-field", (*path, index), "conditions can be added to a term, and not be changed or removed")
+
+
+def _only_adds(new: Data, old: Data) -> bool:
+    """Whether a term has the old conditions first; one without conditions stays without, since it fits no node."""
+    pairs = [(new.get(field, []), old.get(field, [])) for field in ("matchExpressions", "matchFields")]
+    if not any(before for _, before in pairs):
+        return not any(after for after, _ in pairs)
+    return all(not list(changes({"a": after[: len(before)]}, {"a": before})) for after, before in pairs)
+
+
+def node_affinity_differs(spec: Data, other: Data) -> bool:
+    """Whether two specs ask for other nodes by affinity."""
+    return bool(list(changes(_node_affinity_of(spec), _node_affinity_of(other))))
+
+
+def _node_affinity_of(spec: Data) -> Data:
+    """A spec with its affinity to nodes alone, so that it can be compared."""
+    found = spec.get("affinity", {}).get("nodeAffinity")
+    return {} if found is None else {"affinity": {"nodeAffinity": found}}

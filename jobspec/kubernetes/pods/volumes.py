@@ -1,0 +1,662 @@
+"""The volumes of a pod: their names, and exactly one source for each.
+
+Follows `ValidateVolumes` and `validateVolumeSource`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, label_problems
+from jobspec.kubernetes.pods.containers import field_problems, resource_problems
+from jobspec.kubernetes.problems import Problem, closest, describe, listed, missing, name_of, outside, unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+    Rule = Callable[[dict[str, Any], Path], Iterator[Problem]]
+
+
+#: The sources in the order in which the server looks for them: of several, it takes the first.
+_ORDER = (
+    *("emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi", "glusterfs", "flocker"),
+    *("persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc", "flexVolume", "configMap", "azureFile"),
+    *("vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO", "csi", "ephemeral"),
+    "image",
+)
+_MAX_INITIATOR = 64
+
+
+def volume_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the volumes of a pod; one that is refused for another reason does not take its name from others."""
+    taken: dict[str, int] = {}
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        at = (*path, "volumes", index)
+        found = [*_sources(volume, at), *_name(volume, taken, index, at)]
+        yield from found
+        if not found:
+            taken[volume["name"]] = index
+
+
+def _name(volume: dict[str, Any], taken: dict[str, int], index: int, path: Path) -> Iterator[Problem]:
+    name = volume.get("name") or ""
+    if not name:
+        yield missing("name", volume, path)
+    elif why := bad_label_name(name):
+        yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a volume: {why}", _name_hint(name))
+    elif name in taken:
+        message = f"the volume {index} has the name of the volume {taken[name]}, `{name}`"
+        yield Problem("duplicate-item", (*path, "name"), message, "give one of the two another name, or remove it")
+
+
+def source_of(volume: dict[str, Any]) -> str:
+    """The source that the server takes; an empty folder without one."""
+    return next((source for source in _ORDER if source in volume), "emptyDir")
+
+
+def _sources(volume: dict[str, Any], path: Path) -> Iterator[Problem]:
+    given = [source for source in _ORDER if source in volume]
+    for source in given[:1]:
+        yield from _source(source, volume[source], (*path, source))
+    for source in given[1:]:
+        message = f"a volume has one source, and this has `{given[0]}` and `{source}`"
+        yield Problem("conflicting-values", (*path, source), message, "remove one of the two, or make two volumes", at_key=True)
+    iscsi = volume.get("iscsi", {})
+    if "initiatorName" in iscsi:
+        joined = f"{volume.get('name') or ''}:{iscsi.get('targetPortal') or ''}"
+        if len(joined.encode()) > _MAX_INITIATOR:
+            message = f"with an `initiatorName`, `{joined}` names the interface, and has more than {_MAX_INITIATOR} characters"
+            yield Problem("wrong-size", (*path, "name"), message, "give the volume a shorter name")
+
+
+def _source(source: str, data: dict[str, Any], path: Path) -> Iterator[Problem]:
+
+    yield from required_problems(source, data, path)
+    rule = SOURCES.get(source) or FILES.get(source)
+    if rule is None:
+        rule = DISKS.get(source)
+    if rule:
+        yield from rule(data, path)
+
+
+def _name_hint(name: str) -> str:
+    plain = name.lower().replace("_", "-").replace(".", "-").strip("-")
+    return f"write `{plain}`" if plain != name and not bad_label_name(plain) else ""
+
+
+# Sources of volumes of which the server asks little: some fields, and seldom more.
+#
+# Follows the `validate...VolumeSource` functions, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+#: The fields without which a source is none; `image` needs its reference in a pod only, not in a template.
+_REQUIRED: dict[str, tuple[str, ...]] = {
+    "awsElasticBlockStore": ("volumeID",),
+    "azureDisk": ("diskName", "diskURI"),
+    "azureFile": ("secretName", "shareName"),
+    "cephfs": ("monitors",),
+    "cinder": ("volumeID",),
+    "configMap": ("name",),
+    "csi": ("driver",),
+    "ephemeral": ("volumeClaimTemplate",),
+    "flexVolume": ("driver",),
+    "gcePersistentDisk": ("pdName",),
+    "gitRepo": ("repository",),
+    "glusterfs": ("endpoints", "path"),
+    "hostPath": ("path",),
+    "iscsi": ("targetPortal", "iqn"),
+    "nfs": ("server", "path"),
+    "persistentVolumeClaim": ("claimName",),
+    "photonPersistentDisk": ("pdID",),
+    "portworxVolume": ("volumeID",),
+    "quobyte": ("registry", "volume"),
+    "rbd": ("monitors", "image"),
+    "scaleIO": ("gateway", "system", "volumeName"),
+    "secret": ("secretName",),
+    "storageos": ("volumeName",),
+    "vsphereVolume": ("volumePath",),
+}
+_HOST_TYPES = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket")
+_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_MAX_DRIVER = 63
+
+
+def required_problems(source: str, data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the fields that a source has to have, and that are absent or empty."""
+    for field in _REQUIRED.get(source, ()):
+        if field == "volumeClaimTemplate":
+            if field not in data:
+                yield missing(field, data, path, "write the claim to make as `spec: {...}` in it")
+        elif not data.get(field):
+            yield missing(field, data, path)
+
+
+def secret_reference_problems(data: dict[str, Any], field: str, path: Path) -> Iterator[Problem]:
+    """The problem of a reference to a Secret without the Secret's name."""
+    if field in data and not data[field].get("name"):
+        yield missing("name", data[field], (*path, field))
+
+
+def _empty_dir(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    limit = data.get("sizeLimit")
+    if limit is not None and _is_negative(limit):
+        yield Problem("out-of-range", (*path, "sizeLimit"), f"`sizeLimit` cannot be negative, as {describe(limit)} is")
+
+
+def _is_negative(quantity: Any) -> bool:
+    if not isinstance(quantity, str):
+        return bool(quantity < 0)
+    number = quantity.strip().lower().partition("e")[0]
+    return number.startswith("-") and not set("123456789").isdisjoint(number)
+
+
+def _host_path(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    if not data.get("path"):
+        return
+    yield from backstep_problems(data["path"], (*path, "path"))
+    if data.get("type", "") not in _HOST_TYPES:
+        yield unsupported(data["type"], _HOST_TYPES, (*path, "type"))
+
+
+def _git_repo(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    yield from relative_path_problems(data.get("directory") or "", (*path, "directory"))
+
+
+def _nfs(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    folder = data.get("path")
+    if folder and not folder.startswith("/"):
+        yield Problem("wrong-format", (*path, "path"), f"`path` is absolute on the server, unlike {describe(folder)}", f"write `/{folder}`")
+
+
+def _cinder(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    yield from secret_reference_problems(data, "secretRef", path)
+
+
+def _flex_volume(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    for option in data.get("options") or ():
+        domain = "." + option.partition("/")[0].lower()
+        if domain.endswith((".kubernetes.io", ".k8s.io")):
+            message = f"the option `{option}` is one of Kubernetes' own, which it keeps for itself"
+            yield Problem("invalid-name", (*path, "options", Key(option)), message, at_key=True)
+
+
+def _csi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    driver, secret = data.get("driver"), data.get("nodePublishSecretRef")
+    if driver and len(driver) > _MAX_DRIVER:
+        yield Problem(
+            "invalid-name", (*path, "driver"), f"the name of a driver has at most {_MAX_DRIVER} characters, and has {len(driver)}"
+        )
+    elif driver and (why := bad_subdomain(driver.lower())):
+        yield Problem("invalid-name", (*path, "driver"), f"`{driver}` is no name for a driver: {why}")
+    yield from secret_reference_problems(data, "nodePublishSecretRef", path)
+    if secret and secret.get("name") and (why := bad_subdomain(secret["name"])):
+        at = (*path, "nodePublishSecretRef", "name")
+        yield Problem("invalid-name", at, f"`{secret['name']}` is no name for a Secret: {why}")
+
+
+def _image(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    if data.get("pullPolicy") and data["pullPolicy"] not in _PULL_POLICIES:
+        yield unsupported(data["pullPolicy"], _PULL_POLICIES, (*path, "pullPolicy"))
+
+
+def _ephemeral(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+
+    return ephemeral_problems(data, path)
+
+
+#: The rules of a source besides its required fields.
+SOURCES: dict[str, Rule] = {
+    "cinder": _cinder,
+    "csi": _csi,
+    "emptyDir": _empty_dir,
+    "ephemeral": _ephemeral,
+    "flexVolume": _flex_volume,
+    "gitRepo": _git_repo,
+    "hostPath": _host_path,
+    "image": _image,
+    "nfs": _nfs,
+}
+
+
+# Sources of volumes that are disks and servers of their own kind, with rules for how they are addressed.
+#
+# Follows the `validate...VolumeSource` functions and `validateAzureDisk`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+_QUALIFIED = {
+    "iqn": r"iqn\.[0-9]{4}-[0-9]{2}\.([0-9A-Za-z.-]+)(:[^,;*&$|\t\n\f\r ]+)\Z",
+    "eui": r"eui[^\n][0-9A-Za-z]{16}\Z",
+    "naa": r"naa[^\n][0-9A-Za-z]{32}\Z",
+}
+_EXAMPLES = "such as `iqn.2001-04.com.example:disk`, `eui.` with 16 digits or `naa.` with 32"
+_CACHING = ("None", "ReadOnly", "ReadWrite")
+_DISK_KINDS = ("Dedicated", "Managed", "Shared")
+_MAX_TENANT = 64
+
+
+def _partition(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    if not 0 <= data.get("partition", 0) <= 255:
+        yield outside(data["partition"], 0, 255, (*path, "partition"))
+
+
+def _iscsi(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    if data.get("iqn"):
+        yield from _qualified_name(data["iqn"], (*path, "iqn"))
+    if not 0 <= data.get("lun", 0) <= 255:
+        yield outside(data["lun"], 0, 255, (*path, "lun"))
+    if (data.get("chapAuthDiscovery") or data.get("chapAuthSession")) and "secretRef" not in data:
+        yield missing("secretRef", data, path, "CHAP needs the Secret with its credentials")
+    if "initiatorName" in data:
+        yield from _qualified_name(data["initiatorName"], (*path, "initiatorName"))
+
+
+def _qualified_name(name: str, path: Path) -> Iterator[Problem]:
+    """The problem of a name that is none of iSCSI's; the server looks for that of an `iqn` anywhere in the text."""
+    import re
+
+    form = _QUALIFIED.get(name[:3])
+    if not form or not (re.search if name.startswith("iqn") else re.match)(form, name):
+        yield Problem("wrong-format", path, f"{name_of(path)} takes a name of iSCSI, {_EXAMPLES}, not {describe(name)}")
+
+
+def _fc(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    targets, disks = data.get("targetWWNs"), data.get("wwids")
+    if not targets and not disks:
+        yield missing("targetWWNs", data, path, "name the disk by `targetWWNs` and `lun`, or by `wwids`")
+    if targets and disks:
+        message = "`targetWWNs` and `wwids` both name the disk, and exclude each other"
+        yield Problem("conflicting-values", (*path, "targetWWNs"), message, "remove one of the two")
+    if targets and "lun" not in data:
+        yield missing("lun", data, path, "`targetWWNs` need the number of the logical unit")
+    elif targets and not 0 <= data["lun"] <= 255:
+        yield outside(data["lun"], 0, 255, (*path, "lun"))
+
+
+def _azure_disk(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    kind, caching, uri = data.get("kind", "Shared"), data.get("cachingMode", "ReadWrite"), data.get("diskURI") or ""
+    if caching not in _CACHING:
+        yield unsupported(caching, _CACHING, (*path, "cachingMode"))
+    if kind not in _DISK_KINDS:
+        yield unsupported(kind, _DISK_KINDS, (*path, "kind"))
+    start = "/subscriptions/" if kind == "Managed" else "https://"
+    if uri and not uri.startswith(start):
+        hint = "" if "kind" in data or not uri.startswith("/subscriptions/") else "add `kind: Managed`; the default is `Shared`"
+        message = f"the URI of a disk of kind `{kind}` begins with `{start}`, unlike {describe(uri)}"
+        yield Problem("wrong-format", (*path, "diskURI"), message, hint)
+
+
+def _quobyte(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    registry, tenant = data.get("registry"), data.get("tenant") or ""
+    if not registry:
+        return
+    if len(tenant.encode()) > _MAX_TENANT:
+        yield Problem("wrong-size", (*path, "tenant"), f"`tenant` takes at most {_MAX_TENANT} characters, and has {len(tenant)}")
+    elif not all(_is_host_and_port(each) for each in registry.split(",")):
+        message = f"`registry` takes `host:port`, several with commas between them, not {describe(registry)}"
+        yield Problem("wrong-format", (*path, "registry"), message)
+
+
+def _is_host_and_port(text: str) -> bool:
+    """Whether Go's `net.SplitHostPort` accepts the text; it asks for no port behind the colon."""
+    host, colon, port = text.rpartition(":")
+    if not colon or "[" in port or "]" in port:
+        return False
+    if text.startswith("["):
+        return host.find("]") == len(host) - 1 and "[" not in host[1:]
+    return not set(":[]") & set(host)
+
+
+def _storage_os(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    for field in ("volumeName", "volumeNamespace"):
+        if data.get(field) and (why := bad_label_name(data[field])):
+            yield Problem("invalid-name", (*path, field), f"`{data[field]}` cannot stand here: {why}")
+    yield from secret_reference_problems(data, "secretRef", path)
+
+
+def _flocker(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    name, uuid = data.get("datasetName"), data.get("datasetUUID")
+    if not name and not uuid:
+        yield missing("datasetName", data, path, "name the dataset, or give its `datasetUUID`")
+    if name and uuid:
+        message = "`datasetName` and `datasetUUID` both name the dataset, and exclude each other"
+        yield Problem("conflicting-values", (*path, "datasetName"), message, "remove one of the two")
+    if name and "/" in name:
+        yield Problem("wrong-format", (*path, "datasetName"), f"the name of a dataset has no `/`, unlike {describe(name)}")
+
+
+DISKS: dict[str, Rule] = {
+    "awsElasticBlockStore": _partition,
+    "azureDisk": _azure_disk,
+    "fc": _fc,
+    "flocker": _flocker,
+    "gcePersistentDisk": _partition,
+    "iscsi": _iscsi,
+    "quobyte": _quobyte,
+    "storageos": _storage_os,
+}
+
+
+# Sources of volumes whose files come from API objects: Secrets, ConfigMaps, the pod itself, and several of them projected into one.
+#
+# Follows `validateSecretVolumeSource`, `validateConfigMapVolumeSource`, `validateDownwardAPIVolumeSource` and
+# `validateProjectedVolumeSource`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. Sources behind feature gates that are off, which are
+# `clusterTrustBundle` and `podCertificate`, are dropped before.
+
+
+_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
+_SECONDS = (600, 1 << 32)
+
+
+def _files(data: dict[str, Any], path: Path, file_problems: Rule) -> Iterator[Problem]:
+    """The problems of what becomes files of a volume; *file_problems* says those of one item."""
+    yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
+    for index, item in enumerate(data.get("items") or ()):
+        yield from file_problems(item, (*path, "items", index))
+
+
+def _keys(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the keys of a Secret or ConfigMap."""
+    return _files(data, path, _key)
+
+
+def _key(item: dict[str, Any], path: Path) -> Iterator[Problem]:
+    yield from (missing(field, item, path) for field in ("key", "path") if not item.get(field))
+    yield from file_path_problems(item.get("path") or "", (*path, "path"))
+    yield from mode_problems(item.get("mode"), (*path, "mode"))
+
+
+def _downward_api(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    return _files(data, path, _fact)
+
+
+def _fact(item: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of a file with a fact about the pod."""
+    if not item.get("path"):
+        yield missing("path", item, path)
+    yield from file_path_problems(item.get("path") or "", (*path, "path"))
+    if "fieldRef" in item:
+        yield from field_problems(item["fieldRef"], (*path, "fieldRef"), _FIELDS)
+        if "resourceFieldRef" in item:
+            message = "a file has one fact, and this has `fieldRef` and `resourceFieldRef`"
+            yield Problem("conflicting-values", (*path, "resourceFieldRef"), message, "remove one of the two", at_key=True)
+    elif "resourceFieldRef" in item:
+        yield from resource_problems(item["resourceFieldRef"], (*path, "resourceFieldRef"), in_volume=True)
+    else:
+        yield missing("fieldRef", item, path, "write which field of the pod it is, or a `resourceFieldRef`")
+    yield from mode_problems(item.get("mode"), (*path, "mode"))
+
+
+def _projected(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    yield from mode_problems(data.get("defaultMode"), (*path, "defaultMode"))
+    taken: dict[str, Path] = {}
+    for index, source in enumerate(data.get("sources") or ()):
+        at = (*path, "sources", index)
+        given = [name for name in _PARTS if name in source]
+        for name in given:
+            yield from _PARTS[name](source[name], (*at, name))
+            yield from _taken(source[name], (*at, name), taken)
+        if len(given) > 1:
+            message = f"a source of a projected volume is one thing, and this has `{'`, `'.join(given)}`"
+            yield Problem("conflicting-values", at, message, "make each an item of its own")
+
+
+def _taken(source: dict[str, Any], path: Path, taken: dict[str, Path]) -> Iterator[Problem]:
+    """The problems of files of a source whose paths are *taken* already."""
+    for index, item in enumerate(source.get("items") or ()):
+        file, at = item.get("path") or "", (*path, "items", index, "path")
+        if file in taken:
+            yield Problem("duplicate-item", at, f"two files of the volume are `{file}`", "give one of the two another path")
+        elif file:
+            taken[file] = at
+
+
+def _named(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    if not data.get("name"):
+        yield missing("name", data, path)
+    yield from _keys(data, path)
+
+
+def _token(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    seconds, file = data.get("expirationSeconds", 3600), data.get("path")
+    if not _SECONDS[0] <= seconds <= _SECONDS[1]:
+        message = f"a token is valid for 600 seconds, which are 10 minutes, to 2^32 seconds, not {seconds}"
+        yield Problem("out-of-range", (*path, "expirationSeconds"), message)
+    if not file:
+        yield missing("path", data, path)
+    else:
+        yield from file_path_problems(file, (*path, "path"))
+
+
+_PARTS: dict[str, Rule] = {"secret": _named, "configMap": _named, "downwardAPI": _downward_api, "serviceAccountToken": _token}
+FILES: dict[str, Rule] = {"secret": _keys, "configMap": _keys, "downwardAPI": _downward_api, "projected": _projected}
+
+
+# Paths inside of volumes, and the modes of their files.
+#
+# Follows `ValidateLocalNonReservedPath`, `validateLocalDescendingPath` and `validatePathNoBacksteps`, k8s.io/kubernetes
+# pkg/apis/core/validation, 1.36.
+
+
+_MAX_MODE = 0o777
+
+
+def leads_up(text: str) -> bool:
+    """Whether a part of the path is `..`."""
+    return ".." in text.split("/")
+
+
+def backstep_problems(text: str, path: Path) -> Iterator[Problem]:
+    """The problem of a path with `..` in it."""
+    if leads_up(text):
+        yield Problem("wrong-format", path, f"{name_of(path)} cannot hold `..`, as {describe(text)} does", "write where it leads to")
+
+
+def relative_path_problems(text: str, path: Path) -> Iterator[Problem]:
+    """The problems of a path that has to stay inside of its volume."""
+    if text.startswith("/"):
+        hint = f"write `{text.lstrip('/')}`" if text.strip("/") else ""
+        yield Problem("wrong-format", path, f"{name_of(path)} is a path inside of the volume, and cannot begin with `/`", hint)
+    yield from backstep_problems(text, path)
+
+
+def file_path_problems(text: str, path: Path) -> Iterator[Problem]:
+    """The problems of the path of a file that the kubelet writes, which keeps names that begin with `..` for itself."""
+    yield from relative_path_problems(text, path)
+    if text.startswith("..") and not text.startswith("../") and not leads_up(text):
+        yield Problem("wrong-format", path, f"{name_of(path)} cannot begin with `..`, which the kubelet keeps for itself")
+
+
+def mode_problems(mode: int | None, path: Path) -> Iterator[Problem]:
+    """The problem of permission bits outside of 0 to 0777."""
+    if mode is not None and not 0 <= mode <= _MAX_MODE:
+        yield Problem("out-of-range", path, f"{name_of(path)} takes 0 to 0777, which is 511 in decimal, not {mode}", _mode_hint(mode))
+
+
+def _mode_hint(mode: int) -> str:
+    """The octal notation of a mode whose digits were meant as octal."""
+    digits = str(mode)
+    return f"write `0{digits}`" if len(digits) == 3 and set(digits) <= set("01234567") else ""
+
+
+# How containers mount the pod's volumes, and use them as devices.
+#
+# Follows `ValidateVolumeMounts` and `ValidateVolumeDevices`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. A mount of a volume that is
+# itself refused is not reported again.
+
+
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
+_RECURSIONS = ("Disabled", "Enabled", "IfPossible")
+_CLAIMS = ("persistentVolumeClaim", "ephemeral")
+_SHOWN = 5  # of the names of volumes in a message
+
+
+def mount_problems(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the mounts and devices of all containers."""
+    volumes = {volume["name"]: volume for volume in reversed(spec.get("volumes") or ()) if volume.get("name")}
+    for field in _CONTAINERS:
+        for index, container in enumerate(spec.get(field) or ()):
+            at = (*path, field, index)
+            yield from _mounts(container, volumes, (*at, "volumeMounts"))
+            yield from _devices(container, volumes, (*at, "volumeDevices"))
+
+
+def _mounts(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterator[Problem]:
+    mounts, devices = container.get("volumeMounts") or (), container.get("volumeDevices") or ()
+    device_names = {device.get("name") or "" for device in devices}
+    device_paths = set({device.get("name") or "": device.get("devicePath") or "" for device in devices}.values())
+    taken: dict[str, int] = {}
+    for index, mount in enumerate(mounts):
+        at, name, place = (*path, index), mount.get("name") or "", mount.get("mountPath") or ""
+        yield from _volume(mount, volumes, at)
+        if not place:
+            yield missing("mountPath", mount, at)
+        elif place in taken:
+            message = f"the mount {index} is at the path of the mount {taken[place]}, `{place}`"
+            yield Problem("duplicate-item", (*at, "mountPath"), message, "mount one of the two elsewhere, or remove it")
+        elif place in device_paths:
+            message = f"`{place}` is the path of a device of this container, too"
+            yield Problem("conflicting-values", (*at, "mountPath"), message, "choose another path for one of the two")
+        taken.setdefault(place, index)
+        if name and name in device_names:
+            message = f"the volume `{name}` is a device of this container, and cannot be mounted as well"
+            yield Problem("conflicting-values", (*at, "name"), message, "remove the mount or the device")
+        yield from _inside(mount, at)
+        yield from _propagation(mount, container, at)
+        yield from _recursion(mount, at)
+
+
+def _volume(use: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problem of a mount or device whose volume the pod does not have."""
+    name = use.get("name") or ""
+    if not name:
+        yield missing("name", use, path, _there(volumes))
+    elif name not in volumes:
+        message = f"`{'.'.join(str(step) for step in path[-2:-1])}[{path[-1]}]` names the volume `{name}`, which the pod does not have"
+        yield Problem("unsupported-choice", (*path, "name"), message, closest(name, volumes) or _there(volumes))
+
+
+def _there(volumes: dict[str, Any]) -> str:
+    names = list(reversed(volumes))
+    if not names:
+        return "the pod has no volumes; add it to `volumes`"
+    more = ", ..." if len(names) > _SHOWN else ""
+    return f"there {'is' if len(names) == 1 else 'are'} {listed(names[:_SHOWN])}{more}"
+
+
+def _inside(mount: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the path inside of the volume."""
+    if mount.get("subPath") and mount.get("subPathExpr"):
+        message = "`subPath` and `subPathExpr` are two ways to say the same, and exclude each other"
+        yield Problem("conflicting-values", (*path, "subPathExpr"), message, "remove one of the two", at_key=True)
+    for field in ("subPath", "subPathExpr"):
+        yield from relative_path_problems(mount.get(field) or "", (*path, field))
+
+
+def _propagation(mount: dict[str, Any], container: dict[str, Any], path: Path) -> Iterator[Problem]:
+    propagation, at = mount.get("mountPropagation"), (*path, "mountPropagation")
+    if propagation is None:
+        return
+    if propagation not in _PROPAGATIONS:
+        yield unsupported(propagation, _PROPAGATIONS, at)
+    elif propagation == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
+        message = "only privileged containers can pass their mounts on to the node, by `Bidirectional`"
+        yield Problem("conflicting-values", at, message, "write `HostToContainer`, or `privileged: true` in the `securityContext`")
+
+
+def _recursion(mount: dict[str, Any], path: Path) -> Iterator[Problem]:
+    recursion, at = mount.get("recursiveReadOnly"), (*path, "recursiveReadOnly")
+    if recursion is None or recursion == "Disabled":
+        return
+    if recursion not in _RECURSIONS:
+        yield unsupported(recursion, _RECURSIONS, at)
+        return
+    if not mount.get("readOnly"):
+        yield Problem("conflicting-values", at, f"`recursiveReadOnly: {recursion}` needs `readOnly: true`", "add it")
+    if mount.get("mountPropagation", "None") != "None":
+        message = f"`recursiveReadOnly: {recursion}` excludes `mountPropagation: {mount['mountPropagation']}`"
+        yield Problem("conflicting-values", at, message, "remove one of the two")
+
+
+def _devices(container: dict[str, Any], volumes: dict[str, Any], path: Path) -> Iterator[Problem]:
+    mounts = {mount.get("name") or "": mount.get("mountPath") or "" for mount in container.get("volumeMounts") or ()}
+    names: set[str] = set()
+    places: set[str] = set()
+    for index, device in enumerate(container.get("volumeDevices") or ()):
+        at, name, place = (*path, index), device.get("name") or "", device.get("devicePath") or ""
+        yield from _volume(device, volumes, at)
+        if name in volumes and source_of(volumes[name]) not in _CLAIMS:
+            message = f"a device is a volume of a claim, and `{name}` is of `{source_of(volumes[name])}`"
+            yield Problem("conflicting-values", (*at, "name"), message, "mount it by `volumeMounts`, or name a claim's volume")
+        if name and name in names:
+            yield Problem(
+                "duplicate-item", (*at, "name"), f"the volume `{name}` is a device of this container twice", "remove one of the two"
+            )
+        elif name and name in mounts:
+            message = f"the volume `{name}` is mounted in this container, and cannot be a device as well"
+            yield Problem("conflicting-values", (*at, "name"), message, "remove the mount or the device")
+        yield from _device_path(device, places, set(mounts.values()), at)
+        names.add(name)
+        places.add(place)
+
+
+def _device_path(device: dict[str, Any], places: set[str], mounts: set[str], path: Path) -> Iterator[Problem]:
+    place, at = device.get("devicePath") or "", (*path, "devicePath")
+    if not place:
+        yield missing("devicePath", device, path)
+    elif place in places:
+        yield Problem("duplicate-item", at, f"two devices of this container are at `{place}`", "choose another path for one of the two")
+    elif place in mounts:
+        message = f"`{place}` is where this container mounts a volume, too"
+        yield Problem("conflicting-values", at, message, "choose another path for one of the two")
+    yield from backstep_problems(place, at)
+
+
+# The claims that are made for a pod's own, ephemeral volumes.
+#
+# Follows `ValidatePersistentVolumeClaimTemplate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. Unlike in a claim, nothing is dropped
+# from the sources of the volume.
+
+
+_ALLOWED = ("annotations", "labels")
+_POINTERS = ("deletionGracePeriodSeconds",)  # which are set where they are 0, too
+
+
+def ephemeral_problems(data: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the template of a claim."""
+    if "volumeClaimTemplate" not in data:
+        return
+    template, path = data["volumeClaimTemplate"], (*path, "volumeClaimTemplate")
+    metadata = template.get("metadata") or {}
+    yield from label_problems(metadata.get("labels"), (*path, "metadata"))
+    yield from annotation_problems(metadata.get("annotations"), (*path, "metadata"))
+    for field, value in metadata.items():
+        is_set = isinstance(value, list) or field in _POINTERS or value not in ("", 0)
+        if field not in _ALLOWED and is_set:
+            hint = "the claim is named after the pod and the volume" if field == "name" else ""
+            yield Problem("unknown-field", (*path, "metadata", field), f"`{field}` of a claim cannot be set here", hint, at_key=True)
+    yield from claim_template_problems(template, path)
+
+
+def claim_template_problems(template: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the spec of the template of a claim, which keeps all sources of its volume."""
+    for problem in _claim(template):
+        yield Problem(problem.rule, (*path, *problem.path), problem.message, problem.hint, at_key=problem.at_key)
+
+
+def _claim(template: dict[str, Any]) -> Iterator[Problem]:
+    from jobspec.kubernetes.persistentvolumeclaims import claim_spec_problems, given_source_problems
+
+    yield from claim_spec_problems(template)
+    spec = template.get("spec") or {}
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    yield from given_source_problems(source, reference)
+    namespace = (reference or {}).get("namespace")
+    if namespace and (why := bad_label_name(namespace)):
+        yield Problem("invalid-name", ("spec", "dataSourceRef", "namespace"), f"`{namespace}` is no name for a namespace: {why}")
+    if namespace and source is not None:
+        message = "`dataSource` excludes a `dataSourceRef` with a namespace"
+        yield Problem("conflicting-values", ("spec", "dataSource"), message, "remove one of the two", at_key=True)

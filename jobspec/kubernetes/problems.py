@@ -1,0 +1,442 @@
+"""A problem: what is wrong at a path of an object. `verdict` turns problems into diagnostics, which have lines."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from jobspec.diagnostics import spell
+from jobspec.go.formats import is_quantity
+from jobspec.remedies import quote, rename, set_to
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.remedies import Change
+    from jobspec.schemas.shapes import Shape
+
+
+class Problem:
+    """What is wrong at a path: with its value, or with its key (*at_key*), as of an unknown field."""
+
+    __slots__ = ("at_key", "belongs", "hint", "meant", "message", "path", "remedy", "rule")
+
+    def __init__(
+        self,
+        rule: str,
+        path: Path,
+        message: str,
+        hint: str = "",
+        *,
+        at_key: bool = False,
+        meant: str = "",
+        belongs: str = "",
+        remedy: Change | None = None,
+    ) -> None:
+        self.rule = rule
+        self.path = path
+        self.message = message
+        self.hint = hint
+        """What to do about it, for people; code does not use it."""
+        self.at_key = at_key
+        self.meant = meant
+        """Of an unknown field: the known field that it seems to misspell."""
+        self.belongs = belongs
+        """Of an unknown field: the path, from the same object, of the field that it belongs in, such as `spec.resources`."""
+        self.remedy = remedy
+        """What mends it, where the hint is certain."""
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """The value at a path that exists."""
+    for step in path:
+        data = data[step]
+    return data
+
+
+def name_of(path: Path) -> str:
+    """The name of the value at *path* in a message: `image`, `containers[0]`, or `the manifest` for the empty path."""
+    if not path:
+        return "the manifest"
+    if isinstance(path[-1], int):
+        return f"`{path[-2] if len(path) > 1 else ''}[{path[-1]}]`"
+    return f"`{path[-1]}`"
+
+
+# Words that messages and hints share: for values, types and suggestions.
+
+
+_TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "`true` or `false`",
+    "int-or-string": "an integer or text",
+}
+_WORD_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-=")
+_UNITS = {
+    "k": "k",
+    "kb": "k",
+    "mb": "M",
+    "gb": "G",
+    "tb": "T",
+    "kib": "Ki",
+    "mib": "Mi",
+    "gib": "Gi",
+    "tib": "Ti",
+    "ki": "Ki",
+    "mi": "Mi",
+    "gi": "Gi",
+    "ti": "Ti",
+}
+_QUOTES = "put it in quotes, as it stands"
+
+
+def takes(shape: Shape) -> str:
+    """The type of a shape in words."""
+    if shape.format == "quantity":
+        return "a quantity"
+    return _TYPES[shape.type]
+
+
+def describe(value: Any) -> str:
+    """A value and its type in words; of a list or mapping, the type alone."""
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, bool):
+        return f"the boolean {str(value).lower()}"
+    if isinstance(value, (int, float)):
+        return f"the number {value}"
+    if isinstance(value, str):
+        short = value if len(value) <= 60 else value[:57] + "..."
+        return f'the text "{short}"' if value else "an empty text"
+    return "a list" if isinstance(value, list) else "a mapping"
+
+
+def type_hint(value: Any, shape: Shape) -> str:
+    """How to correct a value of the wrong type; empty if nothing can be suggested."""
+    kind = shape.type
+    if value is None:
+        return "give it a value, or remove it"
+    if shape.format == "quantity" and isinstance(value, float):
+        return _QUOTES
+    if kind == "string" and isinstance(value, bool):
+        return "without quotes, `y`, `yes`, `on`, `true` and their opposites are booleans to Kubernetes; put the text in quotes"
+    if kind == "string" and isinstance(value, (int, float)):
+        return _QUOTES
+    if kind in ("integer", "boolean") and isinstance(value, str) and _would_fit(value, kind):
+        return f"leave the quotes out: `{value}`"
+    if kind == "array" and isinstance(value, dict):
+        return _items_hint(shape)
+    if kind == "array" and not isinstance(value, list):
+        return _list_hint(value)
+    if kind == "object" and isinstance(value, list):
+        return "write `key: value` lines without `- `"
+    return ""
+
+
+def _items_hint(shape: Shape) -> str:
+    fields = shape.items.fields if shape.items else None
+    return (
+        "write each entry as `- name: ...` and `value: ...`"
+        if fields and {"name", "value"} <= fields.keys()
+        else "begin each item with `- `"
+    )
+
+
+def _list_hint(value: Any) -> str:
+    words = value.split() if isinstance(value, str) else []
+    if words and _WORD_CHARACTERS.issuperset("".join(words)):
+        return f"write it as a list: `[{', '.join(words)}]`"
+    return "write it as a list, with `- ` before each item"
+
+
+def _would_fit(text: str, kind: str) -> bool:
+    return text.lstrip("-").isdecimal() if kind == "integer" else text in ("true", "false")
+
+
+def nearest(name: Any, known: Iterable[str]) -> str:
+    """The known name nearest to a misspelt one; empty if none is near."""
+    from difflib import get_close_matches
+
+    by_lower = {each.lower(): each for each in known}
+    near = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[near[0]] if near else ""
+
+
+def closest(name: Any, known: Iterable[str]) -> str:
+    """A suggestion for a misspelt name; empty if no known name is near."""
+    near = nearest(name, known)
+    return did_you_mean(near) if near else ""
+
+
+def did_you_mean(name: str) -> str:
+    """A suggestion as a question."""
+    return f"did you mean `{name}`?"
+
+
+def meant_quantity(text: str) -> str:
+    """A quantity with its unit corrected; empty if the unit is not known."""
+    digits = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ").strip()
+    unit = text[len(digits) :].strip()
+    known = _UNITS.get(unit.lower())
+    return f"{digits}{known}" if known and is_quantity(f"{digits}{known}") else ""
+
+
+def rule_message(rule: dict[str, Any]) -> str:
+    """The `message` of a CEL rule in one line, or the rule itself."""
+    return " ".join((rule.get("message") or "").split()) or f"`{in_one_line(rule['rule'])}`"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in backticks, with commas between them."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def in_one_line(expression: str) -> str:
+    """A CEL expression in one line, cut to 100 characters."""
+    line = " ".join(expression.split())
+    return line if len(line) <= 100 else line[:97] + "..."
+
+
+# The problems of values that do not fit their schema, in words; loaded with the first of them.
+
+
+def missing_field(name: str, data: dict[str, Any], path: Path) -> Problem:
+    """A required field is absent from an object, or null in it."""
+    where = f" of {name_of(path)}" if path else ""
+    empty = "is empty" if name in data else "is missing"
+    return Problem("missing-field", (*path, name) if name in data else path, f"the required field `{name}`{where} {empty}", at_key=True)
+
+
+def missing(name: str, around: dict[str, Any], path: Path, hint: str = "") -> Problem:
+    """A field of a built-in kind is absent or empty, and the server's Go code requires it, not its schema."""
+    state = "is empty" if name in around else "is missing"
+    return Problem("missing-field", (*path, name), f"the required field `{name}` of `{spell(path)}` {state}", hint, at_key=True)
+
+
+def unknown_field(name: str, shape: Shape | None, path: Path, *, suggest: bool) -> Problem:
+    """The schema does not know a field; *suggest*: look for the field that was meant."""
+    message = f"{name_of(path)} has no field `{name}`" if path else f"there is no field `{name}` here"
+    if not suggest or not shape or shape.fields is None:
+        return Problem("unknown-field", (*path, name), message, at_key=True)
+    hint, meant, belongs = where_instead(name, shape)
+    remedy = renamed_field((*path, name), shape) if meant else None
+    return Problem("unknown-field", (*path, name), message, hint, at_key=True, meant=meant, belongs=belongs, remedy=remedy)
+
+
+def wrong_type(value: Any, shape: Shape, path: Path) -> Problem:
+    """A value is of another type than its shape."""
+    message = f"{name_of(path)} takes {takes(shape)}, not {describe(value)}"
+    return Problem("wrong-type", path, message, type_hint(value, shape), remedy=retyped(value, shape, path))
+
+
+def beyond_bits(value: float, bits: int, path: Path) -> Problem:
+    """A whole number does not fit into a sign and *bits* bits."""
+    most = (1 << bits) - 1
+    return Problem("out-of-range", path, f"{name_of(path)} takes {-most - 1:,} to {most:,}, not {value:,.0f}")
+
+
+def no_byte(value: Any, path: Path) -> Problem:
+    """An item of a list of bytes is no number from 0 to 255."""
+    hint = "write the bytes as one text in base64"
+    return Problem("wrong-type", path, f"{name_of(path)} is a byte, an integer from 0 to 255, not {describe(value)}", hint)
+
+
+def outside(value: Any, least: int | None, most: int | None, path: Path) -> Problem:
+    """A number is below *least* or above *most*."""
+    limits = f"at least {least}" if most is None else f"at most {most}" if least is None else f"{least} to {most}"
+    return Problem("out-of-range", path, f"{name_of(path)} takes {limits}, not {value}")
+
+
+def wrong_size(size: int, what: str, bound: str, limit: int, path: Path) -> Problem:
+    """A text, list or object has too few or too many characters, items or fields; *bound* is `least` or `most`."""
+    return Problem("wrong-size", path, f"{name_of(path)} takes at {bound} {limit:,} {what}{'s' * (limit != 1)}, and has {size:,}")
+
+
+def wrong_format(value: str, example: str, path: Path, hint: str = "", *, meant: str = "") -> Problem:
+    """A text does not have its format; *example* shows the format, *meant* is the text that it can only mean."""
+    remedy = set_to(path, meant) if meant else None
+    return Problem("wrong-format", path, f"{name_of(path)} takes {example}, not {describe(value)}", hint, remedy=remedy)
+
+
+def wrong_pattern(value: str, pattern: str, path: Path) -> Problem:
+    """A text does not match its pattern."""
+    return Problem("wrong-format", path, f"{name_of(path)} has to match `{pattern}`, which {describe(value)} does not")
+
+
+def unsupported(value: Any, choices: Sequence[Any], path: Path) -> Problem:
+    """A value is none of the choices."""
+    listed = ", ".join(f"`{choice}`" if choice != "" else "an empty text" for choice in choices)
+    hint = closest(value, [choice for choice in choices if isinstance(choice, str)]) if isinstance(value, str) else ""
+    message = f"{name_of(path)} takes one of {listed}, not {describe(value)}"
+    return Problem("unsupported-choice", path, message, hint, remedy=chosen(value, choices, path))
+
+
+def duplicate_item(index: int, first: int, identity: Sequence[str], keys: Sequence[str], path: Path) -> Problem:
+    """An item of a list map has the *keys* of the *first* one; without keys, an item of a set is equal to it."""
+    if keys:
+        same = f"has the same {' and '.join(f'`{key}`' for key in keys)} ({', '.join(identity)})"
+    else:
+        same = f"is the same value ({identity[1]})" if identity[1] else "is the same value"
+    return Problem("duplicate-item", (*path, index), f"item {index} {same} as item {first}", "remove one of the two")
+
+
+# Problems of pods and of workloads that several rules have in the same words, which are loaded with the first problem.
+
+
+_MAX_ID = (1 << 31) - 1
+
+
+def duplicate(value: str, what: str, path: Path) -> Problem:
+    """*what*, such as "a container", has its value a second time."""
+    return Problem("duplicate-item", path, f"there is {what} `{value}` already", "give it another name, or remove one of the two")
+
+
+def excluded(path: Path, message: str, hint: str = "leave it out") -> Problem:
+    """A field that others exclude."""
+    return Problem("conflicting-values", path, message, hint)
+
+
+def wrong_name(value: str, what: str, why: str, path: Path) -> Problem:
+    """A text is no name for *what*, such as "a container"."""
+    return Problem("invalid-name", path, f"`{value}` is no name for {what}: {why}")
+
+
+def near(value: str, known: Iterable[str]) -> str:
+    """A suggestion for a name that is not known: a near one, or all where they are few."""
+    names = sorted(set(known) - {""})
+    if suggestion := closest(value, names):
+        return suggestion
+    return f"there is {listed(names)}" if 0 < len(names) <= 5 else ""
+
+
+def negative(value: Any, path: Path) -> Iterator[Problem]:
+    """The problem of a number below zero."""
+    if value < 0:
+        yield Problem("out-of-range", path, f"`{path[-1]}` cannot be negative, as {value} is")
+
+
+def wrong_id(value: int, path: Path) -> Iterator[Problem]:
+    """The problem of a number that is no ID of a user or a group."""
+    if not 0 <= value <= _MAX_ID:
+        yield Problem("out-of-range", path, f"IDs of users and groups are from 0 to {_MAX_ID:,}, and {value} is not")
+
+
+# Bring together what the walk on the structure found in an object, and what Go code found in what was decoded of it.
+
+
+def beside(found: list[Problem], of_code: Iterable[Problem]) -> list[Problem]:
+    """The problems *found* in the structure of a built-in object, and those *of code* that do not follow from them.
+
+    Go code alone decides which fields are required, but for metadata. What it says about a place that could not be decoded, or about what
+    is inside of it, is left out, and so is a missing field for which an unknown one was meant.
+    """
+    kept = [problem for problem in found if problem.rule != "missing-field" or problem.path[:1] == ("metadata",)]
+    if not kept:
+        return list(of_code)
+    broken = {problem.path for problem in kept if problem.rule != "unknown-field"}
+    meant = {
+        (*problem.path[:-1], name)
+        for problem in kept
+        if problem.rule == "unknown-field"
+        for name in (problem.path[-1], problem.meant, problem.belongs)
+    }
+    meant |= {problem.path[:-1] for problem in kept if problem.rule == "unknown-field"}  # of what takes one of several fields
+    return [*kept, *(each for each in of_code if not _follows(each, broken, meant))]
+
+
+def _follows(problem: Problem, broken: set[Path], meant: set[Path]) -> bool:
+    path = problem.path
+    return any(path[:end] in broken for end in range(len(path) + 1)) or (problem.rule == "missing-field" and path in meant)
+
+
+# Find the field that an unknown one was meant for, or the place where it belongs.
+
+
+_RESOURCES = ("cpu", "memory", "storage")
+
+
+@lru_cache(maxsize=1000)  # one mistake is often in many files
+def where_instead(name: str, shape: Shape) -> tuple[str, str, str]:
+    """For an unknown field: a hint, the field that it misspells, and the path of the field that it belongs in; empty if not known."""
+    assert shape.fields is not None
+    exact = [each for each in shape.fields if each.lower() == name.lower()]
+    if exact:
+        return did_you_mean(exact[0]), exact[0], ""
+    if any(character != " " and not character.isprintable() for character in name):
+        return "the name holds a character that cannot be seen; type it anew", "", ""
+    place, hint = _inside(name, shape, "", 2)
+    if place:
+        return hint, "", place
+    near = nearest(name, shape.fields)
+    return (did_you_mean(near), near, "") if near else ("", "", "")
+
+
+def _inside(name: str, shape: Shape, path: str, depth: int) -> tuple[str, str]:
+    """The path below a shape that has a field *name*, or resource quantities if that is a resource, and the hint; empty if none has."""
+    places = [(f"{path}{child}", inner) for child, inner in (shape.fields or {}).items() if not inner.meta]
+    for place, inner in places:
+        nested = inner.items or inner.values or inner
+        if nested.fields and name in nested.fields:
+            kind = "an item of " if inner.items else "an entry of " if inner.values else ""
+            return place, f"`{name}` belongs in {kind}`{place}`"
+        if nested.format == "quantity" and inner.values and ("/" in name or name in _RESOURCES):
+            return place, f"`{name}` belongs in `{place}`"
+    deeper = (_inside(name, inner, f"{place}.", depth - 1) for place, inner in places if depth > 1)
+    return next((found for found in deeper if found[0]), ("", ""))
+
+
+# The hints that are certain enough to be carried out, as remedies; loaded with the first mistake.
+
+
+_NEAR = 0.8  # of difflib's ratio: one letter of five is wrong
+_APART = 0.15  # how much nearer the nearest name has to be than the next one
+
+
+@lru_cache(maxsize=1000)  # one mistake is often in many files
+def sure_name(name: str, known: tuple[str, ...]) -> str:
+    """The one known name that a misspelt one can only mean; empty where none is near, or two are."""
+    from difflib import SequenceMatcher
+
+    by_lower = {each.lower(): each for each in known}
+    if name.lower() in by_lower:
+        return by_lower[name.lower()]
+    ratios = sorted(((SequenceMatcher(None, name.lower(), each).ratio(), each) for each in by_lower), reverse=True)[:2]
+    if not ratios or ratios[0][0] < _NEAR or (len(ratios) == 2 and ratios[1][0] > ratios[0][0] - _APART):
+        return ""
+    return by_lower[ratios[0][1]]
+
+
+def renamed_field(path: Path, shape: Shape) -> Change | None:
+    """The remedy of a misspelt field at a path of a shape's object."""
+    meant = sure_name(str(path[-1]), tuple(shape.fields or ()))
+    return rename(path, meant) if meant else None
+
+
+def chosen(value: Any, choices: Iterable[Any], path: Path) -> Change | None:
+    """The remedy of a misspelt choice."""
+    meant = sure_name(value, tuple(each for each in choices if isinstance(each, str) and each)) if isinstance(value, str) else ""
+    return set_to(path, meant) if meant else None
+
+
+def retyped(value: Any, shape: Shape, path: Path) -> Change | None:
+    """The remedy of a scalar that needs quotes, or has quotes that it must not have."""
+    if isinstance(value, (bool, int, float)) and shape.type == "string":
+        return quote(path)
+    if shape.format == "quantity" and isinstance(value, float):
+        return quote(path)
+    if isinstance(value, str) and shape.type == "integer" and _is_integer(value):
+        return set_to(path, int(value))
+    if isinstance(value, str) and shape.type == "boolean" and value.lower() in ("true", "false"):
+        return set_to(path, value.lower() == "true")
+    return None
+
+
+def _is_integer(text: str) -> bool:
+    """Whether a text is an integer of 64 bits as everybody writes it."""
+    return len(text) <= 20 and text.lstrip("-").isdecimal() and text.isascii() and text.count("-") <= 1 and str(int(text)) == text

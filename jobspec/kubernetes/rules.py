@@ -1,0 +1,188 @@
+"""Evaluate the CEL rules of a kind.
+
+Follows `Validator.Validate`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel, 0.36. The server evaluates rules only if the whole
+object has no other problem; here, only the value of the rule must have none. Rules of our own kinds are evaluated by Python functions,
+all others by the CEL library.
+"""
+
+from __future__ import annotations
+
+from jobspec.cel_rules import RULES, UNCHANGED, fails, is_transition, objection
+from jobspec.kubernetes.correlation import aligned, child_of, children
+from jobspec.kubernetes.problems import Problem, describe, name_of, rule_message
+from jobspec.kubernetes.structural import schema_problems
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from jobspec.cel_rules import CelRule
+    from jobspec.diagnostics import Path
+    from jobspec.kubernetes.correlation import Correlated
+    from jobspec.kubernetes.problems import Problem
+    from jobspec.schemas.shapes import Shape
+
+    Rule = dict[str, Any]
+
+
+_UNFIT = float("nan")
+
+
+def broken_rules(
+    whole: Any, shape: Shape, found: Sequence[Problem] = (), before: Correlated | None = None, *, unnamed: bool = False
+) -> Iterator[Problem]:
+    """The rules that a value with its defaults breaks, and those that cannot be evaluated here (`rule-not-evaluated`).
+
+    A rule is skipped if its value has one of the problems *found* before. On an update, *before* correlates the value with the stored
+    one: values that did not change may break rules that are not transition rules. The rules of the root are skipped for an *unnamed*
+    object, as the server does.
+    """
+    yield from _visit(whole, shape, (), found, before, None, unnamed=unnamed)
+
+
+def _visit(
+    value: Any,
+    shape: Shape,
+    path: Path,
+    found: Sequence[Problem],
+    before: Correlated | None,
+    around: Correlated | None,
+    *,
+    unnamed: bool = False,
+) -> Iterator[Problem]:
+    """The broken rules of a value and of all values inside it; *around* is the nearest value around it with a counterpart."""
+    if value is None or not (shape.ruled_on_create or (before and shape.ruled_on_update)):
+        return
+    old = before.old if before else None
+    for rule in () if unnamed else shape.rules:
+        yield from _judge(rule, value, old, shape, path, found, before or around)
+    for step, child, inner in children(value, shape):
+        yield from _visit(inner, child, (*path, step), found, before and before.inside(step), before or around)
+
+
+def _judge(
+    rule: Rule, value: Any, old: Any, shape: Shape, path: Path, found: Sequence[Problem], touched: Correlated | None
+) -> Iterator[Problem]:
+    known = RULES.get(rule["rule"])
+    own = known is not None and not rule.get("optionalOldSelf") and not rule.get("messageExpression")
+    about = known.about if known and own else ()
+    if any(_hides(problem, (*path, *about)) for problem in found):
+        return
+    if known is None or not own:
+        from jobspec.kubernetes.cel.evaluation import run_rule
+
+        yield from run_rule(rule, value, old, shape, path, touched)
+    elif not is_transition(known.text):
+        yield from _broken(known, rule, value, shape, path, touched)
+    elif old is not None:
+        yield from _changed(known, rule, value, old, shape, path)
+
+
+def _hides(problem: Problem, place: Path) -> bool:
+    """Whether a rule about a place waits for a problem: one there or inside, or a wrong type around it."""
+    return problem.path[: len(place)] == place or (problem.rule == "wrong-type" and place[: len(problem.path)] == problem.path)
+
+
+def _broken(known: CelRule, rule: Rule, value: Any, shape: Shape, path: Path, touched: Correlated | None) -> Iterator[Problem]:
+    seen = _for_functions(value, shape)
+    hint = objection(known, seen)
+    if hint is not None and not (touched and touched.is_same() and not fails(known, seen)):
+        place = (*path, *_reported_at(known.about, value), *_field_path(rule))
+        yield Problem("rule-broken", place, f"{name_of(place)} breaks a rule of its kind: {rule_message(rule)}", hint)
+
+
+def _reported_at(about: Path, value: Any) -> Path:
+    """The path that a rule is about, from its value; `generateName` instead of a generated name."""
+    metadata = value.get("metadata") if about == ("metadata", "name") else None
+    if isinstance(metadata, dict) and metadata.get("generateName"):
+        return ("metadata", "generateName")
+    return about
+
+
+def _changed(known: CelRule, rule: Rule, value: Any, old: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+    if objection(known, _for_functions(value, shape), _for_functions(aligned(old, value, shape), shape)) is not None:
+        was = "" if isinstance(old, dict | list) else f", and was {describe(old)}"
+        place = (*path, *_field_path(rule))
+        message = f"{name_of(place)} cannot change once the object exists{was}: {rule_message(rule)}"
+        yield Problem("rule-broken", place, message, "put back what was there, or delete the object and create it anew")
+
+
+def _field_path(rule: Rule) -> Path:
+    """The path in a rule's `fieldPath`, empty without one."""
+    if not rule.get("fieldPath"):
+        return ()
+    from jobspec.kubernetes.cel.paths import steps_of
+
+    return steps_of(rule["fieldPath"])
+
+
+def _for_functions(value: Any, shape: Shape) -> Any:
+    """A value for the Python functions of rules: no nulls; times as timestamps; values of wrong types as NaN, which equals nothing."""
+    if (shape.type == "int-or-string" and type(value) not in (int, str)) or (
+        isinstance(value, list) and shape.type not in ("array", "any")
+    ):
+        return _UNFIT
+    if isinstance(value, dict):
+        inside = {name: (inner, child_of(shape, name)) for name, inner in value.items() if inner is not None}
+        return {name: _for_functions(inner, child) if child else inner for name, (inner, child) in inside.items()}
+    if isinstance(value, list) and shape.items is not None:
+        return [_for_functions(item, shape.items) for item in value]
+    return _timestamp(value) if shape.format == "date-time" else value
+
+
+def _timestamp(time: Any) -> Any:
+    """An RFC 3339 time as a timestamp; any other value unchanged."""
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except (TypeError, ValueError):
+        return time
+
+
+# Leave out the problems of an update that the server ratchets: those of values that did not change.
+#
+# Follows `ratchetingValueValidator`, k8s.io/apiextensions-apiserver pkg/apiserver/validation, 0.36.
+
+
+_DUPLICATE = "duplicate-item"
+
+
+def without_unchanged(found: list[Problem], before: Correlated, stored: dict[str, Any]) -> list[Problem]:
+    """The problems of an update, without those of values that are equal in the *stored* object.
+
+    Unknown fields are always problems. Duplicate items are none if any list of the stored object has some.
+    """
+    if not found:
+        return found
+    has_duplicates = any(problem.rule == _DUPLICATE for problem in schema_problems(stored, before.shape))
+    return [
+        problem
+        for problem in found
+        if problem.rule == "unknown-field" or not (has_duplicates if problem.rule == _DUPLICATE else _is_unchanged(problem, before))
+    ]
+
+
+def _is_unchanged(problem: Problem, before: Correlated) -> bool:
+    """Whether a wrong value, or one around it, is equal to its counterpart in the stored object, and no rule fails on it."""
+    at = before
+    for step in problem.path:
+        inside = at.inside(step)
+        if inside is None:
+            return False
+        if inside.is_same():
+            return not _fails_a_rule(problem, before.shape)
+        at = inside
+    return before.is_same()
+
+
+def _fails_a_rule(problem: Problem, shape: Shape) -> bool:
+    """Whether a rule has to read a value that CEL has no type for: one on the value itself, or one that compares all around it."""
+    from jobspec.kubernetes.cel.evaluation import has_type_in_cel
+
+    steps = [shape.at(problem.path[:length]) for length in range(len(problem.path) + 1)]
+    around = [each for each in steps if each]
+    if problem.rule != "wrong-type" and not (problem.rule == "wrong-format" and has_type_in_cel(around[-1])):
+        return False
+    return bool(around[-1].rules) or any(rule["rule"] == UNCHANGED.text for each in around for rule in each.rules)

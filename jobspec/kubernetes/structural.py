@@ -1,0 +1,390 @@
+"""Check an object against its schema as an API server does: unknown fields, types, limits, formats, required fields, list keys.
+
+Follows `SchemaValidator.Validate`, k8s.io/kube-openapi pkg/validation/validate, as k8s.io/apiextensions-apiserver 0.36 calls it, with
+`pruning.Prune` before and `ValidateListSetsAndMaps` after. The order of the server's steps matters:
+
+- It refuses unknown fields everywhere, even in `status`, before a create drops `status`.
+- It prunes nulls before it checks anything.
+- It fills in the defaults of list-map keys before it compares them.
+
+*typed* is what the server decodes into Go types, all metadata and built-in kinds as a whole: there, list keys are not checked, items may
+be null, and Go's own functions parse quantities and times. The words of the problems are in `complaints`.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.kubernetes.problems import Problem, unknown_field, wrong_pattern, wrong_size
+from jobspec.schemas.shapes import BITS, TYPES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.schemas.shapes import Shape
+
+
+_NOTHING: dict[str, Any] = {}
+_MAX_SUGGESTIONS = 100  # for the unknown fields of one object: each costs a search
+
+
+def schema_problems(data: dict[str, Any], shape: Shape, *, typed: bool = False, sound: Any = None) -> list[Problem]:
+    """The problems of an object; what it shares with a *sound* one is not looked at."""
+    return list(_object(data, shape, (), sound, typed=typed))
+
+
+def schema_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
+    """The problems of a value inside a custom resource."""
+    return list(_value(value, shape, path, None, typed=False))
+
+
+def typed_problems_at(value: Any, shape: Shape, path: Path) -> list[Problem]:
+    """The problems of a value that the server decodes into a Go type; None, which is absent or null, has none."""
+    return [] if value is None else list(_value(value, shape, path, None, typed=True))
+
+
+def _value(value: Any, shape: Shape, path: Path, sound: Any, *, typed: bool) -> Iterator[Problem]:
+    kind = shape.type
+    if kind == "object":
+        if isinstance(value, dict):
+            yield from _object(value, shape, path, sound, typed=typed)
+        else:
+            yield _mistyped(value, shape, path)
+    elif kind == "array":
+        if isinstance(value, list):
+            yield from _list(value, shape, path, sound, typed=typed)
+        else:
+            yield _mistyped(value, shape, path)
+    elif kind == "bare":
+        yield from _dropped(value, None, path)
+    elif kind == "any":
+        yield from _anything(value, shape, path, sound, typed=typed)
+    else:
+        yield from _scalar(value, shape, path, typed=typed)
+
+
+def _anything(value: Any, shape: Shape, path: Path, sound: Any, *, typed: bool) -> Iterator[Problem]:
+    """The problems of a value without a type, which may still have fields, items or conditions in its schema."""
+    if isinstance(value, dict):
+        yield from _object(value, shape, path, sound, typed=typed)
+    elif isinstance(value, list) and shape.items:
+        yield from _list(value, shape, path, sound, typed=typed)
+    elif shape.conditions:
+        yield from _conditions(value, shape, path)
+
+
+def _conditions(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+    """The problems by limits, formats and choices that only custom kinds have."""
+    from jobspec.kubernetes.conditions import broken_conditions
+
+    yield from broken_conditions(value, shape, path)
+
+
+def _object(data: dict[str, Any], shape: Shape, path: Path, sound: Any, *, typed: bool) -> Iterator[Problem]:
+    unknown: list[Problem] = []
+    like = sound if isinstance(sound, dict) else _NOTHING
+    if shape.fields is None:
+        yield from _map(data, shape, path, like, typed=typed)
+    else:
+        yield from _fields(data, shape, path, unknown, like, typed=typed)
+    if shape.required:
+        yield from _absent(data, shape, path, {problem.meant for problem in unknown})
+    if shape.least is not None or shape.most is not None or shape.conditions:
+        yield from _as_a_whole(data, shape, path)
+
+
+def _fields(
+    data: dict[str, Any], shape: Shape, path: Path, unknown: list[Problem], sound: dict[str, Any], *, typed: bool
+) -> Iterator[Problem]:
+    """The problems of an object's fields; those about unknown fields are added to *unknown*."""
+    fields = shape.fields
+    assert fields is not None
+    for name, value in data.items():
+        child = fields.get(name)
+        if child is not None and (type(value) is child.plain or value is sound.get(name, _NOTHING)):
+            continue
+        if child is None:
+            if not shape.open:
+                from jobspec.kubernetes.problems import unknown_field
+
+                unknown.append(unknown_field(name, shape, path, suggest=len(unknown) < _MAX_SUGGESTIONS))
+                yield unknown[-1]
+        elif name == "status" and not path and not shape.keeps_status:
+            yield from _decoded(value, child, (name,)) if typed else _dropped(value, child, (name,))
+        elif value is not None:
+            yield from _value(value, child, (*path, name), sound.get(name), typed=typed or child.meta)
+        elif child.nullable and child.conditions:
+            yield from _conditions(value, child, (*path, name))
+
+
+def _absent(data: dict[str, Any], shape: Shape, path: Path, meant: set[str]) -> Iterator[Problem]:
+    """The required fields that are missing, except those *meant* by an unknown field, which its hint names."""
+    for name in shape.required:
+        if data.get(name) is None and name not in meant and not (name in data and _can_be_null(name, shape)):
+            from jobspec.kubernetes.problems import missing_field
+
+            yield missing_field(name, data, path)
+
+
+def _can_be_null(name: str, shape: Shape) -> bool:
+    child = shape.values if shape.fields is None else shape.fields.get(name)
+    return child.nullable if child else shape.open
+
+
+def _as_a_whole(data: dict[str, Any], shape: Shape, path: Path) -> Iterator[Problem]:
+    """The problems of an object's size and conditions, which the server checks without nulls and with defaults."""
+    whole = filled(data, shape)
+    problem = _wrong_size(len(whole), "field", shape, path)
+    if problem:
+        yield problem
+    elif shape.conditions:
+        yield from _conditions(whole, shape, path)
+
+
+def _map(data: dict[str, Any], shape: Shape, path: Path, sound: dict[str, Any], *, typed: bool) -> Iterator[Problem]:
+    values = shape.values
+    if values is None:
+        return
+    for name, value in data.items():
+        if value is None:
+            if values.nullable and values.conditions:
+                yield from _conditions(value, values, (*path, Key(name)))
+        elif type(value) is not values.plain and value is not sound.get(name):
+            yield from _value(value, values, (*path, Key(name)), sound.get(name), typed=typed)
+
+
+def _list(items: list[Any], shape: Shape, path: Path, sound: Any, *, typed: bool) -> Iterator[Problem]:
+    inner = shape.items
+    assert inner
+    known = len(sound) if isinstance(sound, list) else 0
+    for index, item in enumerate(items):
+        like = sound[index] if index < known else None
+        if type(item) is inner.plain or (item is like and item is not None):
+            continue
+        if item is not None or not (typed or inner.nullable or inner.default is not None):
+            yield from _value(item, inner, (*path, index), like, typed=typed)
+        elif inner.nullable and inner.conditions:
+            yield from _conditions(item, inner, (*path, index))
+    problem = _wrong_size(len(items), "item", shape, path)
+    if problem:
+        yield problem
+    elif shape.conditions:
+        yield from _conditions(items, shape, path)
+    if not typed and (shape.keys or shape.unique):
+        yield from _duplicates(items, shape, path)
+
+
+def _duplicates(items: list[Any], shape: Shape, path: Path) -> Iterator[Problem]:
+    """The items of a list map or a set that stand in it twice."""
+    first: dict[tuple[str, ...], int] = {}
+    for index, item in enumerate(items):
+        identity = _key_values(item, shape) if shape.keys else _set_identity(item, shape)
+        if identity is None:
+            continue
+        if identity in first:
+            from jobspec.kubernetes.problems import duplicate_item
+
+            yield duplicate_item(index, first[identity], identity, shape.keys, path)
+        first.setdefault(identity, index)
+
+
+def _key_values(item: Any, shape: Shape) -> tuple[str, ...] | None:
+    """The values of the keys of a list map's item, or their defaults; None if it is no object or lacks a key."""
+    if not isinstance(item, dict):
+        return None
+    assert shape.items and shape.items.fields
+    found = []
+    for key in shape.keys:
+        value = shape.items.fields[key].default if item.get(key) is None else item[key]
+        if value is None:
+            return None
+        found.append(str(value) or '""')
+    return tuple(found)
+
+
+def _set_identity(item: Any, shape: Shape) -> tuple[str, ...]:
+    """The type and the text of a set's item; of objects and lists, the JSON with defaults instead of the text."""
+    if not isinstance(item, (dict, list)):
+        return type(item).__name__, str(item)
+    import json
+
+    assert shape.items
+    return type(item).__name__, "", json.dumps(filled(item, shape.items), sort_keys=True)
+
+
+def _scalar(value: Any, shape: Shape, path: Path, *, typed: bool) -> Iterator[Problem]:
+    if isinstance(value, list) and shape.type == "string" and (shape.format == "byte" if typed else _leaves_type_to_format(shape)):
+        yield from _bytes(value, path) if typed else _dropped(value, None, path)
+        return
+    problem = _scalar_problem(value, shape, path, typed=typed)
+    if problem:
+        yield problem
+    elif shape.conditions:
+        yield from _conditions(value, shape, path)
+
+
+def _bytes(items: list[Any], path: Path) -> Iterator[Problem]:
+    """The items that are no bytes: Go takes a list of numbers where others write base64."""
+    for index, item in enumerate(items):
+        if item is not None and (type(item) is not int or not 0 <= item < 256):
+            from jobspec.kubernetes.problems import no_byte
+
+            yield no_byte(item, (*path, index))
+
+
+def _leaves_type_to_format(shape: Shape) -> bool:
+    """Whether the server checks a known format instead of the type `string`, and one of texts only, so that a list passes."""
+    if shape.format == "date-time" or "format" not in shape.conditions:
+        return shape.format == "date-time"
+
+    from jobspec.kubernetes.conditions import has_format_of_texts
+
+    return has_format_of_texts(shape.conditions)
+
+
+def _scalar_problem(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
+    kind = type(value)
+    if kind is float and shape.type == "integer" and value.is_integer():  # the reader makes an integer of any that has 64 bits
+        from jobspec.kubernetes.problems import beyond_bits
+
+        return beyond_bits(value, BITS.get(shape.format, 63), path)
+    if kind not in TYPES[shape.type] and not (kind is float and typed and shape.format == "quantity"):
+        return _mistyped(value, shape, path)
+    return _wrong_format(value, shape, path, typed=typed) or (_wrong_text if kind is str else _wrong_number)(value, shape, path)
+
+
+def _wrong_format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
+    if shape.format in BITS:
+        if isinstance(value, int) and not -(1 << BITS[shape.format]) <= value < 1 << BITS[shape.format]:
+            from jobspec.kubernetes.problems import beyond_bits
+
+            return beyond_bits(value, BITS[shape.format], path)
+    elif shape.format and isinstance(value, str):
+        from jobspec.go import formats
+
+        if not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
+            from jobspec.kubernetes.problems import meant_quantity, wrong_format
+
+            meant = meant_quantity(value) if shape.format == "quantity" else ""
+            return wrong_format(value, formats.EXAMPLES[shape.format], path, f"write `{meant}`" if meant else "", meant=meant)
+    return None
+
+
+def _wrong_number(value: Any, shape: Shape, path: Path) -> Problem | None:
+    least, most = shape.minimum, shape.maximum
+    if (least is None or value >= least) and (most is None or value <= most):
+        return None
+    from jobspec.kubernetes.problems import outside
+
+    return outside(value, least, most, path)
+
+
+def _wrong_text(value: str, shape: Shape, path: Path) -> Problem | None:
+    if shape.enum and value not in shape.enum:
+        from jobspec.kubernetes.problems import unsupported
+
+        return unsupported(value, shape.enum, path)
+    return _wrong_size(len(value), "character", shape, path) or (_wrong_pattern(value, shape, path) if shape.pattern else None)
+
+
+def _wrong_pattern(value: str, shape: Shape, path: Path) -> Problem | None:
+    import re
+
+    pattern = re.sub(r"(?<!\\)\$$", r"\\Z", shape.pattern)  # in RE2, `$` is the end of the text, not of a line
+    if re.search(pattern, value, re.ASCII):
+        return None
+
+    return wrong_pattern(value, shape.pattern, path)
+
+
+def _wrong_size(size: int, what: str, shape: Shape, path: Path) -> Problem | None:
+    is_small = shape.least is not None and size < shape.least
+    if not is_small and (shape.most is None or size <= shape.most):
+        return None
+
+    bound, limit = ("least", shape.least) if is_small else ("most", shape.most)
+    assert limit is not None
+    return wrong_size(size, what, bound, limit, path)
+
+
+def _dropped(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
+    """The unknown fields in a value that the server drops; nothing else in it is checked."""
+    yield from unknown_fields(value, shape, path)
+
+
+def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
+    """The problems of a built-in kind's `status`, which the server decodes and then drops."""
+    for problem in _value(value, shape, path, None, typed=True) if value is not None else ():
+        if problem.rule != "missing-field":
+            yield problem
+
+
+def _mistyped(value: Any, shape: Shape, path: Path) -> Problem:
+    from jobspec.kubernetes.problems import wrong_type
+
+    return wrong_type(value, shape, path)
+
+
+# Find the unknown fields in a value that the server drops, such as `status`: strict field validation refuses them first.
+#
+# Follows `pruning.PruneWithOptions`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/pruning, 0.36.
+
+
+def unknown_fields(value: Any, shape: Shape | None, path: Path) -> Iterator[Problem]:
+    """The unknown fields in a value and in all values inside it; types are not checked. A *shape* of None has no known field."""
+    if isinstance(value, dict) and not (shape and shape.type == "any" and shape.fields is None and shape.values is None):
+        fields = shape.fields if shape and shape.fields is not None else {}
+        for name, inner in value.items():
+            if name in fields:
+                yield from unknown_fields(inner, fields[name], (*path, name))
+            elif shape and shape.values:
+                yield from unknown_fields(inner, shape.values, (*path, Key(name)))
+            elif not (shape and shape.open):
+                yield unknown_field(name, shape, path, suggest=True)
+    elif isinstance(value, list) and not (shape and shape.open and shape.items is None):
+        for index, item in enumerate(value):
+            yield from unknown_fields(item, shape.items if shape else None, (*path, index))
+
+
+# Prune and default a custom resource: drop nulls and unknown fields, fill in defaults.
+#
+# Follows `defaulting.PruneNonNullableNullsWithoutDefaults`, `defaulting.Default` and `pruning.Prune`,
+# k8s.io/apiextensions-apiserver pkg/apiserver/schema, 0.36.
+
+
+def filled(value: Any, shape: Shape) -> Any:
+    """A value of a custom resource as the server stores it; values of a wrong type stay unchanged."""
+    if isinstance(value, dict):
+        if shape.fields is not None:
+            return _defaulted_object(value, shape)
+        if shape.values is not None:
+            values = shape.values
+            made = {name: _or_default(inner, values) for name, inner in value.items()}
+            return {name: filled(inner, values) for name, inner in made.items() if inner is not None or values.nullable}
+    elif isinstance(value, list) and shape.items is not None:
+        items = shape.items
+        return [filled(_or_default(item, items), items) for item in value]
+    return value
+
+
+def _or_default(value: Any, shape: Shape) -> Any:
+    return shape.default if value is None and not shape.nullable else value
+
+
+def _defaulted_object(data: dict[str, Any], shape: Shape) -> dict[str, Any]:
+    assert shape.fields is not None
+    made: dict[str, Any] = {}
+    for name, child in shape.fields.items():
+        value = data.get(name)
+        if value is None:
+            if name in data and child.nullable:
+                made[name] = None
+                continue
+            value = child.default
+        if value is not None:
+            made[name] = value if type(value) is child.plain else filled(value, child)
+    if shape.open:
+        made |= {name: value for name, value in data.items() if name not in shape.fields}
+    return made

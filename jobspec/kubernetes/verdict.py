@@ -1,0 +1,247 @@
+"""The verdict on a document: what the API server answers to a server-side dry run with strict field validation."""
+
+from __future__ import annotations
+
+from jobspec import kinds
+from jobspec.diagnostics import has_error
+from jobspec.kubernetes.metadata import metadata_problems
+from jobspec.kubernetes.problems import Problem, closest, nearest
+from jobspec.kubernetes.structural import schema_problems
+from jobspec.schemas import shapes
+from jobspec.targets import RELEASES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Literal
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.kinds import Kind
+    from jobspec.kubernetes.custom_kinds import CustomKind, CustomKinds, JSONSchema
+    from jobspec.kubernetes.problems import Problem
+    from jobspec.schemas.shapes import Shape
+    from jobspec.targets import Target
+
+    Status = Literal["valid", "invalid", "partly", "unknown"]
+
+
+_MAX_INT32 = (1 << 31) - 1
+
+
+class Verdict:
+    """Whether the server accepts a document, and the diagnostics.
+
+    `partly`: there is no problem, but only some of the server's checks were made (built-in kinds, JSON Schemas). `unknown`: the document
+    is no manifest or of an unknown kind, as its one diagnostic says.
+    """
+
+    __slots__ = ("diagnostics", "near_miss", "status")
+
+    def __init__(self, status: Status, diagnostics: list[Diagnostic], *, near_miss: bool = False) -> None:
+        self.status = status
+        self.diagnostics = diagnostics
+        self.near_miss = near_miss
+        """Whether an unknown kind is a misspelling of one of our own kinds."""
+
+    def refused(self) -> Verdict:
+        """The same diagnostics with the status `invalid`, for a document whose YAML has an error."""
+        return Verdict("invalid", self.diagnostics, near_miss=self.near_miss)
+
+
+def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | None = None, old: Document | None = None) -> Verdict:
+    """The verdict on a document, as an update of *old* if that is there; *custom_kinds* come before our own and built-in kinds."""
+    custom = custom_kinds.find(document, target, lambda crd: verdict(crd, target).diagnostics) if custom_kinds else None
+    if custom is not None:
+        return _by_custom_kind(document, custom, old)
+    kind = kinds.find(document.api_version, document.kind)
+    if not kind:
+        return _unknown(document)
+    shape = shapes.load(document.api_version, document.kind, target)
+    stored = old.data if old else None
+    if shape and not kind.is_builtin:
+        found = _of_custom_resource(document, shape, stored, names=kind.names, namespaced=kind.namespaced, target=target)
+        return _verdict(document, found, "valid")
+    if not shape:
+        return _verdict(document, [not_served(kind, document.api_version, target)], "invalid")
+    from jobspec.kubernetes.builtin import builtin_problems, is_judged
+
+    found = builtin_problems(document.data, document.api_version, document.kind, target, stored)
+    return _verdict(document, found, "valid" if is_judged(kind) else "partly")
+
+
+def as_sound(document: Document, target: Target) -> Document:
+    """A document that the server has accepted: of what is made of it, only the differences are checked against the schema."""
+    kind = kinds.find(document.api_version, document.kind)
+    shape = shapes.load(document.api_version, document.kind, target) if kind and not kind.is_builtin else None
+    return document.as_sound(shape) if shape else document
+
+
+def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) -> Verdict:
+    """The verdict with a diagnostic for each problem: a warning if a rule was not evaluated, an error otherwise.
+
+    The status is *otherwise* if no diagnostic is an error.
+    """
+    diagnostics = [
+        document.problem(
+            problem.rule,
+            problem.message,
+            problem.path,
+            hint=problem.hint,
+            at_key=problem.at_key,
+            severity="warning" if problem.rule == "rule-not-evaluated" else "error",
+            remedy=problem.remedy,
+        )
+        for problem in found
+    ]
+    return Verdict("invalid" if has_error(diagnostics) else otherwise, diagnostics)
+
+
+def _by_custom_kind(document: Document, custom: CustomKind | JSONSchema | list[Diagnostic], old: Document | None) -> Verdict:
+    if isinstance(custom, list):
+        return Verdict("invalid", custom)
+    if custom.covers == "partly":
+        return _verdict(document, custom.problems(document), "partly")
+    found = _of_custom_resource(document, custom.shape, old.data if old else None, namespaced=custom.namespaced)
+    return _verdict(document, found, "valid")
+
+
+def _of_custom_resource(
+    document: Document, shape: Shape, stored: Any, *, namespaced: bool, names: str = "subdomain", target: Target | None = None
+) -> list[Problem]:
+    """The problems of a custom resource, as an update of *stored* unless that is None; *target* is None for kinds of other people."""
+    data = document.data
+    sound = document.sound.data if document.sound and document.sound.shape is shape else None
+    found = schema_problems(data, shape, sound=sound)
+    if found and (lost := _lost_indentation(found, data, shape)):
+        return lost
+    if found and target:
+        from jobspec.kubernetes.hints import with_releases
+
+        found = with_releases(found, data, (document.api_version, document.kind), target)
+    needs_more = shape.ruled_on_create or shape.combined or shape.embeds or not _has_plain_scale(data, shape) or _limits_names(shape)
+    if stored is None and not needs_more:
+        return [*found, *_of_metadata(document, names=names, namespaced=namespaced)]
+    from jobspec.kubernetes.custom_resources import custom_resource_problems
+
+    return custom_resource_problems(data, shape, found, stored, namespaced=namespaced)
+
+
+def _limits_names(shape: Shape) -> bool:
+    """Whether the kind's schema has limits for `metadata.name`, which apply to generated names, too."""
+    name = shape.at(("metadata", "name"))
+    return name is not None and name.plain is None
+
+
+def _has_plain_scale(data: Any, shape: Shape) -> bool:
+    """Whether the scale subresource reads nothing of a new object, or only a number of replicas that is valid or absent.
+
+    It reads the status, too; a new object has none where that is a subresource.
+    """
+    for step in shape.scale.get("specReplicasPath", ()):
+        data = data.get(step, 0) if isinstance(data, dict) else 0
+    others = [steps for name, steps in shape.scale.items() if name != "specReplicasPath" and (shape.keeps_status or steps[0] != "status")]
+    return not shape.scale or (not others and type(data) is int and 0 <= data <= _MAX_INT32)
+
+
+def _of_metadata(document: Document, *, names: str, namespaced: bool) -> Iterable[Problem]:
+    """The problems of an object's metadata; *names* is the kind's rule for names in `jobspec.kinds`."""
+    meta = document.data.get("metadata")
+    if meta is not None and not isinstance(meta, dict):
+        return ()
+    return metadata_problems(meta or {}, names=names, builtin=False, namespaced=namespaced)
+
+
+def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Problem]:
+    """Lost indentation as the only problem of an object; none if it was not lost."""
+    if not any(problem.rule in ("unknown-field", "wrong-type") for problem in found):
+        return []
+    from jobspec.kubernetes.hints import lost_parent
+
+    lost = lost_parent(found, data, shape)
+    return [lost] if lost else []
+
+
+def _unknown(document: Document) -> Verdict:
+    """The verdict on a document of an unknown kind, or without a kind."""
+    problem, is_near = unknown(document)
+    return Verdict("unknown", [problem], near_miss=is_near)
+
+
+# What to say to a document of an unknown kind, and to a built-in kind that the target's release of Kubernetes does not serve.
+
+
+_KUBERNETES = "Kubernetes"
+
+
+#: Groups that Kubernetes moved its kinds out of.
+_FORMER_GROUPS = ("extensions",)
+
+
+def not_served(kind: Kind, api_version: str, target: Target) -> Problem:
+    """The problem of a built-in kind that another release of Kubernetes serves than the target's."""
+    known = list(RELEASES["kubernetes"])
+    serving, own = shapes.releases(api_version, kind.name), target["kubernetes"]
+    message = f"{_KUBERNETES} {own} does not serve {kind.name} of {api_version}"
+    if known.index(serving[0]) > known.index(own):
+        return Problem("unknown-kind", ("apiVersion",), f"{message} yet: it came with {serving[0]}", _say(serving[0]))
+    newer = next((each for each in kind.api_versions if own in shapes.releases(each, kind.name)), "")
+    hint = f"write `apiVersion: {newer}`" if newer else _say(serving[-1])
+    return Problem("unknown-kind", ("apiVersion",), f"{message} any more: {serving[-1]} was the last to do so", hint)
+
+
+def _say(release: str) -> str:
+    return f"if the cluster is of that release, say `--target kubernetes={release}`"
+
+
+def unknown(document: Document) -> tuple[Diagnostic, bool]:
+    """What to say to a document of an unknown kind, or without a kind, and whether a known kind was probably meant."""
+    if not document.api_version or not document.kind:
+        return _not_a_manifest(document), False
+    message = f"jobspec does not know the kind {document.kind} of {document.api_version}"
+    at_version = any(kind.name == document.kind for kind in [*kinds.with_schema(), *kinds.built_in()])
+    hint, is_meant = _near_kind(document)
+    return document.problem("unknown-kind", message, ("apiVersion",) if at_version else ("kind",), hint=hint), is_meant
+
+
+def _not_a_manifest(document: Document) -> Diagnostic:
+    data = document.data
+    if not isinstance(data, dict):
+        what = "a list" if isinstance(data, list) else "a single value"
+        return document.problem("not-a-manifest", f"a manifest is a mapping; this document is {what}")
+    for key in ("apiVersion", "kind"):
+        if not isinstance(data.get(key), str) and data.get(key) is not None:
+            return document.problem("not-a-manifest", f"`{key}` has to be text", (key,), hint="put it in quotes")
+    missing = " and ".join(f"`{key}`" for key in ("apiVersion", "kind") if not data.get(key))
+    return document.problem("not-a-manifest", f"the document has no {missing}, so it is no Kubernetes manifest", hint=_near_key(data))
+
+
+def _near_key(data: dict[str, object]) -> str:
+    wrong = {nearest(key, ("apiVersion", "kind")) for key in data} - data.keys() - {""}
+    return f"did you mean `{min(wrong)}`?" if wrong else ""
+
+
+def _near_kind(document: Document) -> tuple[str, bool]:
+    """A hint that names the kind that was probably meant, empty without one, and whether the document can mean nothing else.
+
+    The group has to be one of ours or a misspelling, since other groups can have kinds of the same name. A version of a built-in kind that
+    is no stable one may be switched on in a cluster.
+    """
+    (group, name), version = document.group_kind, document.api_version.rpartition("/")[2]
+    ours = _candidates(group)
+    for kind in ours:
+        if kind.name.lower() == name.lower():
+            is_preview = kind.is_builtin and kind.group == group and ("alpha" in version or "beta" in version)
+            return f"write `apiVersion: {kind.api_versions[0]}` and `kind: {kind.name}`", not is_preview
+    same = [kind.name for kind in ours if document.api_version in kind.api_versions]
+    hint = closest(name, same) if same else ""
+    return hint, bool(hint)
+
+
+def _candidates(group: str) -> list[Kind]:
+    """The kinds that a document of a group may mean: of built-in kinds, those of this group, or of one whose short name it misspells."""
+    ours, builtin = kinds.with_schema(), [kind for kind in kinds.built_in() if not kind.component]
+    groups = [kind.group for kind in ours]
+    near = ours if group in groups or closest(group, groups) else []
+    meant = {group, nearest(group, {kind.group for kind in builtin if kind.group}) if "." not in group else group}
+    return [*near, *(kind for kind in builtin if group in _FORMER_GROUPS or kind.group in meant)]

@@ -1,0 +1,122 @@
+"""What the server's Go code says to objects that run pods (Jobs, Deployments, StatefulSets and others), and to Services."""
+
+from __future__ import annotations
+
+from jobspec.go.values import mapping, typed_value
+from jobspec.kubernetes.problems import beside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.kubernetes.problems import Problem
+    from jobspec.schemas.shapes import Shape
+
+    #: An object as it is decoded (`jobspec.go.values`).
+    Typed = dict[str, Any]
+
+
+# What the server's Go code says of an object of a kind that runs pods: its own rules, and those of its pod template.
+#
+# The rules of a Service stand beside them.
+
+
+_TEMPLATE = ("spec", "template")
+
+
+def workload_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: dict[str, Any] | None) -> list[Problem]:
+    """The problems of an object besides its metadata: those *found* in its structure, and those of the server's Go code."""
+    typed, stored = typed_value(data, shape), None if old is None else typed_value(old, shape)
+    return beside(found, _CODE[data["kind"]](typed, stored))
+
+
+def _with_template(own: Iterable[Problem], data: Typed, *path: str) -> Iterator[Problem]:
+    """The problems of an object's *own*, and those of its pod template where the own ones do not speak of the same place."""
+    yield from _with_pods(own, mapping(data, *path), path)
+
+
+def _with_pods(own: Iterable[Problem], template: Typed, path: Path) -> Iterator[Problem]:
+    from jobspec.kubernetes.pods.pod import template_problems
+
+    told: set[Path] = set()
+    for problem in own:
+        told.add(problem.path)
+        yield problem
+    yield from (problem for problem in template_problems(template, path) if problem.path not in told)
+
+
+def _job(data: Typed, old: Typed | None) -> Iterator[Problem]:
+    from jobspec.kubernetes.workloads.jobs import job_problems
+
+    yield from _with_template(job_problems(data, old), data, *_TEMPLATE)
+
+
+def _cronjob(data: Typed, old: Typed | None) -> Iterator[Problem]:
+    from jobspec.kubernetes.workloads.cronjobs import cronjob_problems
+
+    yield from _with_template(cronjob_problems(data, old), data, "spec", "jobTemplate", *_TEMPLATE)
+
+
+def _deployment(data: Typed, old: Typed | None) -> Iterator[Problem]:
+    from jobspec.kubernetes.workloads.deployments import deployment_problems
+
+    yield from _with_template(deployment_problems(data, old), data, *_TEMPLATE)
+
+
+def _replica_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
+    from jobspec.kubernetes.workloads.deployments import replica_set_problems
+
+    yield from _with_template(replica_set_problems(data, old), data, *_TEMPLATE)
+
+
+def _daemon_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
+    from jobspec.kubernetes.workloads.deployments import daemon_set_problems
+
+    yield from _with_template(daemon_set_problems(data, old), data, *_TEMPLATE)
+
+
+def _stateful_set(data: Typed, old: Typed | None) -> Iterator[Problem]:
+    from jobspec.kubernetes.workloads.deployments import as_written, pods_of, stateful_set_problems
+
+    own = stateful_set_problems(data, old)
+    if old is not None and _is_wrong_by_now(old):
+        yield from own
+        return
+    template, places = pods_of(mapping(data, "spec"))
+    yield from (as_written(problem, places) for problem in _with_pods(own, template, _TEMPLATE))
+
+
+def _is_wrong_by_now(old: Typed) -> bool:
+    """Whether a stored StatefulSet is wrong by rules that came later, so that its pods are not looked at any more."""
+    from jobspec.kubernetes.pods.pod import template_problems
+    from jobspec.kubernetes.workloads.deployments import pods_of, stateful_set_problems
+
+    return any(stateful_set_problems(old, old)) or any(template_problems(pods_of(mapping(old, "spec"))[0], _TEMPLATE))
+
+
+def _replication_controller(data: Typed, _: Typed | None) -> Iterator[Problem]:
+    from jobspec.kubernetes.workloads.deployments import replication_controller_problems
+
+    own = replication_controller_problems(data)
+    yield from _with_template(own, data, *_TEMPLATE) if "template" in mapping(data, "spec") else own
+
+
+def _service(data: Typed, old: Typed | None) -> Iterator[Problem]:
+    from jobspec.kubernetes.workloads.services import service_problems
+
+    yield from service_problems(data, old)
+
+
+#: Kind -> what stands against an object, which is an update of another unless that is None.
+_CODE: dict[str, Callable[[Typed, Typed | None], Iterator[Problem]]] = {
+    "CronJob": _cronjob,
+    "DaemonSet": _daemon_set,
+    "Deployment": _deployment,
+    "Job": _job,
+    "ReplicaSet": _replica_set,
+    "ReplicationController": _replication_controller,
+    "Service": _service,
+    "StatefulSet": _stateful_set,
+}

@@ -1,0 +1,237 @@
+"""Check a CronJob as the API server's Go code does.
+
+Follows `validateCronJobSpec` and `ValidateJobTemplateSpec`, k8s.io/kubernetes pkg/apis/batch/validation, with the defaults of
+pkg/apis/batch/v1, 1.36. The Job inside gets none of a Job's defaults, and its metadata is not checked.
+"""
+
+from __future__ import annotations
+
+from jobspec.go.values import is_given, mapping, text
+from jobspec.kubernetes.problems import Problem, closest, missing, unsupported
+from jobspec.kubernetes.workloads.jobs import job_spec
+from jobspec.kubernetes.workloads.selectors import negative_numbers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+
+_SPEC: Path = ("spec",)
+_JOB: Path = ("spec", "jobTemplate", "spec")
+_NUMBERS = ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
+_CONCURRENCY = ("Allow", "Forbid", "Replace")
+
+
+def cronjob_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of a CronJob, but for those of any pod template, as an update of *old* unless that is None."""
+    spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
+    yield from _schedule(spec, may_have_zone="TZ" in text(old_spec, "schedule"))
+    yield from negative_numbers(spec, _NUMBERS, _SPEC)
+    if is_given(spec, "timeZone") and (old is None or spec["timeZone"] != old_spec.get("timeZone")):
+        yield from _time_zone(text(spec, "timeZone"))
+    policy = text(spec, "concurrencyPolicy") or "Allow"
+    if policy not in _CONCURRENCY:
+        yield unsupported(policy, _CONCURRENCY, (*_SPEC, "concurrencyPolicy"))
+    job = mapping(spec, "jobTemplate", "spec")
+    yield from job_spec(job, _JOB)
+    if is_given(job, "selector"):
+        message = "the Jobs of a CronJob get their selectors from the server"
+        yield Problem("conflicting-values", (*_JOB, "selector"), message, "leave it out", at_key=True)
+    if job.get("manualSelector") is True:
+        message = "the Jobs of a CronJob get their selectors from the server, so that `manualSelector` can only be `false`"
+        yield Problem("unsupported-choice", (*_JOB, "manualSelector"), message, "leave it out")
+
+
+def _schedule(spec: dict[str, Any], *, may_have_zone: bool) -> Iterator[Problem]:
+    schedule, at = text(spec, "schedule"), (*_SPEC, "schedule")
+    if not schedule:
+        yield missing("schedule", spec, _SPEC, "write it as `0 6 * * 1-5`: minute, hour, day of the month, month, day of the week")
+        return
+    if why := bad_schedule(schedule):
+        yield Problem("wrong-format", at, f'"{schedule}" is no schedule: {why}')
+    elif "TZ" in schedule and not may_have_zone:
+        yield Problem("wrong-format", at, "a schedule cannot name a time zone", "write it in `timeZone`")
+    elif "TZ" in schedule and is_given(spec, "timeZone"):
+        yield Problem("conflicting-values", at, "the schedule names a time zone beside `timeZone`", "take it out of the schedule")
+
+
+def _time_zone(zone: str) -> Iterator[Problem]:
+    if why := bad_time_zone(zone):
+        yield Problem("wrong-format", (*_SPEC, "timeZone"), why, closest(zone, time_zones()) if zone else "leave it out")
+
+
+# The schedule of a CronJob.
+#
+# Follows `ParseStandard`, github.com/robfig/cron 3.0, and `validateScheduleFormat`, k8s.io/kubernetes pkg/apis/batch/validation, 1.36.
+
+
+_MONTHS = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12}
+_DAYS = {"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
+#: What each field is, its least and greatest number, and names of numbers.
+_FIELDS: tuple[tuple[str, int, int, Mapping[str, int]], ...] = (
+    ("minute", 0, 59, {}),
+    ("hour", 0, 23, {}),
+    ("day of the month", 1, 31, {}),
+    ("month", 1, 12, _MONTHS),
+    ("day of the week", 0, 6, _DAYS),
+)
+NAMED = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_LARGEST = 2**63 - 1
+#: What Go takes for blanks between fields.
+_BLANKS = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+
+
+def bad_schedule(schedule: str) -> str:
+    """Why a text is no schedule; empty if it is one."""
+    if schedule.startswith(("TZ=", "CRON_TZ=")):
+        zone, blank, rest = schedule.partition(" ")
+        why = _bad_place(zone.partition("=")[2]) if blank else "nothing follows the time zone"
+        return why or bad_schedule_in_place(rest.strip(_BLANKS))
+    return bad_schedule_in_place(schedule)
+
+
+def bad_schedule_in_place(schedule: str) -> str:
+    """Why a text without a time zone is no schedule."""
+    if schedule.startswith("@"):
+        return _bad_name(schedule)
+    fields = _split(schedule)
+    if len(fields) != len(_FIELDS):
+        return f"it has {len(fields)} fields, not 5: minute, hour, day of the month, month, day of the week"
+    whys = (_bad_range(each, *about) for text, about in zip(fields, _FIELDS, strict=True) for each in text.split(",") if each)
+    return next(filter(None, whys), "")
+
+
+def _split(schedule: str) -> list[str]:
+    for blank in _BLANKS:
+        schedule = schedule.replace(blank, " ")
+    return [field for field in schedule.split(" ") if field]
+
+
+def _bad_name(name: str) -> str:
+    from jobspec.go.text_formats import go_nanoseconds
+
+    if name in NAMED:
+        return ""
+    if name.startswith("@every "):
+        length = name.removeprefix("@every ")
+        return "" if go_nanoseconds(length) is not None else f"`{length}` is no duration such as `1h30m`"
+    return f"`{name}` is none of {', '.join(NAMED)} and `@every 1h30m`"
+
+
+def _bad_place(zone: str) -> str:
+
+    return "" if zone in ("", "Local") or zone in time_zones() else f"there is no time zone `{zone}`"
+
+
+def _bad_range(text: str, what: str, least: int, most: int, names: Mapping[str, int]) -> str:
+    """Why a text is no number, range or step of a field."""
+    ends_text, *steps = text.split("/")
+    ends = ends_text.split("-")
+    if ends[0] in ("*", "?"):
+        first, last = least, most
+    elif len(ends) > 2:
+        return f"`{text}` has too many hyphens"
+    else:
+        numbers = [_number(end, names) for end in ends]
+        if None in numbers:
+            return f"`{text}` is no {what}"
+        first, last = numbers[0] or 0, numbers[-1] or 0
+    if len(steps) > 1:
+        return f"`{text}` has too many slashes"
+    step = _number(steps[0], {}) if steps else 1
+    if step is None:
+        return f"`{steps[0]}` is no step"
+    last = most if steps and len(ends) == 1 else last
+    if first < least or last > most:
+        return f"`{text}` is outside of {least} to {most}, as the {what} is"
+    if first > last:
+        return f"`{text}` ends before it begins"
+    return "" if step else f"the step of `{text}` is 0"
+
+
+def _number(text: str, names: Mapping[str, int]) -> int | None:
+    if text.lower() in names:
+        return names[text.lower()]
+    digits = text.removeprefix("+")
+    is_number = digits.isascii() and digits.isdecimal() and len(digits.lstrip("0")) < 20 and int(digits) <= _LARGEST
+    return int(digits) if is_number else None
+
+
+# The time zones that a CronJob can name: those of the IANA database as the server carries it.
+#
+# Follows `validateTimeZone`, k8s.io/kubernetes pkg/apis/batch/validation, 1.36, with the time zones of Go's `time/tzdata`, release 2025c.
+# A server whose machine has a database of its own knows those names too, such as `posix/Europe/Berlin`.
+
+
+#: Regions and the zones in them, and at last the zones without a region.
+_ZONES = """
+Africa: Abidjan Accra Addis_Ababa Algiers Asmara Asmera Bamako Bangui Banjul Bissau Blantyre Brazzaville Bujumbura Cairo Casablanca Ceuta
+  Conakry Dakar Dar_es_Salaam Djibouti Douala El_Aaiun Freetown Gaborone Harare Johannesburg Juba Kampala Khartoum Kigali Kinshasa Lagos
+  Libreville Lome Luanda Lubumbashi Lusaka Malabo Maputo Maseru Mbabane Mogadishu Monrovia Nairobi Ndjamena Niamey Nouakchott Ouagadougou
+  Porto-Novo Sao_Tome Timbuktu Tripoli Tunis Windhoek
+America: Adak Anchorage Anguilla Antigua Araguaina Argentina/Buenos_Aires Argentina/Catamarca Argentina/ComodRivadavia Argentina/Cordoba
+  Argentina/Jujuy Argentina/La_Rioja Argentina/Mendoza Argentina/Rio_Gallegos Argentina/Salta Argentina/San_Juan Argentina/San_Luis
+  Argentina/Tucuman Argentina/Ushuaia Aruba Asuncion Atikokan Atka Bahia Bahia_Banderas Barbados Belem Belize Blanc-Sablon Boa_Vista
+  Bogota Boise Buenos_Aires Cambridge_Bay Campo_Grande Cancun Caracas Catamarca Cayenne Cayman Chicago Chihuahua Ciudad_Juarez
+  Coral_Harbour Cordoba Costa_Rica Coyhaique Creston Cuiaba Curacao Danmarkshavn Dawson Dawson_Creek Denver Detroit Dominica Edmonton
+  Eirunepe El_Salvador Ensenada Fort_Nelson Fort_Wayne Fortaleza Glace_Bay Godthab Goose_Bay Grand_Turk Grenada Guadeloupe Guatemala
+  Guayaquil Guyana Halifax Havana Hermosillo Indiana/Indianapolis Indiana/Knox Indiana/Marengo Indiana/Petersburg Indiana/Tell_City
+  Indiana/Vevay Indiana/Vincennes Indiana/Winamac Indianapolis Inuvik Iqaluit Jamaica Jujuy Juneau Kentucky/Louisville Kentucky/Monticello
+  Knox_IN Kralendijk La_Paz Lima Los_Angeles Louisville Lower_Princes Maceio Managua Manaus Marigot Martinique Matamoros Mazatlan Mendoza
+  Menominee Merida Metlakatla Mexico_City Miquelon Moncton Monterrey Montevideo Montreal Montserrat Nassau New_York Nipigon Nome Noronha
+  North_Dakota/Beulah North_Dakota/Center North_Dakota/New_Salem Nuuk Ojinaga Panama Pangnirtung Paramaribo Phoenix Port-au-Prince
+  Port_of_Spain Porto_Acre Porto_Velho Puerto_Rico Punta_Arenas Rainy_River Rankin_Inlet Recife Regina Resolute Rio_Branco Rosario
+  Santa_Isabel Santarem Santiago Santo_Domingo Sao_Paulo Scoresbysund Shiprock Sitka St_Barthelemy St_Johns St_Kitts St_Lucia St_Thomas
+  St_Vincent Swift_Current Tegucigalpa Thule Thunder_Bay Tijuana Toronto Tortola Vancouver Virgin Whitehorse Winnipeg Yakutat Yellowknife
+Antarctica: Casey Davis DumontDUrville Macquarie Mawson McMurdo Palmer Rothera South_Pole Syowa Troll Vostok
+Arctic: Longyearbyen
+Asia: Aden Almaty Amman Anadyr Aqtau Aqtobe Ashgabat Ashkhabad Atyrau Baghdad Bahrain Baku Bangkok Barnaul Beirut Bishkek Brunei Calcutta
+  Chita Choibalsan Chongqing Chungking Colombo Dacca Damascus Dhaka Dili Dubai Dushanbe Famagusta Gaza Harbin Hebron Ho_Chi_Minh Hong_Kong
+  Hovd Irkutsk Istanbul Jakarta Jayapura Jerusalem Kabul Kamchatka Karachi Kashgar Kathmandu Katmandu Khandyga Kolkata Krasnoyarsk
+  Kuala_Lumpur Kuching Kuwait Macao Macau Magadan Makassar Manila Muscat Nicosia Novokuznetsk Novosibirsk Omsk Oral Phnom_Penh Pontianak
+  Pyongyang Qatar Qostanay Qyzylorda Rangoon Riyadh Saigon Sakhalin Samarkand Seoul Shanghai Singapore Srednekolymsk Taipei Tashkent
+  Tbilisi Tehran Tel_Aviv Thimbu Thimphu Tokyo Tomsk Ujung_Pandang Ulaanbaatar Ulan_Bator Urumqi Ust-Nera Vientiane Vladivostok Yakutsk
+  Yangon Yekaterinburg Yerevan
+Atlantic: Azores Bermuda Canary Cape_Verde Faeroe Faroe Jan_Mayen Madeira Reykjavik South_Georgia St_Helena Stanley
+Australia: ACT Adelaide Brisbane Broken_Hill Canberra Currie Darwin Eucla Hobart LHI Lindeman Lord_Howe Melbourne NSW North Perth
+  Queensland South Sydney Tasmania Victoria West Yancowinna
+Brazil: Acre DeNoronha East West
+Canada: Atlantic Central Eastern Mountain Newfoundland Pacific Saskatchewan Yukon
+Chile: Continental EasterIsland
+Etc: GMT GMT+0 GMT+1 GMT+10 GMT+11 GMT+12 GMT+2 GMT+3 GMT+4 GMT+5 GMT+6 GMT+7 GMT+8 GMT+9 GMT-0 GMT-1 GMT-10 GMT-11 GMT-12 GMT-13 GMT-14
+  GMT-2 GMT-3 GMT-4 GMT-5 GMT-6 GMT-7 GMT-8 GMT-9 GMT0 Greenwich UCT UTC Universal Zulu
+Europe: Amsterdam Andorra Astrakhan Athens Belfast Belgrade Berlin Bratislava Brussels Bucharest Budapest Busingen Chisinau Copenhagen
+  Dublin Gibraltar Guernsey Helsinki Isle_of_Man Istanbul Jersey Kaliningrad Kiev Kirov Kyiv Lisbon Ljubljana London Luxembourg Madrid
+  Malta Mariehamn Minsk Monaco Moscow Nicosia Oslo Paris Podgorica Prague Riga Rome Samara San_Marino Sarajevo Saratov Simferopol Skopje
+  Sofia Stockholm Tallinn Tirane Tiraspol Ulyanovsk Uzhgorod Vaduz Vatican Vienna Vilnius Volgograd Warsaw Zagreb Zaporozhye Zurich
+Indian: Antananarivo Chagos Christmas Cocos Comoro Kerguelen Mahe Maldives Mauritius Mayotte Reunion
+Mexico: BajaNorte BajaSur General
+Pacific: Apia Auckland Bougainville Chatham Chuuk Easter Efate Enderbury Fakaofo Fiji Funafuti Galapagos Gambier Guadalcanal Guam Honolulu
+  Johnston Kanton Kiritimati Kosrae Kwajalein Majuro Marquesas Midway Nauru Niue Norfolk Noumea Pago_Pago Palau Pitcairn Pohnpei Ponape
+  Port_Moresby Rarotonga Saipan Samoa Tahiti Tarawa Tongatapu Truk Wake Wallis Yap
+US: Alaska Aleutian Arizona Central East-Indiana Eastern Hawaii Indiana-Starke Michigan Mountain Pacific Samoa
+: CET CST6CDT Cuba EET EST EST5EDT Egypt Eire Factory GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST Hongkong Iceland Iran Israel Jamaica
+  Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo PRC PST8PDT Poland Portugal ROC ROK Singapore Turkey UCT UTC Universal W-SU WET
+  Zulu
+"""
+
+
+def time_zones() -> frozenset[str]:
+    """The names of all zones."""
+    found: list[str] = []
+    for line in _ZONES.replace("\n  ", " ").strip().splitlines():
+        region, _, zones = line.partition(":")
+        found += [f"{region}/{zone}".lstrip("/") for zone in zones.split()]
+    return frozenset(found)
+
+
+def bad_time_zone(zone: str) -> str:
+    """Why a text is no time zone of a CronJob; empty if it is one."""
+    if not zone:
+        return "`timeZone` is empty"
+    if zone.lower() == "local":
+        return "the time zone has to be named; `Local` is another one on each machine"
+    return "" if zone in time_zones() else f'there is no time zone "{zone}"'

@@ -1,0 +1,308 @@
+"""Check a Deployment as the API server's Go code does.
+
+Follows `ValidateDeployment`, k8s.io/kubernetes pkg/apis/apps/validation, with the defaults and conversions of pkg/apis/apps/v1, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.go.values import is_given, mapping, number, string_map, structs, text
+from jobspec.kubernetes.metadata import bad_label_name
+from jobspec.kubernetes.pods.volumes import claim_template_problems
+from jobspec.kubernetes.problems import Problem, describe, missing, unsupported
+from jobspec.kubernetes.workloads.selectors import (
+    amount,
+    count_or_percentage,
+    negative_numbers,
+    number_in_annotation,
+    same,
+    same_claims,
+    unmatched,
+    workload_selector,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.kubernetes.problems import Problem
+
+
+_NUMBERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+_DEADLINE = 600  # by default
+
+
+def deployment_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of a Deployment, but for those of any pod template, as an update of *old* unless that is None."""
+    spec = mapping(data, "spec")
+    yield from selector_update(data, old)
+    yield from negative_numbers(spec, _NUMBERS, ("spec",))
+    yield from workload_selector(spec)
+    yield from lasting_pods(spec, "Deployment")
+    yield from deployment_strategy(spec)
+    yield from _deadline(spec)
+    yield from number_in_annotation(data, "deprecated.deployment.rollback.to", least=0)
+
+
+def _deadline(spec: dict[str, Any]) -> Iterator[Problem]:
+    given, ready = number(spec, "progressDeadlineSeconds"), number(spec, "minReadySeconds") or 0
+    deadline = _DEADLINE if given is None else given
+    if 0 <= deadline <= ready:
+        default = " by default" if given is None else ""
+        message = f"`progressDeadlineSeconds`, {deadline}{default}, has to be more than `minReadySeconds`, {ready}"
+        path = ("spec", "minReadySeconds" if given is None else "progressDeadlineSeconds")
+        yield Problem("conflicting-values", path, message, f"set `progressDeadlineSeconds` to more than {ready}")
+
+
+# Check a DaemonSet as the API server's Go code does.
+#
+# Follows `ValidateDaemonSet`, k8s.io/kubernetes pkg/apis/apps/validation, with the defaults and conversions of pkg/apis/apps/v1, 1.36. A
+# DaemonSet without a selector is refused for the labels of its template, which nothing selects.
+
+
+def daemon_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of a DaemonSet, but for those of any pod template, as an update of *old* unless that is None."""
+    spec = mapping(data, "spec")
+    yield from selector_update(data, old)
+    yield from negative_numbers(spec, ("minReadySeconds", "revisionHistoryLimit"), ("spec",))
+    yield from workload_selector(spec)
+    yield from lasting_pods(spec, "DaemonSet")
+    yield from daemon_set_strategy(spec)
+    yield from number_in_annotation(data, "deprecated.daemonset.template.generation", may_be_empty=False)
+
+
+# Check a ReplicaSet as the API server's Go code does.
+#
+# Follows `ValidateReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36.
+
+
+def replica_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of a ReplicaSet, but for those of any pod template, as an update of *old* unless that is None."""
+    spec = mapping(data, "spec")
+    yield from selector_update(data, old)
+    yield from negative_numbers(spec, ("replicas", "minReadySeconds"), ("spec",))
+    yield from workload_selector(spec)
+    yield from lasting_pods(spec, "ReplicaSet")
+
+
+# Check a ReplicationController as the API server's Go code does.
+#
+# Follows `ValidateReplicationController`, k8s.io/kubernetes pkg/apis/core/validation, with the defaults of pkg/apis/core/v1, 1.36: the
+# selector is the labels of the template where none is written.
+
+
+def replication_controller_problems(data: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of a ReplicationController, but for those of any pod template."""
+    spec = mapping(data, "spec")
+    labels = string_map(mapping(spec, "template", "metadata"), "labels")
+    selector = string_map(spec, "selector") or labels
+    yield from negative_numbers(spec, ("replicas", "minReadySeconds"), ("spec",))
+    if not selector:
+        yield missing("selector", spec, ("spec",), "or give the pod template labels, which it is by default")
+    if not is_given(spec, "template"):
+        yield missing("template", spec, ("spec",))
+        return
+    yield from unmatched({"matchLabels": selector}, spec)
+    yield from lasting_pods(spec, "ReplicationController")
+
+
+# Check a StatefulSet as the API server's Go code does.
+#
+# Follows `ValidateStatefulSet`, k8s.io/kubernetes pkg/apis/apps/validation, with the defaults of pkg/apis/apps/v1, 1.36.
+
+
+_SPEC: Path = ("spec",)
+_CLAIMS: Path = ("spec", "volumeClaimTemplates")
+_VOLUMES: Path = ("spec", "template", "spec", "volumes")
+_RETENTION = ("Retain", "Delete")
+
+
+def stateful_set_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of a StatefulSet, but for those of any pod template, as an update of *old* unless that is None.
+
+    An update does not look at what cannot change.
+    """
+    spec, is_new = mapping(data, "spec"), old is None
+    yield from stateful_set_update(data, old)
+    yield from _policies(spec)
+    yield from stateful_set_strategy(spec)
+    yield from negative_numbers(spec, ("replicas", "minReadySeconds"), _SPEC)
+    yield from negative_numbers(mapping(spec, "ordinals"), ("start",), (*_SPEC, "ordinals"))
+    service = text(spec, "serviceName")
+    if is_new and service and (why := bad_label_name(service)):
+        yield Problem("invalid-name", (*_SPEC, "serviceName"), f"`{service}` is no name for a Service: {why}")
+    yield from workload_selector(spec)
+    yield from lasting_pods(spec, "StatefulSet")
+    for index, claim in enumerate(structs(spec, "volumeClaimTemplates")):
+        yield from _name_of_claim(claim, (*_CLAIMS, index))
+        yield from claim_template_problems(claim, (*_CLAIMS, index)) if is_new else ()
+
+
+def _policies(spec: dict[str, Any]) -> Iterator[Problem]:
+    management = text(spec, "podManagementPolicy") or "OrderedReady"
+    if management not in ("OrderedReady", "Parallel"):
+        yield unsupported(management, ("OrderedReady", "Parallel"), (*_SPEC, "podManagementPolicy"))
+    retention = mapping(spec, "persistentVolumeClaimRetentionPolicy")
+    for name in ("whenDeleted", "whenScaled"):
+        policy = text(retention, name) or "Retain"
+        if policy not in _RETENTION:
+            yield unsupported(policy, _RETENTION, (*_SPEC, "persistentVolumeClaimRetentionPolicy", name))
+
+
+def _name_of_claim(claim: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problem of a claim's name, which is that of a volume of the pods."""
+    name = text(mapping(claim, "metadata"), "name")
+    if not name:
+        message = "a template of claims has a name, which its volume in the pods has too"
+        yield Problem("missing-name", (*path, "metadata"), message, at_key=True)
+    elif why := bad_label_name(name):
+        yield Problem("invalid-name", (*path, "metadata", "name"), f"`{name}` is no name for a volume: {why}")
+
+
+def pods_of(spec: dict[str, Any]) -> tuple[dict[str, Any], list[int]]:
+    """The pod template of a StatefulSet's spec as it is checked, and where the first of its volumes stand in the written one.
+
+    It has no names of hosts, which the pods get from the StatefulSet, and volumes for the claims, in the place of others of their names.
+    """
+    template, pod = mapping(spec, "template"), mapping(spec, "template", "spec")
+    names = {text(mapping(claim, "metadata"), "name") for claim in structs(spec, "volumeClaimTemplates")}
+    own = [(index, volume) for index, volume in enumerate(structs(pod, "volumes")) if text(volume, "name") not in names]
+    right = sorted(name for name in names if name and not bad_label_name(name))
+    claims = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in right]
+    kept = {name: value for name, value in pod.items() if name not in ("hostname", "subdomain", "volumes")}
+    volumes = [*(volume for _, volume in own), *claims]
+    return {**template, "spec": {**kept, **({"volumes": volumes} if volumes else {})}}, [index for index, _ in own]
+
+
+def as_written(problem: Problem, places: list[int]) -> Problem:
+    """A problem of the checked template, at the volume that it has in the written one."""
+    path = problem.path
+    if path[:4] != _VOLUMES or len(path) < 5 or not isinstance(path[4], int) or path[4] >= len(places):
+        return problem
+    moved = (*path[:4], places[path[4]], *path[5:])
+    return Problem(problem.rule, moved, problem.message, problem.hint, at_key=problem.at_key, meant=problem.meant, belongs=problem.belongs)
+
+
+# The strategies by which Deployments, DaemonSets and StatefulSets replace their pods.
+#
+# Follows `ValidateDeploymentStrategy`, `ValidateDaemonSetUpdateStrategy`, `ValidateStatefulSetSpec` and what they call, k8s.io/kubernetes
+# pkg/apis/apps/validation, with the defaults of pkg/apis/apps/v1, 1.36. The gate of a StatefulSet's `maxUnavailable` is off, so that the
+# server drops it.
+
+
+_ROLLING = "RollingUpdate"
+
+
+def deployment_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of a Deployment's `strategy`."""
+    strategy, at = mapping(spec, "strategy"), ("spec", "strategy")
+    kind = text(strategy, "type") or _ROLLING
+    rolling, rolling_at = mapping(strategy, "rollingUpdate"), (*at, "rollingUpdate")
+    if kind == "Recreate" and is_given(strategy, "rollingUpdate"):
+        yield _not_rolling("Recreate", rolling_at)
+    elif kind == _ROLLING:
+        yield from count_or_percentage(rolling.get("maxUnavailable"), (*rolling_at, "maxUnavailable"))
+        yield from count_or_percentage(rolling.get("maxSurge"), (*rolling_at, "maxSurge"), most=None)
+        if not any(amount(_or(rolling, name, "25%")) for name in ("maxUnavailable", "maxSurge")):
+            yield _standstill(rolling_at)
+    elif kind != "Recreate":
+        yield unsupported(kind, ("Recreate", _ROLLING), (*at, "type"))
+
+
+def daemon_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of a DaemonSet's `updateStrategy`."""
+    strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
+    kind = text(strategy, "type") or _ROLLING
+    rolling, rolling_at = mapping(strategy, "rollingUpdate"), (*at, "rollingUpdate")
+    if kind not in ("OnDelete", _ROLLING):
+        yield unsupported(kind, (_ROLLING, "OnDelete"), (*at, "type"))
+    if kind != _ROLLING:
+        return
+    for name in ("maxUnavailable", "maxSurge"):
+        yield from count_or_percentage(rolling.get(name), (*rolling_at, name))
+    unavailable, surge = amount(_or(rolling, "maxUnavailable", 1)), amount(_or(rolling, "maxSurge", 0))
+    if unavailable and surge:
+        message = "`maxSurge` and `maxUnavailable` (1 by default) exclude each other: a node's new pod comes before or after the old one"
+        yield Problem("conflicting-values", (*rolling_at, "maxSurge"), message, "set one of the two to 0")
+    elif not unavailable and not surge:
+        yield _standstill(rolling_at)
+
+
+def stateful_set_strategy(spec: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of a StatefulSet's `updateStrategy`."""
+    strategy, at = mapping(spec, "updateStrategy"), ("spec", "updateStrategy")
+    kind = text(strategy, "type") or _ROLLING
+    if kind == "OnDelete" and is_given(strategy, "rollingUpdate"):
+        yield _not_rolling("OnDelete", (*at, "rollingUpdate"))
+    elif kind == _ROLLING:
+        yield from negative_numbers(mapping(strategy, "rollingUpdate"), ("partition",), (*at, "rollingUpdate"))
+    elif kind != "OnDelete":
+        yield unsupported(kind, (_ROLLING, "OnDelete"), (*at, "type"))
+
+
+def _not_rolling(kind: str, path: Path) -> Problem:
+    return Problem("conflicting-values", path, f"`rollingUpdate` cannot stand beside `type: {kind}`", "remove it", at_key=True)
+
+
+def _standstill(path: Path) -> Problem:
+    message = "`maxUnavailable` and `maxSurge` are both 0, so that no pod could ever be replaced"
+    return Problem("conflicting-values", (*path, "maxUnavailable"), message, "let one of them be 1")
+
+
+def _or(data: dict[str, Any], name: str, default: Any) -> Any:
+    return data[name] if is_given(data, name) else default
+
+
+# The pod template of what keeps pods running for good: its pods are always restarted, and have no deadline.
+#
+# Follows `ValidatePodTemplateSpecForReplicaSet`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36, and its likes for other kinds.
+
+
+def lasting_pods(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+    """The problems of the template beside a selector, where pods of a *kind* are to run for good."""
+    pod, at = mapping(spec, "template", "spec"), ("spec", "template", "spec")
+    policy = text(pod, "restartPolicy") or "Always"
+    if policy != "Always":
+        message = f"`restartPolicy` of a {kind}'s pods can only be `Always`, not {describe(policy)}"
+        yield Problem("unsupported-choice", (*at, "restartPolicy"), message, "for pods that come to an end, write a Job")
+    if is_given(pod, "activeDeadlineSeconds"):
+        message = f"pods of a {kind} run for good, and cannot have `activeDeadlineSeconds`"
+        yield Problem("conflicting-values", (*at, "activeDeadlineSeconds"), message, "remove it", at_key=True)
+
+
+# What updates of Deployments, ReplicaSets, DaemonSets and StatefulSets change.
+#
+# Follows `ValidateDeploymentUpdate`, `ValidateReplicaSetUpdate`, `ValidateDaemonSetSpecUpdate` and `ValidateStatefulSetUpdate`,
+# k8s.io/kubernetes pkg/apis/apps/validation, 1.36.
+
+
+_ANEW = "put back what was there, or delete the {kind} first, which `kubectl delete --cascade=orphan` does without its pods"
+
+
+def selector_update(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problem of a changed selector."""
+    new, was = mapping(data, "spec").get("selector"), mapping(old, "spec").get("selector")
+    if new is not None and was is not None and not same(new, was):
+        yield _fixed("selector", data)
+
+
+def stateful_set_update(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of changed fields of a StatefulSet: few can change."""
+    if old is None:
+        return
+    new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
+    yield from selector_update(data, old)
+    if text(new_spec, "serviceName") != text(old_spec, "serviceName"):
+        yield _fixed("serviceName", data)
+    if (text(new_spec, "podManagementPolicy") or "OrderedReady") != (text(old_spec, "podManagementPolicy") or "OrderedReady"):
+        yield _fixed("podManagementPolicy", data)
+    if not same_claims(structs(new_spec, "volumeClaimTemplates"), structs(old_spec, "volumeClaimTemplates")):
+        yield _fixed("volumeClaimTemplates", data)
+
+
+def _fixed(name: str, data: dict[str, Any]) -> Problem:
+    kind = data["kind"]
+    is_there = is_given(mapping(data, "spec"), name)
+    message = f"`{name}` of a {kind} cannot change" + ("" if is_there else ", and it was not empty")
+    return Problem("immutable-field", ("spec", name), message, _ANEW.format(kind=kind), at_key=not is_there)

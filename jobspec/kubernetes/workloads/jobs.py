@@ -1,0 +1,508 @@
+"""Check a Job as the API server's Go code does.
+
+Follows `ValidateJob`, k8s.io/kubernetes pkg/apis/batch/validation, with the defaults of pkg/apis/batch/v1, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text
+from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain, generated_name
+from jobspec.kubernetes.problems import Problem, closest, describe, listed, missing, outside, unsupported, wrong_size
+from jobspec.kubernetes.workloads.selectors import negative_numbers, same, same_pods
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+    Spec = dict[str, Any]
+
+
+def job_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of a Job, but for those of any pod template, as an update of *old* unless that is None."""
+    spec = with_defaults(mapping(data, "spec"))
+    if old is not None:
+        yield from job_update_problems(data, old)
+    yield from job_selector(data, old)
+    yield from job_spec(spec, ("spec",))
+    yield from _host_names(data, spec)
+
+
+def with_defaults(spec: dict[str, Any]) -> dict[str, Any]:
+    """A Job's spec with the numbers that other fields are compared with: without both of them, one pod that completes."""
+    if is_given(spec, "parallelism") or is_given(spec, "completions"):
+        return spec if is_given(spec, "parallelism") else {**spec, "parallelism": 1}
+    return {**spec, "parallelism": 1, "completions": 1}
+
+
+def _host_names(data: dict[str, Any], spec: dict[str, Any]) -> Iterator[Problem]:
+    """The problem of an Indexed Job whose last pod would get a host name that is none."""
+    completions = number(spec, "completions") or 0
+    if text(spec, "completionMode") != "Indexed" or completions <= 0:
+        return
+    host = f"{name_of_job(data)}-{completions - 1}"
+    if why := bad_label_name(host):
+        message = f"the last pod of the Job would have the host name `{host}`, and cannot: {why}"
+        yield Problem("invalid-name", ("metadata", "name"), message)
+
+
+# The spec of a Job, and of the Jobs that a CronJob makes: numbers of pods and failures, modes, policies, pods that come to an end.
+#
+# Follows `validateJobSpec`, k8s.io/kubernetes pkg/apis/batch/validation, 1.36.
+
+
+_INDEXED = "Indexed"
+_NUMBERS = (
+    *("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"),
+    *("backoffLimitPerIndex", "maxFailedIndexes"),
+)
+_MAX_INDEXED_COMPLETIONS = (
+    100_000  # pods at a time, and failed indexes, of an Indexed Job; completions from which fewer of both are allowed
+)
+_FEWER = 10_000
+
+
+def job_spec(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of a Job's spec, but for its selector and for what any pod template can have wrong."""
+    yield from negative_numbers(spec, _NUMBERS, path)
+    if is_given(spec, "maxFailedIndexes") and not is_given(spec, "backoffLimitPerIndex"):
+        yield missing("backoffLimitPerIndex", spec, path, "`maxFailedIndexes` counts the indexes that fail more often")
+    if is_given(spec, "managedBy"):
+        yield from managed_by(text(spec, "managedBy"), (*path, "managedBy"))
+    mode = text(spec, "completionMode") if is_given(spec, "completionMode") else "NonIndexed"
+    if mode not in ("NonIndexed", _INDEXED):
+        yield unsupported(mode, ("NonIndexed", _INDEXED), (*path, "completionMode"))
+    yield from _indexed(spec, path) if mode == _INDEXED else ()
+    yield from _not_indexed(spec, path) if mode == "NonIndexed" else ()
+    if is_given(spec, "podFailurePolicy"):
+        yield from failure_policy(spec, path)
+    if is_given(spec, "successPolicy"):
+        yield from success_policy(spec, path) if mode == _INDEXED else [_needs_indexes("successPolicy", path)]
+    yield from _replacement(spec, path)
+    yield from _restarts(spec, path)
+
+
+def _indexed(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    parallel, failed, completions = number(spec, "parallelism"), number(spec, "maxFailedIndexes"), number(spec, "completions")
+    if completions is None:
+        yield missing("completions", spec, path, "an Indexed Job has a number for each completion; write it beside `parallelism`")
+    if failed is not None and completions is not None and failed > completions:
+        message = f"`maxFailedIndexes` is at most the number of `completions`, {completions}, not {failed}"
+        yield Problem("out-of-range", (*path, "maxFailedIndexes"), message)
+    is_large = completions is not None and completions > _MAX_INDEXED_COMPLETIONS and is_given(spec, "backoffLimitPerIndex")
+    if is_large and failed is None:
+        yield missing(
+            "maxFailedIndexes", spec, path, f"more than {_MAX_INDEXED_COMPLETIONS:,} completions with `backoffLimitPerIndex` need it"
+        )
+    for name, value in (("parallelism", parallel), ("maxFailedIndexes", failed)):
+        most = _FEWER if is_large else _MAX_INDEXED_COMPLETIONS
+        if value is not None and value > most:
+            yield outside(value, None, most, (*path, name))
+
+
+def _not_indexed(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    yield from (_needs_indexes(name, path) for name in ("backoffLimitPerIndex", "maxFailedIndexes") if is_given(spec, name))
+
+
+def _needs_indexes(name: str, path: Path) -> Problem:
+    message = f"`{name}` is about the indexes of pods, which they have only with `completionMode: Indexed`"
+    return Problem("conflicting-values", (*path, name), message, "write `completionMode: Indexed`, or remove it", at_key=True)
+
+
+def _replacement(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    if not is_given(spec, "podReplacementPolicy"):
+        return
+    policy, at = text(spec, "podReplacementPolicy"), (*path, "podReplacementPolicy")
+    if policy not in ("Failed", "TerminatingOrFailed"):
+        yield unsupported(policy, ("Failed", "TerminatingOrFailed"), at)
+    elif policy != "Failed" and is_given(spec, "podFailurePolicy"):
+        yield Problem("conflicting-values", at, "beside `podFailurePolicy`, pods are replaced once they are `Failed`", "write `Failed`")
+
+
+def _restarts(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    at = (*path, "template", "spec")
+    pod = mapping(spec, "template", "spec")
+    policy = text(pod, "restartPolicy")
+    if policy == "Always":
+        message = "a Job's pods come to an end, so that `restartPolicy` is `OnFailure` or `Never`, not `Always`"
+        yield Problem("unsupported-choice", (*at, "restartPolicy"), message)
+    elif not policy:
+        hint = "the default, `Always`, is none that a Job takes: write `Never` or `OnFailure`"
+        yield missing("restartPolicy", pod, at, hint)
+    elif policy not in ("OnFailure", "Never"):
+        yield unsupported(policy, ("OnFailure", "Never"), (*at, "restartPolicy"))
+    elif policy != "Never" and is_given(spec, "podFailurePolicy"):
+        message = f"with `podFailurePolicy`, `restartPolicy` is `Never`, not {describe(policy)}: the policy is about pods that failed"
+        yield Problem("conflicting-values", (*at, "restartPolicy"), message)
+
+
+# The selector of a Job and the labels of its pods, which the server writes itself unless `manualSelector` is set.
+#
+# Follows `generateSelector`, k8s.io/kubernetes pkg/registry/batch/job, `validateGeneratedSelector` and `ValidateJobSpec`,
+# pkg/apis/batch/validation, 1.36.
+
+
+_UIDS = ("controller-uid", "batch.kubernetes.io/controller-uid")
+_NAMES = ("job-name", "batch.kubernetes.io/job-name")
+#: The labels that the server adds to the pods of a Job.
+GENERATED = (*_UIDS, *_NAMES)
+#: The UID that the server gives a new Job, which nobody can know before.
+_NEW_UID = "\N{REPLACEMENT CHARACTER}"
+
+
+def job_selector(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of the selector and of the labels of a Job's pods, which is an update of *old* unless that is None."""
+    spec = mapping(data, "spec")
+    if spec.get("manualSelector") is True:
+        yield from _manual_selector(spec)
+    else:
+        yield from _generated(spec, name_of_job(data), _NEW_UID if old is None else _uid_of(data, old))
+
+
+def name_of_job(data: dict[str, Any]) -> str:
+    """The name of a Job, or one as the server makes it."""
+    metadata = mapping(data, "metadata")
+    name, prefix = text(metadata, "name"), text(metadata, "generateName")
+    return name or (generated_name(prefix) if prefix else "")
+
+
+def _uid_of(data: dict[str, Any], old: dict[str, Any]) -> str:
+    """The UID of a stored Job, from wherever it is known."""
+    labels = string_map(mapping(data, "spec", "template", "metadata"), "labels")
+    known = [text(mapping(each, "metadata"), "uid") for each in (old, data)] + [labels.get(key, "") for key in reversed(_UIDS)]
+    return next(filter(None, known), _NEW_UID)
+
+
+def _manual_selector(spec: dict[str, Any]) -> Iterator[Problem]:
+    selector, at = spec.get("selector"), ("spec", "selector")
+    if selector is None:
+        yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
+        return
+    from jobspec.kubernetes.metadata import selector_problems
+    from jobspec.kubernetes.workloads.selectors import unmatched
+
+    wrong = list(selector_problems(selector, at))
+    yield from wrong or unmatched(selector, spec)
+
+
+def _generated(spec: dict[str, Any], name: str, uid: str) -> Iterator[Problem]:
+    labels, at = string_map(mapping(spec, "template", "metadata"), "labels"), ("spec", "template", "metadata", "labels")
+    for key in _UIDS:
+        if labels.get(key, uid) != uid:
+            message = f"the label `{key}` of a Job's pods is the Job's UID, which the server sets"
+            yield Problem("conflicting-values", (*at, Key(key)), message, "leave it out")
+    for key in _NAMES:
+        if labels.get(key, name) != name:
+            message = f"the label `{key}` of a Job's pods is the Job's name, `{name}`, not \"{labels[key]}\""
+            yield Problem("conflicting-values", (*at, Key(key)), message, "leave it out; the server sets it")
+    if why := bad_label_value(name):
+        message = f"`{name}` becomes a label of the Job's pods, `job-name`, and cannot: {why}"
+        yield Problem("invalid-name", ("metadata", "name"), message)
+    if "selector" in spec:
+        yield from _beside_generated(mapping(spec, "selector"), {**dict.fromkeys(_UIDS, uid), **dict.fromkeys(_NAMES, name)}, labels)
+
+
+def _beside_generated(selector: dict[str, Any], generated: dict[str, str], labels: dict[str, str]) -> Iterator[Problem]:
+    """The problems of a selector that is written, though the server writes it."""
+    from jobspec.kubernetes.metadata import selector_problems
+    from jobspec.kubernetes.workloads.selectors import misses
+
+    wrong = list(selector_problems(selector, ("spec", "selector")))
+    yield from wrong
+    missed = [] if wrong else misses(selector, generated) or misses(selector, {**generated, **labels})
+    if missed:
+        message = f"the server writes the selector of a Job; this one wants {', '.join(missed)}, which its pods are not"
+        yield Problem("conflicting-values", ("spec", "selector"), message, "leave `selector` out", at_key=True)
+
+
+# A Job's `podFailurePolicy`: what failures of its pods lead to.
+#
+# Follows `validatePodFailurePolicy`, k8s.io/kubernetes pkg/apis/batch/validation, with the defaults of pkg/apis/batch/v1, 1.36.
+
+
+_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_STATUS = ("False", "True", "Unknown")
+_MOST_RULES = 20
+_MOST_CONDITIONS = 20
+_MOST_CODES = 255
+
+
+def failure_policy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the policy of a Job's spec."""
+    at = (*path, "podFailurePolicy", "rules")
+    rules = structs(mapping(spec, "podFailurePolicy"), "rules")
+    if len(rules) > _MOST_RULES:
+        yield wrong_size(len(rules), "rule", "most", _MOST_RULES, at)
+    pod = mapping(spec, "template", "spec")
+    containers = [text(each, "name") for field in ("containers", "initContainers") for each in structs(pod, field)]
+    for index, rule in enumerate(rules):
+        yield from _failure_rule(rule, (*at, index), containers, by_index=is_given(spec, "backoffLimitPerIndex"))
+
+
+def _failure_rule(rule: dict[str, Any], path: Path, containers: list[str], *, by_index: bool) -> Iterator[Problem]:
+    action = text(rule, "action")
+    if not action:
+        yield missing("action", rule, path, f"it is one of {listed(_ACTIONS)}")
+    elif action not in _ACTIONS:
+        yield unsupported(action, _ACTIONS, (*path, "action"))
+    elif action == "FailIndex" and not by_index:
+        message = "`FailIndex` fails an index, and indexes fail by themselves only with `backoffLimitPerIndex`"
+        yield Problem("conflicting-values", (*path, "action"), message, "set `backoffLimitPerIndex`, or write `FailJob`")
+    codes, conditions = rule.get("onExitCodes"), structs(rule, "onPodConditions")
+    if codes is not None:
+        yield from _exit_codes(mapping(codes), (*path, "onExitCodes"), containers)
+    yield from _conditions(conditions, (*path, "onPodConditions"))
+    if (codes is not None) == bool(conditions):
+        has = "has both" if conditions else "has neither"
+        message = f"a rule has either `onExitCodes` or `onPodConditions`, and this one {has}"
+        yield Problem("conflicting-values" if conditions else "missing-field", path, message)
+
+
+def _exit_codes(codes: dict[str, Any], path: Path, containers: list[str]) -> Iterator[Problem]:
+    operator = text(codes, "operator")
+    if not operator:
+        yield missing("operator", codes, path, "it is `In` or `NotIn`")
+    elif operator not in ("In", "NotIn"):
+        yield unsupported(operator, ("In", "NotIn"), (*path, "operator"))
+    name = text(codes, "containerName")
+    if is_given(codes, "containerName") and name not in containers:
+        message = f"the pod template has no container `{name}`; there is {listed(containers) or 'none'}"
+        yield Problem("unsupported-choice", (*path, "containerName"), message, closest(name, containers))
+    yield from _codes([each or 0 for each in items(codes, "values")], (*path, "values"), operator, codes)
+
+
+def _codes(values: list[Any], path: Path, operator: str, around: dict[str, Any]) -> Iterator[Problem]:
+    if not values:
+        yield missing("values", around, path[:-1], "it is a list of exit codes, such as `[42]`")
+    elif len(values) > _MOST_CODES:
+        yield wrong_size(len(values), "exit code", "most", _MOST_CODES, path)
+    for index, value in enumerate(values):
+        if operator == "In" and value == 0:
+            yield Problem("out-of-range", (*path, index), "0 is the exit code of success, and cannot stand `In` the codes of a failure")
+        if value in values[:index]:
+            yield Problem("duplicate-item", (*path, index), f"the exit code {value} stands twice", "remove one of the two")
+    numbers = [value for value in values if isinstance(value, int | float)]
+    if numbers != sorted(numbers):
+        yield Problem("wrong-format", path, "the exit codes have to stand in order", f"write `{sorted(numbers)}`")
+
+
+def _conditions(conditions: list[dict[str, Any]], path: Path) -> Iterator[Problem]:
+    if len(conditions) > _MOST_CONDITIONS:
+        yield wrong_size(len(conditions), "condition", "most", _MOST_CONDITIONS, path)
+    for index, condition in enumerate(conditions):
+        kind, status = text(condition, "type"), text(condition, "status") or "True"
+        if why := bad_qualified_name(kind):
+            yield Problem("wrong-format", (*path, index, "type"), f'"{kind}" is no type of a condition: {why}')
+        if status not in _STATUS:
+            yield unsupported(status, _STATUS, (*path, index, "status"))
+
+
+# A Job's `successPolicy`: which of its indexes, or how many, are enough.
+#
+# Follows `validateSuccessPolicy`, `validateIndexesFormat` and `parseIndexInterval`, k8s.io/kubernetes pkg/apis/batch/validation, 1.36. A
+# policy of a Job without `completions` makes the server panic; here the missing field is told.
+
+
+_LONGEST = 64 * 1024
+
+
+def success_policy(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+    """The problems of the policy of an Indexed Job's spec."""
+    policy, at = mapping(spec, "successPolicy"), (*path, "successPolicy")
+    rules = structs(policy, "rules")
+    if not rules:
+        yield missing("rules", policy, at, "it is a list of `succeededIndexes`, `succeededCount` or both")
+    elif len(rules) > _MOST_RULES:
+        yield wrong_size(len(rules), "rule", "most", _MOST_RULES, (*at, "rules"))
+    for index, rule in enumerate(rules):
+        yield from _success_rule(rule, number(spec, "completions"), (*at, "rules", index))
+
+
+def _success_rule(rule: dict[str, Any], completions: int | None, path: Path) -> Iterator[Problem]:
+    indexes, count = rule.get("succeededIndexes"), number(rule, "succeededCount")
+    if indexes is None and count is None:
+        yield Problem("missing-field", path, "a rule has `succeededIndexes`, `succeededCount` or both, and this one has neither")
+    if completions is None:
+        return
+    total = None
+    if indexes is not None:
+        at = (*path, "succeededIndexes")
+        if len(text(rule, "succeededIndexes").encode()) > _LONGEST:
+            yield wrong_size(len(text(rule, "succeededIndexes").encode()), "character", "most", _LONGEST, at)
+        total, why = _number_of(text(rule, "succeededIndexes"), completions)
+        if why:
+            yield Problem("wrong-format", at, f"`succeededIndexes` takes indexes in order, such as `0,2-4`: {why}")
+    if count is not None:
+        yield from _count(count, completions, total if is_given(rule, "succeededIndexes") else None, (*path, "succeededCount"))
+
+
+def _count(count: int, completions: int, total: int | None, path: Path) -> Iterator[Problem]:
+    if count < 0:
+        yield outside(count, 0, None, path)
+    elif count > completions:
+        yield Problem("out-of-range", path, f"`succeededCount` is at most the number of `completions`, {completions}, not {count}")
+    elif total is not None and count > total:
+        yield Problem("out-of-range", path, f"`succeededCount` is {count}, and `succeededIndexes` names {total}, so it is never reached")
+
+
+def _number_of(indexes: str, completions: int) -> tuple[int, str]:
+    """How many indexes a text names, and what is wrong with it."""
+    last, total = -1, 0
+    for interval in indexes.split(",") if indexes else ():
+        ends = interval.split("-")
+        if len(ends) > 2:
+            return 0, f"`{interval}` has more than two parts"
+        for end in ends:
+            if not _is_integer(end):
+                return 0, f'"{end}" is no number'
+            if int(end) >= completions:
+                return 0, f"{end} is not below the number of `completions`, {completions}"
+        first, final = int(ends[0]), int(ends[-1])
+        if first <= last or (len(ends) > 1 and first >= final):
+            return 0, f"`{interval}` does not ascend"
+        last, total = final, total + final - first + 1
+    return total, ""
+
+
+def _is_integer(text: str) -> bool:
+    return text.removeprefix("+").isdecimal() and text.isascii() and len(text) < 19
+
+
+# The controller that a Job is left to, `managedBy`: a domain and a path.
+#
+# Follows `IsDomainPrefixedPath`, k8s.io/apimachinery pkg/util/validation, 0.36, and `validateJobSpec`, k8s.io/kubernetes
+# pkg/apis/batch/validation, 1.36.
+
+
+_PATH = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-._~%!$&'()*+,;=:")
+_MAX_MANAGER_LENGTH = 63
+
+
+def managed_by(name: str, path: Path) -> Iterator[Problem]:
+    """The problems of a controller's name."""
+    domain, _, rest = name.partition("/")
+    if not domain or not rest:
+        yield Problem("wrong-format", path, f'`managedBy` is a domain and a path, such as `kueue.x-k8s.io/multikueue`, not "{name}"')
+    elif why := bad_subdomain(domain):
+        yield Problem("wrong-format", path, f"`{domain}` in `managedBy` is no domain: {why}")
+    elif not _PATH.issuperset(rest):
+        yield Problem("wrong-format", path, f"`{rest}` in `managedBy` is no path of a URL")
+    if len(name.encode()) > _MAX_MANAGER_LENGTH:
+        yield wrong_size(len(name.encode()), "character", "most", _MAX_MANAGER_LENGTH, path)
+
+
+# What an update of a Job changes: most of it stays as it was, but for what decides where the pods of a suspended Job run.
+#
+# Follows `ValidateJobSpecUpdate`, k8s.io/kubernetes pkg/apis/batch/validation, and `validationOptionsForJob`, pkg/registry/batch/job, 1.36.
+# What the server filled in at first, and neither state says, stays too: the selector, the labels of the pods, numbers.
+
+
+_SPEC: Path = ("spec",)
+_TEMPLATE: Path = ("spec", "template")
+_FIXED = ("podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+_SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
+_ANEW = "put back what was there, or make a Job of another name"
+
+
+def job_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of changes from the stored Job *old* to *data*."""
+    new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
+    yield from _completions(new_spec, old_spec)
+    for name in _FIXED:
+        if not same(new_spec.get(name), old_spec.get(name), name):
+            yield _fixed(name)
+    if (text(new_spec, "completionMode") or "NonIndexed") != (text(old_spec, "completionMode") or "NonIndexed"):
+        yield _fixed("completionMode")
+    if new_spec.get("selector") is not None and not same(
+        _selector_as_stored(new_spec["selector"]), _selector_as_stored(old_spec.get("selector") or {})
+    ):
+        yield _fixed("selector")
+    yield from _template(mapping(new_spec, "template"), mapping(old_spec, "template"), old)
+
+
+def _fixed(name: str) -> Problem:
+    return Problem("immutable-field", (*_SPEC, name), f"`{name}` of a Job cannot change", _ANEW)
+
+
+def _completions(new: Spec, old: Spec) -> Iterator[Problem]:
+    now, was, parallel = number(new, "completions"), _default(old), number(new, "parallelism")
+    if not is_given(new, "completions") and not is_given(old, "completions"):
+        return
+    now = _default(new) if now is None else now
+    if now == was:
+        return
+    if text(new, "completionMode") != "Indexed":
+        yield Problem("immutable-field", (*_SPEC, "completions"), f"`completions` of a Job cannot change; {_was(was)}", _ANEW)
+    elif now is not None and now != (1 if parallel is None else parallel):
+        message = f"`completions` of an Indexed Job changes together with `parallelism`, and to the same number; {_was(was)}"
+        yield Problem("immutable-field", (*_SPEC, "completions"), message, f"write {now} for both")
+
+
+def _default(spec: Spec) -> int | None:
+    """The completions of a Job: one where it says neither them nor how many pods run at a time."""
+    return number(spec, "completions") if is_given(spec, "completions") or is_given(spec, "parallelism") else 1
+
+
+def _was(number_: int | None) -> str:
+    return "there were none" if number_ is None else f"they were {number_}"
+
+
+def _selector_as_stored(selector: Any) -> Any:
+    """A selector without the label that the server adds to it."""
+    labels = {key: value for key, value in string_map(selector, "matchLabels").items() if key not in GENERATED}
+    return {**selector, "matchLabels": labels} if isinstance(selector, dict) else selector
+
+
+def _template(new: Spec, old: Spec, job: dict[str, Any]) -> Iterator[Problem]:
+    new_pod, old_pod = mapping(new, "spec"), mapping(old, "spec")
+    if not mapping(job, "spec").get("suspend"):
+        if not same(_metadata(new), _metadata(old)) or not same_pods(new_pod, old_pod):
+            message = "the pod template of a Job cannot change, unless the Job is suspended"
+            yield Problem("immutable-field", _TEMPLATE, message, "make a Job of another name", at_key=True)
+    elif _is_at_rest(job):
+        if not same_pods(new_pod, _scheduled(new_pod, old_pod)):
+            message = "of the pods of a suspended Job, only what decides on their nodes can change, their labels, annotations and resources"
+            yield Problem("immutable-field", (*_TEMPLATE, "spec"), message, "make a Job of another name", at_key=True)
+    elif not same(_metadata(new), _metadata(old)) or not same_pods(new_pod, old_pod):
+        message = "the pod template of a Job cannot change before all of its pods have gone"
+        yield Problem("immutable-field", _TEMPLATE, message, "wait until the suspended Job has no pods", at_key=True)
+
+
+def _is_at_rest(job: dict[str, Any]) -> bool:
+    """Whether a suspended Job has no pods, and none to come."""
+    status = mapping(job, "status")
+    suspended = any(text(each, "type") == "Suspended" and text(each, "status") == "True" for each in structs(status, "conditions"))
+    return not number(status, "active") and (suspended or not is_given(status, "startTime"))
+
+
+def _metadata(template: Spec) -> dict[str, Any]:
+    """The metadata of a template without the labels that the server adds."""
+    metadata = mapping(template, "metadata")
+    labels = {key: value for key, value in string_map(metadata, "labels").items() if key not in GENERATED}
+    return {name: each for name, each in {**metadata, "labels": labels}.items() if name != "creationTimestamp"}
+
+
+def _scheduled(new: Spec, old: Spec) -> Spec:
+    """The old pods with what may change as the new ones have it: on which nodes they run, and what they need there."""
+    affinity = {name: each for name, each in mapping(old, "affinity").items() if name != "nodeAffinity"}
+    on_nodes = {name: each for name, each in mapping(new, "affinity").items() if name == "nodeAffinity"}
+    taken = {name: new[name] for name in _SCHEDULING if name in new}
+    sized: Spec = {field: _sized(structs(new, field), structs(old, field)) for field in ("containers", "initContainers") if field in old}
+    kept = {name: each for name, each in old.items() if name not in (*_SCHEDULING, "affinity")}
+    has_any = affinity or "affinity" in new
+    return {**kept, **taken, **sized, **({"affinity": {**affinity, **on_nodes}} if has_any else {})}
+
+
+def _sized(new: list[Spec], old: list[Spec]) -> list[Spec]:
+    """The old containers with the resources of the new ones that have their places and names."""
+    if len(new) != len(old):
+        return old
+    return [_with_resources(was, now) if text(now, "name") == text(was, "name") else was for now, was in zip(new, old, strict=True)]
+
+
+def _with_resources(container: Spec, other: Spec) -> Spec:
+    kept = {name: each for name, each in container.items() if name != "resources"}
+    return {**kept, "resources": other["resources"]} if "resources" in other else kept

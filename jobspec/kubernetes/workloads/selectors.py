@@ -1,0 +1,212 @@
+"""Limits of numbers that only the server's Go code knows.
+
+Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36, and `ValidatePositiveIntOrPercent`,
+`IsNotMoreThan100Percent` and `getIntOrPercentValue`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.go.quantities import quantity
+from jobspec.go.values import mapping, number, string_map, structs, text, texts
+from jobspec.kubernetes.metadata import selector_problems
+from jobspec.kubernetes.pods.defaults import without_disabled
+from jobspec.kubernetes.pods.update import changes, pull_policy
+from jobspec.kubernetes.problems import Problem, missing, name_of, outside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+
+_DIGITS = frozenset("0123456789")
+
+
+def negative_numbers(data: dict[str, Any], names: Iterable[str], path: Path) -> Iterator[Problem]:
+    """The problems of fields that cannot be negative, and are."""
+    for name in names:
+        value = number(data, name)
+        if value is not None and value < 0:
+            yield outside(value, 0, None, (*path, name))
+
+
+def is_percentage(value: Any) -> bool:
+    """Whether a value is a percentage: digits and a percent sign."""
+    return isinstance(value, str) and value.endswith("%") and len(value) > 1 and _DIGITS.issuperset(value[:-1])
+
+
+def amount(value: Any) -> int:
+    """The number of a count or percentage, 0 for other texts."""
+    if isinstance(value, str):
+        digits = value[:-1] if is_percentage(value) else value
+        whole = digits[1:] if digits[:1] in ("+", "-") else digits
+        return int(digits) if whole and _DIGITS.issuperset(whole) else 0
+    return 0 if isinstance(value, bool) or not isinstance(value, int | float) else int(value)
+
+
+def count_or_percentage(value: Any, path: Path, *, most: int | None = 100) -> Iterator[Problem]:
+    """The problems of a count of pods, or of a percentage of them that is *most* percent."""
+    if isinstance(value, str) and not is_percentage(value):
+        hint = f"leave the quotes out: `{value}`" if value.isascii() and value.isdecimal() else ""
+        yield Problem("wrong-format", path, f'{name_of(path)} takes a number, or a percentage such as `25%`, not the text "{value}"', hint)
+    elif isinstance(value, str):
+        if most is not None and amount(value) > most:
+            yield Problem("out-of-range", path, f"{name_of(path)} takes at most {most} percent, not {value}")
+    elif amount(value) < 0:
+        yield outside(value, 0, None, path)
+
+
+# Annotations that stand for fields of former versions of a kind, and have to hold what the field held.
+#
+# Follows `Convert_v1_Deployment_To_apps_Deployment` and `Convert_v1_DaemonSet_To_apps_DaemonSet`, k8s.io/kubernetes pkg/apis/apps/v1, 1.36.
+
+
+_LARGEST = 2**63 - 1
+
+
+def number_in_annotation(data: dict[str, Any], name: str, *, least: int | None = None, may_be_empty: bool = True) -> Iterator[Problem]:
+    """The problem of an annotation that holds no number of 64 bits, or one below *least*."""
+    value = string_map(mapping(data, "metadata"), "annotations").get(name)
+    if value is None or (not value and may_be_empty):
+        return
+    found = _integer(value)
+    path = ("metadata", "annotations", Key(name))
+    if found is None:
+        yield Problem("wrong-format", path, f'the annotation `{name}` holds a number, not "{value}"', "remove the annotation")
+    elif least is not None and found < least:
+        yield Problem("out-of-range", path, f"the annotation `{name}` is at least {least}, not {found}", "remove the annotation")
+
+
+def _integer(text: str) -> int | None:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits.isascii() or not digits.isdecimal():
+        return None
+    return value if len(digits.lstrip("0")) < 20 and -_LARGEST - 1 <= (value := int(text)) <= _LARGEST else None
+
+
+# A workload's selector, which has to be right and to select the pods of the workload's own template.
+#
+# Follows `LabelSelectorAsSelector`, k8s.io/apimachinery pkg/apis/meta/v1, and `Requirement.Matches`, pkg/labels, 0.36.
+
+
+_SELECTOR: Path = ("spec", "selector")
+_TEMPLATE_LABELS: Path = ("spec", "template", "metadata", "labels")
+
+
+def workload_selector(spec: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of the selector of a Deployment or of one of its kin: it is required, not empty, and selects the template's pods."""
+    selector = spec.get("selector")
+    if selector is None:
+        labels = string_map(mapping(spec, "template", "metadata"), "labels")
+        hint = "write the labels of the template under `selector.matchLabels`" if labels else ""
+        yield missing("selector", spec, ("spec",), hint)
+    elif isinstance(selector, dict) and not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        yield Problem("wrong-size", _SELECTOR, "the selector is empty, and would select every pod", "name labels under `matchLabels`")
+    else:
+        wrong = list(selector_problems(selector, _SELECTOR))
+        yield from wrong or unmatched(selector, spec)
+
+
+def unmatched(selector: Any, spec: dict[str, Any]) -> Iterator[Problem]:
+    """The problem of a right selector that does not select the pods of the template beside it."""
+    labels = string_map(mapping(spec, "template", "metadata"), "labels")
+    missed = misses(mapping(selector), labels)
+    if missed:
+        message = f"the selector wants {', '.join(missed)}, and the labels of the pod template are not so"
+        yield Problem("conflicting-values", _TEMPLATE_LABELS, message, "give the template the labels that are selected")
+
+
+def misses(selector: dict[str, Any], labels: Mapping[str, str]) -> list[str]:
+    """The conditions of a right selector, in words, that *labels* do not meet."""
+    wanted = string_map(selector, "matchLabels")
+    missed = [f"`{key}: {value}`" for key, value in wanted.items() if labels.get(key) != value]
+    return missed + [_in_words(each) for each in structs(selector, "matchExpressions") if not _meets(each, labels)]
+
+
+def _meets(condition: dict[str, Any], labels: Mapping[str, str]) -> bool:
+    key, operator, values = text(condition, "key"), text(condition, "operator"), texts(condition, "values")
+    if operator == "In":
+        return key in labels and labels[key] in values
+    if operator == "NotIn":
+        return key not in labels or labels[key] not in values
+    return (key in labels) == (operator == "Exists")
+
+
+def _in_words(condition: dict[str, Any]) -> str:
+    values = texts(condition, "values")
+    return f"`{text(condition, 'key')} {text(condition, 'operator')}{f' {values}' if values else ''}`"
+
+
+# Whether two states of a part of a workload mean the same to the server.
+#
+# Follows `Semantic.DeepEqual`, k8s.io/apimachinery pkg/api/equality, 0.36: an empty list or map is as good as none, and quantities are
+# equal
+# by their amount. Pods are compared by `jobspec.kubernetes.pods.update`.
+
+
+_CLAIM = {"volumeMode": "Filesystem"}
+
+
+#: The field that holds a list of objects -> the defaults of their fields.
+_DEFAULTS: dict[str, dict[str, Any]] = {"onPodConditions": {"status": "True"}}
+_TEXTS = ("labels", "annotations", "matchLabels", "nodeSelector")
+"""The fields with a text under each key, where an empty one is not as good as none."""
+_POINTERS = ("dataSource", "dataSourceRef", "storageClassName", "volumeAttributesClassName")
+"""The fields of a claim that are pointers in Go, of which an empty value is not as good as none."""
+_QUANTITIES = ("limits", "requests", "capacity", "allocatedResources")
+_MOST_DIGITS = 2  # of an exponent
+_ONLY_OF_PODS = "enableServiceLinks"  # which has its default in a pod, and none in a template
+
+
+def same(one: Any, other: Any, field: str = "") -> bool:
+    """Whether two values of a field mean the same."""
+    return bool(_whole(one, field) == _whole(other, field))
+
+
+def same_pods(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two specs of pods in templates mean the same."""
+    return one.get(_ONLY_OF_PODS) == other.get(_ONLY_OF_PODS) and not any(changes(_pulled(one), _pulled(other)))
+
+
+def _pulled(spec: dict[str, Any]) -> dict[str, Any]:
+    """A spec of pods whose containers all say when their images are pulled."""
+    spec = without_disabled(spec)
+    lists = {field: spec[field] for field in ("containers", "initContainers") if field in spec}
+    policy = "imagePullPolicy"
+    return {**spec, **{field: [{**each, policy: pull_policy(each, "image", policy)} for each in of] for field, of in lists.items()}}
+
+
+def same_claims(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool:
+    """Whether two lists of templates of claims mean the same; of a claim, `apiVersion` and `kind` are what they have to be."""
+    return [_whole_claim(claim) for claim in one] == [_whole_claim(claim) for claim in other]
+
+
+def _whole(value: Any, field: str = "") -> Any:
+    """A value of a field with the defaults of its type, without what is empty."""
+    if isinstance(value, dict):
+        if field in _QUANTITIES:
+            return {name: _amount(each) for name, each in value.items()}
+        if field in _TEXTS:
+            return {name: each or "" for name, each in value.items()}
+        filled = {**_DEFAULTS.get(field, {}), **value}
+        return {name: made for name, each in filled.items() if not _is_none(made := _whole(each, name), name)}
+    return [_whole(each, field) for each in value] if isinstance(value, list) else value
+
+
+def _is_none(value: Any, field: str) -> bool:
+    """Whether a value of a field is as good as none."""
+    return value is None or (field not in _POINTERS and value in ("", [], {}))
+
+
+def _whole_claim(claim: dict[str, Any]) -> Any:
+    kept = {name: each for name, each in claim.items() if name not in ("apiVersion", "kind")}
+    return _whole({**kept, "spec": {**_CLAIM, **(claim.get("spec") or {})}, "status": {"phase": "Pending", **(claim.get("status") or {})}})
+
+
+def _amount(value: Any) -> Any:
+    """The number of a quantity, or the value itself where its exponent is too long to write it out."""
+    text = str(value)
+    return value if len(text.lower().partition("e")[2].strip("+-")) > _MOST_DIGITS else quantity(text).nanos

@@ -1,0 +1,513 @@
+"""Check a Service as the API server's Go code does.
+
+Follows `ValidateServiceCreate`, k8s.io/kubernetes pkg/apis/core/validation, with the defaults of pkg/apis/core/v1, 1.36. The server
+allocates addresses and ports before it validates, so that it tells problems of those alone.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key
+from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
+from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
+from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
+from jobspec.kubernetes.problems import Problem, missing, outside, unsupported
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from ipaddress import IPv4Address, IPv6Address
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+
+    Port = dict[str, Any]
+    Spec = dict[str, Any]
+    Address = IPv4Address | IPv6Address
+
+
+_SPEC: Path = ("spec",)
+_TYPES = ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
+_EXTERNAL = "ExternalName"
+_TRAFFIC = (
+    *("sessionAffinity", "sessionAffinityConfig", "externalIPs", "externalTrafficPolicy", "healthCheckNodePort"),
+    *("allocateLoadBalancerNodePorts", "loadBalancerClass", "loadBalancerSourceRanges"),
+    *("internalTrafficPolicy", "trafficDistribution"),
+)
+"""The fields of a Service that are about its traffic, as annotations can be, too."""
+_MODE = "service.kubernetes.io/topology-mode"
+_HINTS = "service.kubernetes.io/topology-aware-hints"
+
+
+def service_problems(data: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of a Service, as an update of *old* unless that is None."""
+    if old is not None:
+        yield from service_update(data, old)
+        data = without_dropped(data, old)
+    spec = mapping(data, "spec")
+    kind = text(spec, "type") or "ClusterIP"
+    if kind not in _TYPES:
+        yield unsupported(kind, _TYPES, (*_SPEC, "type"))
+    yield from _external_name(spec) if kind == _EXTERNAL else service_addresses(spec)
+    yield from _headless(spec, kind)
+    yield from service_ports(spec, kind, is_new=old is None)
+    yield from _selector(spec)
+    if not spec.keys().isdisjoint(_TRAFFIC) or is_given(mapping(data, "metadata"), "annotations"):
+        yield from service_traffic(data, kind)
+        yield from _topology(data)
+
+
+def _headless(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+    if kind in ("LoadBalancer", "NodePort") and is_headless(spec):
+        message = f"a Service of type `{kind}` needs an address, and has `clusterIP: None`"
+        yield Problem("conflicting-values", (*_SPEC, "clusterIP"), message)
+    if not items(spec, "ports") and not is_headless(spec) and kind != _EXTERNAL:
+        yield missing("ports", spec, _SPEC, "only a Service with `clusterIP: None` can have none")
+
+
+def _external_name(spec: dict[str, Any]) -> Iterator[Problem]:
+    given = ["clusterIPs" if items(spec, "clusterIPs") else "clusterIP"] if cluster_ips(spec) else []
+    given += ["ipFamilies"] if items(spec, "ipFamilies") else []
+    given += ["ipFamilyPolicy"] if is_given(spec, "ipFamilyPolicy") else []
+    for name in given:
+        message = f"a Service of type `{_EXTERNAL}` is a name alone, and has no `{name}`"
+        yield Problem("conflicting-values", (*_SPEC, name), message, "remove it", at_key=True)
+    name = text(spec, "externalName").removesuffix(".")
+    if not name:
+        yield missing("externalName", spec, _SPEC, "it is the DNS name that the Service stands for")
+    elif why := bad_subdomain(name):
+        yield Problem("invalid-name", (*_SPEC, "externalName"), f"`{name}` is no DNS name: {why}")
+
+
+def _selector(spec: dict[str, Any]) -> Iterator[Problem]:
+    for key, value in string_map(spec, "selector").items():
+        path = (*_SPEC, "selector", Key(key))
+        if why := bad_qualified_name(key):
+            yield Problem("wrong-format", path, f'"{key}" is no label key: {why}', at_key=True)
+        if why := bad_label_value(value):
+            yield Problem("wrong-format", path, f'"{value}" is no label value: {why}')
+
+
+def _topology(data: dict[str, Any]) -> Iterator[Problem]:
+    notes = string_map(mapping(data, "metadata"), "annotations")
+    if _MODE in notes and _HINTS in notes and notes[_MODE] != notes[_HINTS]:
+        message = f"the annotations `{_MODE}` and `{_HINTS}` are two names of the same, and differ"
+        yield Problem("conflicting-values", ("metadata", "annotations", Key(_MODE)), message, f"remove `{_HINTS}`")
+
+
+# The addresses of a Service in the cluster, and their families.
+#
+# Follows `ValidateServiceClusterIPsRelatedFields`, k8s.io/kubernetes pkg/apis/core/validation, and `normalizeClusterIPs` and
+# `initIPFamilyFields`, pkg/registry/core/service/storage, 1.36. Which addresses and families a cluster has, only the cluster knows.
+
+
+_ALL: Path = ("spec", "clusterIPs")
+_NONE = "None"
+_FAMILIES = ("IPv4", "IPv6")
+_SINGLE = "SingleStack"
+_FAMILY_POLICIES = (_SINGLE, "PreferDualStack", "RequireDualStack")
+
+
+def cluster_ips(spec: dict[str, Any]) -> list[str]:
+    """The addresses that a Service asks for: `clusterIPs`, or `clusterIP` alone where only that is written."""
+    one, several = text(spec, "clusterIP"), texts(spec, "clusterIPs")
+    return several or ([one] if one else [])
+
+
+def is_headless(spec: dict[str, Any]) -> bool:
+    """Whether a Service has no address."""
+    return cluster_ips(spec) == [_NONE]
+
+
+def service_addresses(spec: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of the addresses and families of a Service that is no ExternalName."""
+    one, several, families = text(spec, "clusterIP"), texts(spec, "clusterIPs"), texts(spec, "ipFamilies")
+    if several and several[0] != one:
+        message = f"`clusterIP` and the first of `clusterIPs` are one address, and here they are `{one}` and `{several[0]}`"
+        yield Problem("conflicting-values", _ALL, message, "write the first address in both fields")
+    for index, family in enumerate(families):
+        path = (*_SPEC, "ipFamilies", index)
+        if family not in _FAMILIES:
+            yield unsupported(family, _FAMILIES, path)
+        elif family in families[:index]:
+            yield Problem("duplicate-item", path, f"the family {family} stands twice", "remove one of the two")
+    if is_given(spec, "ipFamilyPolicy") and text(spec, "ipFamilyPolicy") not in _FAMILY_POLICIES:
+        yield unsupported(text(spec, "ipFamilyPolicy"), _FAMILY_POLICIES, (*_SPEC, "ipFamilyPolicy"))
+    yield from _addresses(cluster_ips(spec), families, _ALL if several else None)
+    yield from _single_stack(spec, families)
+
+
+def _addresses(asked: list[str], families: list[str], at: Path | None) -> Iterator[Problem]:
+    """The problems of addresses *at* `clusterIPs`, or at `clusterIP` where that path is None."""
+    if asked in ([], [_NONE]):
+        return
+
+    if len(asked) > 2:
+        yield Problem("wrong-size", at or _ALL, f"a Service has at most two addresses, not {len(asked)}: one of each family")
+    found = [address(each) for each in asked]
+    paths = [(*at, index) if at else (*_SPEC, "clusterIP") for index in range(len(asked))]
+    wrong = [index for index, each in enumerate(found) if each is None and not (index == 0 and asked[0] == _NONE)]
+    for index in wrong:
+        yield Problem("wrong-format", paths[index], f'"{asked[index]}" is no IP address such as `10.9.8.7` or `2001:db8::1`')
+    if asked[0] == _NONE:
+        yield Problem("conflicting-values", at or _ALL, "`None` means no address, and cannot stand beside one")
+        return
+    known = [] if wrong else [family_of(each) for each in found if each]
+    if len(known) > 1 and (len(set(known)) < len(known) or len(known) > 2):
+        yield Problem("conflicting-values", at or _ALL, "a Service has at most one address of each family, and these are of one")
+    for index, (family, wanted) in enumerate(zip(known, families, strict=False)):
+        if wanted in _FAMILIES and family != wanted:
+            yield Problem("conflicting-values", paths[index], f"`{asked[index]}` is of {family}, and `ipFamilies[{index}]` says {wanted}")
+
+
+def _single_stack(spec: dict[str, Any], families: list[str]) -> Iterator[Problem]:
+    """The problem of two families or addresses of a Service that is to have one."""
+    policy = text(spec, "ipFamilyPolicy") if is_given(spec, "ipFamilyPolicy") else default_policy(spec)
+    several = [name for name, values in (("clusterIPs", cluster_ips(spec)), ("ipFamilies", families)) if len(values) == 2]
+    if policy == _SINGLE and several:
+        message = f"`{several[0]}` has two values, and with `ipFamilyPolicy: {_SINGLE}`, the default, a Service has one"
+        yield Problem("conflicting-values", (*_SPEC, "ipFamilyPolicy"), message, "write `PreferDualStack` or `RequireDualStack`")
+
+
+def default_policy(spec: dict[str, Any]) -> str:
+    """The family policy of a Service that does not say: both families only without an address and pods of its own."""
+    return "RequireDualStack" if text(spec, "clusterIP") == _NONE and not string_map(spec, "selector") else _SINGLE
+
+
+# The ports of a Service.
+#
+# Follows `validateServicePort` and `validateService`, k8s.io/kubernetes pkg/apis/core/validation, with the defaults of pkg/apis/core/v1,
+# and `initNodePorts` and `allocHealthCheckNodePort`, pkg/registry/core/service/storage, 1.36. Which node ports a cluster has, and which of
+# them are free, only the cluster knows.
+
+
+_AT: Path = ("spec", "ports")
+_PROTOCOLS = ("TCP", "UDP", "SCTP")
+_MOST = 65535
+_ON_NODES = ("NodePort", "LoadBalancer")
+
+
+def service_ports(spec: dict[str, Any], kind: str, *, is_new: bool) -> Iterator[Problem]:
+    """The problems of the ports of a Service of a *kind*."""
+    ports = structs(spec, "ports")
+    names: set[str] = set()
+    for index, port in enumerate(ports):
+        path = (*_AT, index)
+        yield from _name(port, path, names, required=len(ports) > 1)
+        names.add(text(port, "name"))
+        yield from number_problems(number(port, "port") or 0, (*path, "port"))
+        if (protocol := _protocol(port)) not in _PROTOCOLS:
+            yield unsupported(protocol, _PROTOCOLS, (*path, "protocol"))
+        yield from _target(port, (*path, "targetPort"))
+        name = text(port, "appProtocol")
+        if is_given(port, "appProtocol") and (why := bad_qualified_name(name)):
+            yield Problem("wrong-format", (*path, "appProtocol"), f'"{name}" is no name of a protocol: {why}')
+    yield from _duplicates(ports)
+    yield from _node_ports(ports, kind, is_new=is_new)
+
+
+def _name(port: Port, path: Path, names: set[str], *, required: bool) -> Iterator[Problem]:
+    name = text(port, "name")
+    if not name and required:
+        yield missing("name", port, path, "of several ports, each has a name")
+    elif name and (why := bad_label_name(name)):
+        yield Problem("invalid-name", (*path, "name"), f"`{name}` is no name for a port: {why}")
+    if name and name in names:
+        yield Problem("duplicate-item", (*path, "name"), f"another port has the name `{name}`, too")
+
+
+def _target(port: Port, path: Path) -> Iterator[Problem]:
+    target = port.get("targetPort")
+    if isinstance(target, str) and target:
+        if why := bad_port_name(target):
+            hint = f"leave the quotes out: `{target}`" if target.isascii() and target.isdecimal() else ""
+            yield Problem("invalid-name", path, f"`{target}` is no name for a port: {why}", hint)
+    elif isinstance(target, int) and target:
+        yield from number_problems(target, path)
+
+
+def _duplicates(ports: list[Port]) -> Iterator[Problem]:
+    seen: set[tuple[str, int]] = set()
+    for index, port in enumerate(ports):
+        same = _protocol(port), number(port, "port") or 0
+        if same in seen:
+            yield Problem("duplicate-item", (*_AT, index), f"another port has the number {same[1]} and the protocol {same[0]}, too")
+        seen.add(same)
+
+
+def _node_ports(ports: list[Port], kind: str, *, is_new: bool) -> Iterator[Problem]:
+    is_allocated = kind in _ON_NODES and is_new
+    yield from _allocated(ports) if is_allocated else ()
+    seen: set[tuple[str, int]] = set()
+    for index, port in enumerate(ports):
+        path, wanted = (*_AT, index, "nodePort"), number(port, "nodePort") or 0
+        if wanted and kind == "ClusterIP":
+            message = "only Services of type `NodePort` and `LoadBalancer` have node ports"
+            yield Problem("conflicting-values", path, message, "remove it, or set the Service's `type`", at_key=True)
+        elif wanted and not is_allocated and (_protocol(port), wanted) in seen:
+            yield Problem("duplicate-item", path, f"another port has the node port {wanted}, too")
+        seen.add((_protocol(port), wanted))
+
+
+def _allocated(ports: list[Port]) -> Iterator[Problem]:
+    """The problems of node ports that are asked for twice; those of one number, of several protocols, share one."""
+    taken: set[int] = set()
+    shared: dict[int, int] = {}
+    for index, port in enumerate(ports):
+        own, wanted = number(port, "port") or 0, number(port, "nodePort") or 0
+        first = next(
+            (number(each, "nodePort") or 0 for each in ports if (number(each, "port") or 0) == own and number(each, "nodePort")), 0
+        )
+        asked = wanted if own in shared and wanted != shared[own] else 0 if own in shared else first
+        if asked and asked in taken:
+            yield Problem("duplicate-item", (*_AT, index, "nodePort"), f"another port has the node port {asked}, too")
+        if wanted and not 1 <= wanted <= _MOST:
+            message = f"a node port is a number from 1 to {_MOST:,}, and of most clusters from 30,000 to 32,767; {wanted:,} is none"
+            yield Problem("out-of-range", (*_AT, index, "nodePort"), message, "leave it out; the server chooses one that is free")
+        taken.add(asked)
+        if first:
+            shared.setdefault(own, first)
+
+
+def _protocol(port: Port) -> str:
+    return text(port, "protocol") or "TCP"
+
+
+# Where traffic to a Service may come from and goes to: external addresses, load balancers, policies, affinity.
+#
+# Follows `validateService` and what it calls, k8s.io/kubernetes pkg/apis/core/validation, with the defaults of pkg/apis/core/v1, 1.36.
+
+
+_BALANCER = "LoadBalancer"
+_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+_TRAFFIC_POLICIES = ("Cluster", "Local")
+_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
+_LONGEST_AFFINITY = 86400
+
+
+def service_traffic(data: dict[str, Any], kind: str) -> Iterator[Problem]:
+    """The problems of a Service of a *kind*."""
+    spec = mapping(data, "spec")
+    yield from _affinity(spec)
+    for index, text_ in enumerate(texts(spec, "externalIPs")):
+        yield from _external_address(text_, (*_SPEC, "externalIPs", index))
+    yield from _load_balancer(data, spec, kind)
+    yield from _external_policy(spec, kind)
+    yield from _health_check(spec, kind)
+    for name, choices in (("internalTrafficPolicy", _TRAFFIC_POLICIES), ("trafficDistribution", _DISTRIBUTIONS)):
+        if is_given(spec, name) and text(spec, name) not in choices:
+            yield unsupported(text(spec, name), choices, (*_SPEC, name))
+
+
+def _affinity(spec: dict[str, Any]) -> Iterator[Problem]:
+    affinity = text(spec, "sessionAffinity") or "None"
+    if affinity not in ("ClientIP", "None"):
+        yield unsupported(affinity, ("ClientIP", "None"), (*_SPEC, "sessionAffinity"))
+    seconds = number(mapping(spec, "sessionAffinityConfig", "clientIP"), "timeoutSeconds")
+    if affinity == "ClientIP" and seconds is not None and not 0 < seconds <= _LONGEST_AFFINITY:
+        yield outside(seconds, 1, _LONGEST_AFFINITY, (*_SPEC, "sessionAffinityConfig", "clientIP", "timeoutSeconds"))
+
+
+def _external_address(text_: str, path: Path) -> Iterator[Problem]:
+    found = address(text_)
+    if found is None:
+        yield Problem("wrong-format", path, f'"{text_}" is no IP address such as `10.9.8.7` or `2001:db8::1`')
+    elif why := bad_external(found):
+        yield Problem("wrong-format", path, f"`{text_}` cannot be an external address: {why}")
+
+
+def _load_balancer(data: dict[str, Any], spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+    if kind != _BALANCER:
+        given = [name for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass") if is_given(spec, name)]
+        given += ["loadBalancerSourceRanges"] if texts(spec, "loadBalancerSourceRanges") else []
+        yield from (_not_balanced(name, (*_SPEC, name)) for name in given)
+    elif is_given(spec, "loadBalancerClass") and (why := bad_qualified_name(text(spec, "loadBalancerClass"))):
+        name = text(spec, "loadBalancerClass")
+        yield Problem("wrong-format", (*_SPEC, "loadBalancerClass"), f'"{name}" is no name of a class of load balancers: {why}')
+    ranges = texts(spec, "loadBalancerSourceRanges")
+    for index, each in enumerate(ranges):
+        yield from _range(each, (*_SPEC, "loadBalancerSourceRanges", index))
+    note = string_map(mapping(data, "metadata"), "annotations").get(_RANGES)
+    if not ranges and note is not None:
+        path: Path = ("metadata", "annotations", Key(_RANGES))
+        if kind != _BALANCER:
+            yield _not_balanced(_RANGES, path)
+        for each in note.split(",") if note.strip() else ():
+            yield from _range(each, path)
+
+
+def _not_balanced(name: str, path: Path) -> Problem:
+    return Problem("conflicting-values", path, f"`{name}` is only for Services of type `{_BALANCER}`", "remove it", at_key=True)
+
+
+def _range(text_: str, path: Path) -> Iterator[Problem]:
+    if why := bad_range(text_.strip()):
+        yield Problem("wrong-format", path, f'"{text_}" is no range of addresses: {why}')
+
+
+def is_external(spec: dict[str, Any], kind: str) -> bool:
+    """Whether a Service can be reached from outside of the cluster."""
+    return kind in (_BALANCER, "NodePort") or (kind == "ClusterIP" and bool(texts(spec, "externalIPs")))
+
+
+def _external_policy(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+    policy, path = text(spec, "externalTrafficPolicy"), (*_SPEC, "externalTrafficPolicy")
+    if not policy:
+        return
+    if not is_external(spec, kind):
+        message = "`externalTrafficPolicy` is about traffic from outside, which does not come to this Service"
+        yield Problem("conflicting-values", path, message, "remove it, or choose the type `NodePort` or `LoadBalancer`", at_key=True)
+    elif policy not in _TRAFFIC_POLICIES:
+        yield unsupported(policy, _TRAFFIC_POLICIES, path)
+
+
+def needs_health_check(spec: dict[str, Any], kind: str) -> bool:
+    """Whether a load balancer asks the nodes of a Service for their health."""
+    return kind == _BALANCER and text(spec, "externalTrafficPolicy") == "Local"
+
+
+def _health_check(spec: dict[str, Any], kind: str) -> Iterator[Problem]:
+    port, path = number(spec, "healthCheckNodePort") or 0, (*_SPEC, "healthCheckNodePort")
+    if port and not needs_health_check(spec, kind):
+        message = "`healthCheckNodePort` is only for type `LoadBalancer` with `externalTrafficPolicy: Local`"
+        yield Problem("conflicting-values", path, message, "remove it", at_key=True)
+    elif port:
+        yield from number_problems(port, path)
+        if port in [number(each, "nodePort") for each in structs(spec, "ports")]:
+            yield Problem("duplicate-item", path, f"one of the Service's ports has the node port {port}, too")
+
+
+# What an update of a Service changes, and what the server keeps of what it allocated.
+#
+# Follows `patchAllocatedValues` and `normalizeClusterIPs`, k8s.io/kubernetes pkg/registry/core/service/storage, `dropTypeDependentFields`,
+# pkg/registry/core/service, and `ValidateServiceUpdate`, pkg/apis/core/validation, 1.36. Of a stored Service that does not say its address,
+# ports or families, none is known to change.
+
+
+_ANEW = "put back what was there, or delete the Service first"
+
+
+def kind_of(spec: Spec) -> str:
+    """The type of a Service."""
+    return text(spec, "type") or "ClusterIP"
+
+
+def service_update(data: dict[str, Any], old: dict[str, Any]) -> Iterator[Problem]:
+    """The problems of changes from the stored Service *old* to *data*."""
+    new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
+    kind, was = kind_of(new_spec), kind_of(old_spec)
+    if _EXTERNAL not in (kind, was):
+        yield from _changed_addresses(new_spec, old_spec)
+        yield from _families(new_spec, old_spec)
+    if kind == was == _BALANCER and text(new_spec, "loadBalancerClass") != text(old_spec, "loadBalancerClass"):
+        yield _fixed("loadBalancerClass")
+    if needs_health_check(new_spec, kind) and needs_health_check(old_spec, was):
+        now, before = number(new_spec, "healthCheckNodePort"), number(old_spec, "healthCheckNodePort")
+        if now and before and now != before:
+            yield _fixed("healthCheckNodePort")
+
+
+def _fixed(name: str) -> Problem:
+    return Problem("immutable-field", (*_SPEC, name), f"`{name}` of a Service cannot change once it is set", _ANEW)
+
+
+def _changed_addresses(new: Spec, old: Spec) -> Iterator[Problem]:
+    now, was = cluster_ips(new), cluster_ips(old)
+    if not now or now == was:
+        return
+    name = "clusterIPs" if texts(new, "clusterIPs") else "clusterIP"
+    if now == [_NONE] and is_given(old, "clusterIP") is False and not was:
+        message = "a Service cannot become headless: the stored one says no `clusterIP: None`, so that it has an address"
+        yield Problem("immutable-field", (*_SPEC, name), message, _ANEW)
+    elif was and now[0] != was[0]:
+        yield Problem("immutable-field", (*_SPEC, name), f"the address of a Service cannot change; it was {was[0]}", _ANEW)
+
+
+def _families(new: Spec, old: Spec) -> Iterator[Problem]:
+    now, was = texts(new, "ipFamilies"), texts(old, "ipFamilies")
+    if is_headless(new) or is_headless(old) or not now or not was or now[0] == was[0]:
+        return
+    yield Problem("immutable-field", (*_SPEC, "ipFamilies"), f"the first family of a Service cannot change; it was {was[0]}", _ANEW)
+
+
+def without_dropped(data: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """A new state as the server validates it: without what only the old type had, where it is still the same."""
+    new_spec, old_spec = mapping(data, "spec"), mapping(old, "spec")
+    kind, was = kind_of(new_spec), kind_of(old_spec)
+    dropped = {name for name in _DROPPED_WITH_ADDRESS if kind == _EXTERNAL != was and new_spec.get(name) == old_spec.get(name)}
+    if was == _BALANCER != kind:
+        for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
+            default = True if name == "allocateLoadBalancerNodePorts" else None
+            dropped |= {name} if new_spec.get(name) == old_spec.get(name, default) else set()
+    if needs_health_check(old_spec, was) and not needs_health_check(new_spec, kind):
+        dropped |= {"healthCheckNodePort"} if number(new_spec, "healthCheckNodePort") == number(old_spec, "healthCheckNodePort") else set()
+    if is_external(old_spec, was) and not is_external(new_spec, kind):
+        same = text(new_spec, "externalTrafficPolicy") == (text(old_spec, "externalTrafficPolicy") or "Cluster")
+        dropped |= {"externalTrafficPolicy"} if same else set()
+    spec = {name: each for name, each in new_spec.items() if name not in dropped}
+    return {**data, "spec": {**spec, **_ports(new_spec, old_spec, kind, was), **_still_headless(new_spec, old_spec, kind, was)}}
+
+
+_DROPPED_WITH_ADDRESS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+
+
+def _ports(new: Spec, old: Spec, kind: str, was: str) -> Spec:
+    """The ports without the node ports that a former type had."""
+    on_nodes = ("NodePort", _BALANCER)
+    former = {number(port, "nodePort") for port in structs(old, "ports")}
+    wanted = {number(port, "nodePort") for port in structs(new, "ports") if number(port, "nodePort")}
+    if was not in on_nodes or kind in on_nodes or not wanted <= former:
+        return {}
+    return {"ports": [{name: each for name, each in port.items() if name != "nodePort"} for port in structs(new, "ports")]}
+
+
+def _still_headless(new: Spec, old: Spec, kind: str, was: str) -> Spec:
+    """The address that a Service keeps where it says none: that of a headless one is that it has none."""
+    return {"clusterIP": _NONE} if _EXTERNAL not in (kind, was) and not cluster_ips(new) and is_headless(old) else {}
+
+
+# IP addresses and ranges of them.
+#
+# Follows `IsValidIPForLegacyField` and `IsValidCIDRForLegacyField`, k8s.io/apimachinery pkg/util/validation, 0.36, with strict validation,
+# and `ValidateEndpointIP`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
+
+
+def address(text: str) -> Address | None:
+    """The address that a text is; None for other texts, for one with a zone, and for one of IPv4 written as IPv6."""
+    from ipaddress import ip_address
+
+    try:
+        found = ip_address(text)
+    except ValueError:
+        return None
+    return None if "%" in text or getattr(found, "ipv4_mapped", None) is not None else found
+
+
+def family_of(found: Address) -> str:
+    """The family of an address as a Service names it."""
+    return f"IPv{found.version}"
+
+
+def bad_range(text: str) -> str:
+    """Why a text is no range of addresses; empty if it is one."""
+    from ipaddress import ip_network
+
+    place, slash, bits = text.partition("/")
+    found = address(place)
+    if found is None or not slash or not bits.isascii() or not bits.isdecimal() or (bits[0] == "0" and len(bits) > 1):
+        return "it is not of the form `10.9.8.0/24` or `2001:db8::/64`"
+    if int(bits) > found.max_prefixlen:
+        return f"a prefix has at most {found.max_prefixlen} bits"
+    network = ip_network(text, strict=False)
+    return "" if network.network_address == found else f"it has bits behind its prefix; write `{network}`"
+
+
+def bad_external(found: Address) -> str:
+    """Why traffic from outside cannot come to an address; empty if it can."""
+    if found.is_unspecified:
+        return "it is no address of anything"
+    if found.is_loopback:
+        return "it is this machine's own, on any machine"
+    if found.is_link_local:
+        return "it is of one link alone (169.254.0.0/16, fe80::/10)"
+    is_multicast = found.packed[:3] == b"\xe0\x00\x00" if found.version == 4 else found.packed[0] == 0xFF and found.packed[1] & 15 == 2
+    return "it is a multicast address of one link (224.0.0.0/24, ff02::/10)" if is_multicast else ""

@@ -1,1 +1,0 @@
-"""What the API server's Go code says to Jobs, CronJobs, Deployments, StatefulSets, DaemonSets, ReplicaSets, their elder, and Services."""

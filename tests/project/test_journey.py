@@ -1,0 +1,48 @@
+"""How far a command travels through our modules: how many it enters, and how often a call goes from one module to another."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.reference import ROOT
+
+_GUIDES = ROOT / "tests" / "cases" / "guides"
+#: Runs a command line and prints, behind its output, the modules that it enters and the calls that enter another module than the last one.
+#: Comprehensions and the bodies of modules do not count.
+_TRACE = """
+import sys
+from jobspec import cli
+package = cli.__file__.removesuffix("cli.py")
+modules, changes, last = set(), 0, ""
+def trace(frame, event, _):
+    global changes, last
+    code = frame.f_code
+    if event != "call" or not code.co_filename.startswith(package) or code.co_name.startswith("<"):
+        return
+    modules.add(code.co_filename)
+    if code.co_filename != last:
+        changes, last = changes + 1, code.co_filename
+sys.setprofile(trace)
+try:
+    cli.main(sys.argv[1:])
+finally:
+    sys.setprofile(None)
+    print(len(modules), changes, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "modules", "changes"),
+    [
+        (("validate", "simple.yaml"), 47, 420),
+        (("lint", "simple.yaml"), 80, 1600),
+        (("render", "simple.yaml", "--overlay", "cpu"), 70, 1400),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_command_stays_in_few_modules(arguments: tuple[str, ...], modules: int, changes: int) -> None:
+    done = subprocess.run([sys.executable, "-c", _TRACE, *arguments], cwd=_GUIDES, capture_output=True, text=True, check=True)
+    entered, changed = map(int, done.stderr.split())
+    assert (entered, changed) <= (modules, changes)
+    assert changed <= changes
