@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from jobspec.admission import jobset, policies, pytorchjob, runtime, torchtune, trainjob
 from jobspec.explanations import RULES, STAGES
 from jobspec.lint.page import as_markdown, summary
 from jobspec.lint.rules import RULES as LINT
 from jobspec.lint.rules import TOPICS
+from jobspec.operators.jobset.webhook import WEBHOOK_RULES as JOBSET_RULES
+from jobspec.operators.trainer.policies import POLICY_RULES, TORCHTUNE_RULES
+from jobspec.operators.trainer.webhook import RUNTIME_RULES, TRAINJOB_RULES, WITHOUT_RUNTIME
+from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as PYTORCHJOB_RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,13 +21,13 @@ if TYPE_CHECKING:
 
 #: The lists of rules of the operators' webhooks.
 ADMISSION = (
-    pytorchjob.WEBHOOK_RULES,
-    trainjob.WITHOUT_RUNTIME,
-    trainjob.WEBHOOK_RULES,
-    policies.WEBHOOK_RULES,
-    torchtune.WEBHOOK_RULES,
-    runtime.WEBHOOK_RULES,
-    jobset.WEBHOOK_RULES,
+    PYTORCHJOB_RULES,
+    WITHOUT_RUNTIME,
+    TRAINJOB_RULES,
+    POLICY_RULES,
+    TORCHTUNE_RULES,
+    RUNTIME_RULES,
+    JOBSET_RULES,
 )
 
 #: The rules that mostly warn: a server accepts the value, or jobspec cannot check it. Of all others but lint's, each is an error.

@@ -9,10 +9,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from jobspec.contracts import Contract
     from jobspec.documents.document import Document
     from jobspec.documents.manifest import Manifest
     from jobspec.kubernetes.custom_kinds import CustomKinds
+    from jobspec.programs.contracts import Contract
     from jobspec.targets import Target
 
 

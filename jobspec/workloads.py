@@ -188,3 +188,6 @@ def value_at(data: Any, path: Path) -> Any:
 def items_at(data: Any, path: Path) -> list[tuple[Path, Any]]:
     """The items of the list at *path* with the path of each, none where there is no list."""
     return [((*path, index), item) for index, item in enumerate(value_at(data, path) or ())]
+
+
+TEMPLATE: Path = ("template", "spec", "template")  # of a replicated job: its pod template

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobspec.arrange import arrange
 from jobspec.documents.document import Sound
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
+from jobspec.rendering import arrange
 from jobspec.schemas.shapes import Shape, load
 from jobspec.targets import choose
 

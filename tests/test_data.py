@@ -9,7 +9,7 @@ import pytest
 from jobspec import data
 from tests.support.reference import ROOT
 
-FILES = sorted([*(ROOT / "schemas" / "compiled").rglob("*.json"), *(ROOT / "jobspec" / "runtimes").glob("*.json")])
+FILES = sorted([*(ROOT / "schemas" / "compiled").rglob("*.json"), *(ROOT / "jobspec" / "operators" / "trainer").glob("*.json")])
 
 
 @pytest.mark.parametrize("parser", ["its parser", "the package"])

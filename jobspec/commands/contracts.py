@@ -6,9 +6,9 @@ import json
 import os
 
 from jobspec import data
-from jobspec.contracts import Contract
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.gitops.sources import Unreadable
+from jobspec.programs.contracts import Contract
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ def _expanded(
     files: Sequence[Checked], target: Target, *, defaults: bool, gang_scheduler: str
 ) -> tuple[list[ExpandedJob], dict[str, list[Diagnostic]]]:
     """All jobs with their objects, and by file what is to be said of them."""
-    from jobspec.operators.api_defaults.objects import completed
+    from jobspec.operators.api_defaults import with_api_defaults
     from jobspec.operators.expansion import ExpandedJob, expand
 
     found = []
@@ -58,7 +58,7 @@ def _expanded(
         beside = _beside(file, files)
         for job in filter(is_workload, file.documents):
             expansion = expand(job, beside, target, gang_scheduler=gang_scheduler)
-            objects = completed(expansion.objects, beside, target) if defaults else expansion.objects
+            objects = with_api_defaults(expansion.objects, beside, target) if defaults else expansion.objects
             found.append(ExpandedJob(job, objects, target, expansion.counts))
             told.setdefault(file.result.path, []).extend(expansion.diagnostics)
     return found, told

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from jobspec.commands.inputs import Setting
     from jobspec.commands.ref_files import FilesAtRef
-    from jobspec.contracts import Contract
     from jobspec.gitops.combinations import Combination
     from jobspec.gitops.engines.declared import Engines
     from jobspec.gitops.tree import Files as TreeFiles
     from jobspec.gitops.variants import Variant
+    from jobspec.programs.contracts import Contract
 
     Files = ProjectFiles | FilesAtRef
     T = TypeVar("T")

@@ -8,7 +8,7 @@ sigs.k8s.io/jobset pkg/webhooks, 0.12: a Service of a PyTorchJob is `<job>-worke
 from __future__ import annotations
 
 from jobspec.kinds import PYTORCHJOB
-from jobspec.runtimes.runtime import nodes_of
+from jobspec.operators.trainer.runtimes import nodes_of
 from jobspec.workloads import roles_in, value_at
 
 TYPE_CHECKING = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jobspec import pipeline, rendering
-from jobspec.contracts import FLAGS
 from jobspec.diagnostics import Diagnostic, has_error
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.marked_tree import MarkedTree
@@ -15,10 +14,11 @@ from jobspec.gitops.matrix import in_layer
 from jobspec.gitops.naming import hashed, room_of
 from jobspec.kinds import is_cluster_scoped
 from jobspec.kubernetes.verdict import verdict
+from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.overlays.apply import apply
 from jobspec.pipeline import Checked, Manifests
+from jobspec.programs.contracts import FLAGS
 from jobspec.results import FileResult
-from jobspec.runtimes.runtime import runtime_of
 from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False

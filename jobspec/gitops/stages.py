@@ -9,9 +9,9 @@ from jobspec.gitops.matrix import filled_text
 from jobspec.gitops.project import field
 from jobspec.gitops.rendering import in_namespace
 from jobspec.kinds import TRAINJOB
+from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.overlays.apply import apply
 from jobspec.overlays.job import overlaid
-from jobspec.runtimes.runtime import runtime_of
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False

@@ -261,7 +261,7 @@ def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:
 
 def _is_foreseen(container: MarkedTree | None) -> bool:
     """Whether it is told as what becomes of a job that the pods of a container train alone."""
-    from jobspec.outcome.program import Program
+    from jobspec.outcome.programs import Program
 
     return container is not None and Program(container).is_torchrun
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import items, text
 from jobspec.go.quantities import quantity
-from jobspec.outcome import torchrun
+from jobspec.programs import torchrun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.operators.pods import Pod
+    from jobspec.operators.expansion import Pod
 
     #: A flag's name, its value, and the place of the value, which is the flag's own where it is joined to it or there is none.
     Flag = tuple[str, str, MarkedTree]
@@ -182,7 +182,7 @@ def torchrun_flags(container: MarkedTree) -> list[Flag]:
         return []
     said = tokens(container)
     start = next(number for number, (word, _) in enumerate(said, 1) if word.rpartition("/")[2] in torchrun.NAMES)
-    told = torchrun.given([word for word, _ in said[start:]])
+    told = torchrun.options_of([word for word, _ in said[start:]])
     return [(each.option, (each.value or "").strip("\"'"), said[start + each.value_at][1]) for each in told if each.option]
 
 

@@ -84,7 +84,7 @@ class Documents:
     def used_runtimes(self) -> Set[tuple[str, str]]:
         """The kinds and names of runtimes that TrainJobs refer to."""
         if self._used_runtimes is None:
-            from jobspec.runtimes.runtime import RuntimeRef
+            from jobspec.operators.trainer.runtimes import RuntimeRef
 
             references = (RuntimeRef(each.data) for each in self.of_kind(TRAINJOB))
             self._used_runtimes = {(str(each.kind), str(each.name)) for each in references}
@@ -94,7 +94,7 @@ class Documents:
         """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""
         found = [*self.of_kind(PRIORITY_CLASS)]
         if job.group_kind == TRAINJOB:
-            from jobspec.runtimes.runtime import GROUP, RuntimeRef
+            from jobspec.operators.trainer.runtimes import GROUP, RuntimeRef
 
             ref = RuntimeRef(job.data)
             found = [*self.of_name((GROUP, str(ref.kind)), str(ref.name)), *found]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import TRAINING_RUNTIME
 from jobspec.lint.rule import Finding, Rule
-from jobspec.runtimes.runtime import ANCESTOR, TRAINER, RuntimeRef
+from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, RuntimeRef
 from jobspec.workloads import roles_in, value_at
 
 TYPE_CHECKING = False
@@ -166,10 +166,9 @@ def unusable_runtime(job: JobView) -> Iterator[Finding]:
 
 def _refusals(runtime: JobView) -> Iterator[Outcome]:
     """What becomes of a job that says nothing but its runtime."""
-    from jobspec.outcome.endings import restarts_for_ever
-    from jobspec.outcome.program import started
-    from jobspec.outcome.refusals import refused_objects
-    from jobspec.outcome.rendezvous import unknown_address
+    from jobspec.outcome.judgement import refused_objects
+    from jobspec.outcome.programs import started
+    from jobspec.outcome.rendezvous import restarts_for_ever, unknown_address
     from jobspec.outcome.rule import Outcome
 
     for each in runtime.refused:

@@ -6,7 +6,7 @@ from jobspec.documents.marked_tree import items, text
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, TRAINING_RUNTIME
 from jobspec.lint.containers import DEAD_ADDRESSES, DOWNLOADS, OTHER_ACCELERATORS, TOKENS
 from jobspec.lint.views import RUNTIMES
-from jobspec.outcome import torchrun
+from jobspec.programs import torchrun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -132,7 +132,7 @@ def _keys_and_texts(*values: Any) -> tuple[set[str], list[str]]:
 def _runtime_of(job: Document, beside: Sequence[Document], target: Target) -> Document | None:
     if job.group_kind != kinds.TRAINJOB:
         return None
-    from jobspec.runtimes.runtime import runtime_of
+    from jobspec.operators.trainer.runtimes import runtime_of
 
     return runtime_of(job, beside, target)
 

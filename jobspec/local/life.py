@@ -8,6 +8,7 @@ pkg/controller.v1/common, and `PyTorchJobReconciler.UpdateJobStatus`, pkg/contro
 from __future__ import annotations
 
 from jobspec import kinds
+from jobspec.operators.jobset.objects import ROLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _of_pytorchjob(spec: dict[str, Any]) -> Life:
 
 def _of_trainjob(spec: dict[str, Any], objects: Sequence[dict[str, Any]]) -> Life:
     """A Job makes a new pod for one that failed, whatever the restart policy; a JobSet may make all of its Jobs anew."""
-    jobs = {each["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"]: each["spec"] for each in objects if each["kind"] == "Job"}
+    jobs = {each["metadata"]["labels"][ROLE]: each["spec"] for each in objects if each["kind"] == "Job"}
     jobsets = [each["spec"] for each in objects if each["kind"] == "JobSet"]
     limits = [each.get("backoffLimit", _RETRIES) for each in jobs.values()]
     deadlines = [each["activeDeadlineSeconds"] for each in (spec, *jobs.values()) if each.get("activeDeadlineSeconds")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import JobspecError
 from jobspec.local.addresses import Addresses
+from jobspec.operators.jobset.objects import ROLE
 from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False
@@ -81,7 +82,7 @@ def _role_of(pod: dict[str, Any]) -> tuple[str, str]:
     index = (pod["metadata"].get("annotations") or {}).get(_INDEX, labels.get(_INDEX, "0"))
     if labels.get("jobset.sigs.k8s.io/replicatedjob-replicas", "1") != "1":
         index = f"{labels['jobset.sigs.k8s.io/job-index']}-{index}"
-    return labels.get("jobset.sigs.k8s.io/replicatedjob-name", ""), index
+    return labels.get(ROLE, ""), index
 
 
 def _host(pod: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.migration.hosts import NAME
-from jobspec.migration.launcher import LAUNCHER, SETTINGS
+from jobspec.programs.launcher import LAUNCHER, SETTINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jobspec.operators.pods import pods_among
+from jobspec.operators.expansion import pods_among
 from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kinds import GroupKind
-    from jobspec.operators.pods import Pod
+    from jobspec.operators.expansion import Pod
 
 _DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 

@@ -12,8 +12,8 @@ from jobspec.documents.marked_tree import items
 from jobspec.local.pods import expand
 from jobspec.migration.facts import Fact
 from jobspec.migration.hosts import NAME
-from jobspec.migration.launcher import LAUNCHER, PROGRAM, SETTINGS, command_line
-from jobspec.operators.pods import value_of
+from jobspec.operators.expansion import value_of
+from jobspec.programs.launcher import LAUNCHER, PROGRAM, SETTINGS, command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Mark
     from jobspec.documents.marked_tree import MarkedTree
     from jobspec.migration.facts import Key
-    from jobspec.migration.launcher import CommandLine
     from jobspec.migration.nodes import Hosts, JobNode
+    from jobspec.programs.launcher import CommandLine
 
 _PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
 _OF_JOBS = "JOB_COMPLETION_INDEX"  # which Kubernetes adds to the pods of every Job

@@ -8,7 +8,7 @@ from jobspec.migration.life import APPLIED
 from jobspec.migration.made import by_migration, present
 from jobspec.migration.templates import has_deadline, job_template, pod_template, training_container, words
 from jobspec.migration.variables import RANK_OF_JOB, RANK_OF_POD, TRAINERS, environment, needed, operators_own, translated
-from jobspec.runtimes.runtime import API_VERSION
+from jobspec.operators.trainer.runtimes import API_VERSION
 from jobspec.targets import reached
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from jobspec.migration.patches import FIELDS, OF_JOBSET, read_changes, unwritten
 from jobspec.migration.pruned import Dropped, pruned
 from jobspec.migration.variables import TRAINERS
 from jobspec.migration.view import view
-from jobspec.runtimes.runtime import API_VERSION
+from jobspec.operators.trainer.runtimes import API_VERSION
 from jobspec.schemas import shapes
 from jobspec.targets import reached
 

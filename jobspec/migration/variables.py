@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import items, text
 from jobspec.migration.hosts import NAME, NAME_FIELD
-from jobspec.migration.launcher import LAUNCHER, command_line
 from jobspec.migration.made import by_migration
 from jobspec.migration.program import known_port
-from jobspec.operators.trainer.torch import COMPLETION_INDEX
+from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
+from jobspec.programs.launcher import LAUNCHER, command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from jobspec.migration.nodes import Hosts, nodes_of
 from jobspec.migration.placement import pod_facts
 from jobspec.migration.program import Side
 from jobspec.migration.selectors import selector_facts
-from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from jobspec.workloads import released
 
@@ -46,7 +46,7 @@ class JobFacts:
 def view(job: Document, beside: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> JobFacts:
     """The facts of a job that a server accepts. *beside*: what it may refer to, such as runtimes and priority classes."""
     expansion = expand(released(job), beside, target, gang_scheduler=gang_scheduler)
-    objects = completed(expansion.objects, beside, target)
+    objects = with_api_defaults(expansion.objects, beside, target)
     nodes = nodes_of(objects, job.group_kind)
     training = sum(each.training is not None for each in nodes)
     operator = "training-operator" if job.group_kind == kinds.PYTORCHJOB else "trainer"

@@ -9,7 +9,7 @@ from jobspec.migration.loss_report import loss_report
 from jobspec.migration.migrated import Migrated, as_document
 from jobspec.migration.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migration.texts import irreplaceable, place_of, replaced
-from jobspec.runtimes.runtime import RuntimeRef, runtime_of
+from jobspec.operators.trainer.runtimes import RuntimeRef, runtime_of
 from jobspec.trees import HEADER
 
 TYPE_CHECKING = False

@@ -1,26 +1,106 @@
-"""The judgement of an accepted job as a whole: what its operator makes of it, and what all rules say of that."""
+"""What becomes of a job that a server accepts: nothing is said of an ordinary one, and any other is expanded and judged as a whole."""
 
 from __future__ import annotations
 
 from jobspec.diagnostics import JobspecError, has_error
+from jobspec.documents.marked_tree import items, text
 from jobspec.kinds import TRAINJOB
+from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.operators.expansion import ExpandedJob, expand
-from jobspec.outcome.program import started
+from jobspec.operators.made import as_a_cluster_names
+from jobspec.outcome.programs import started
 from jobspec.outcome.rendezvous import rendezvous_outcomes
+from jobspec.outcome.rule import Outcome, place_in
+from jobspec.workloads import resumed, suspension
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from jobspec.cluster import Cluster
-    from jobspec.contracts import Contract
-    from jobspec.diagnostics import Diagnostic
+    from jobspec.diagnostics import Diagnostic, Mark
     from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kubernetes.admission.objects import PolicyObjects
-    from jobspec.operators.objects import Expansion
-    from jobspec.outcome.program import Started
+    from jobspec.kubernetes.problems import Problem
+    from jobspec.operators.expansion import ExpandedJob
+    from jobspec.operators.made import Expansion
+    from jobspec.outcome.programs import Started
     from jobspec.outcome.rule import Outcome
+    from jobspec.programs.contracts import Contract
     from jobspec.targets import Target
+
+
+class Foresight:
+    """What is foreseen of a job."""
+
+    __slots__ = ("diagnostics", "runs")
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], *, runs: bool | None) -> None:
+        self.diagnostics = diagnostics
+        self.runs = runs
+        """Whether the job will run and train; None where that is not known."""
+
+
+def foresee(job: Document, beside: Sequence[Document], cluster: Cluster, policies: PolicyObjects | None = None) -> Foresight | None:
+    """What becomes of an accepted job, of a suspended one when it is resumed; None where its runtime is not at hand.
+
+    *beside*: the documents that it may refer to; *policies*: the objects that decide on pods.
+    """
+    runtime = _runtime(job, beside, cluster.target)
+    if runtime is None and job.group_kind == TRAINJOB:
+        return None
+    resumed_job = resumed(job)
+    concerned = cluster.closed or cluster.contracts or (policies is not None and policies.concern(job.namespace))
+    accepted = has_ordinary_objects(resumed_job, runtime, cluster.target)
+    found: list[Diagnostic] | None = []
+    if not accepted or concerned or not has_ordinary_programs(resumed_job, runtime):
+        found = judged(resumed_job, beside, cluster, policies, accepted=accepted)
+    if found is None:
+        return Foresight((), runs=None)
+    if not any(each.rule == "nothing-made" for each in found):
+        found += suspension(job)
+    return Foresight(found, runs=_runs(found))
+
+
+def _runs(found: Sequence[Diagnostic]) -> bool | None:
+    """Whether a job runs of which that is to be said."""
+    if has_error(found):
+        return False
+    return None if any(each.severity == "warning" or each.rule == "nothing-made" for each in found) else True
+
+
+def _runtime(job: Document, beside: Sequence[Document], target: Target) -> Document | None:
+    if job.group_kind != TRAINJOB:
+        return None
+    from jobspec.operators.trainer.runtimes import runtime_of
+
+    return runtime_of(job, beside, target)
+
+
+def has_ordinary_objects(job: Document, runtime: Document | None, target: Target) -> bool:
+    """Whether a look at an accepted job and its runtime tells that a server accepts all its objects."""
+    if runtime is None:
+        from jobspec.outcome.ordinary import pytorchjob
+
+        return pytorchjob.has_ordinary_objects(job.data, target)
+    from jobspec.outcome.ordinary import trainjob
+
+    return trainjob.has_ordinary_objects(job.data, runtime.data)
+
+
+def has_ordinary_programs(job: Document, runtime: Document | None) -> bool:
+    """Whether a look at a job with ordinary objects tells that its programs find each other."""
+    if runtime is None:
+        from jobspec.outcome.ordinary import pytorchjob
+
+        return pytorchjob.has_ordinary_programs(job.data)
+    from jobspec.outcome.ordinary import trainjob
+
+    return trainjob.has_ordinary_programs(job.data, runtime.data)
+
+
+# The judgement of an accepted job as a whole: what its operator makes of it, and what all rules say of that.
 
 
 def judged(
@@ -34,8 +114,6 @@ def judged(
     def outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
         programs = started(expanded)
         if not accepted:
-            from jobspec.outcome.refusals import refused_objects
-
             yield from refused_objects(expanded)
         yield from rendezvous_outcomes(expanded, programs)
         yield from _of_trainjob(expanded)
@@ -62,7 +140,7 @@ def _found(job: Document, expansion: Expansion, target: Target, outcomes: Callab
 
 def _of_trainjob(expanded: ExpandedJob) -> Iterator[Outcome]:
     if expanded.job.group_kind == TRAINJOB:
-        from jobspec.outcome.endings import complete_without_training, restarts_for_ever
+        from jobspec.outcome.rendezvous import complete_without_training, restarts_for_ever
 
         yield from complete_without_training(expanded)
         yield from restarts_for_ever(expanded)
@@ -70,7 +148,7 @@ def _of_trainjob(expanded: ExpandedJob) -> Iterator[Outcome]:
 
 def _of_arguments(expanded: ExpandedJob, programs: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Outcome]:
     if contracts or any(program.is_torchrun for _, program in programs):
-        from jobspec.outcome.arguments import wrong_flags, wrong_torchrun_options
+        from jobspec.outcome.programs import wrong_flags, wrong_torchrun_options
 
         yield from wrong_torchrun_options(expanded)
         yield from wrong_flags(expanded, contracts)
@@ -83,3 +161,75 @@ def _each_place_once(outcomes: Iterable[Outcome], job: Document) -> list[Diagnos
         found = each.diagnostic(job)
         first.setdefault((found.rule, str(found.mark)), found)
     return list(first.values())
+
+
+# Objects of an accepted job that the server refuses to the operator: the job stands still, and at most an event says why.
+
+
+#: Kind of an object -> the rule that tells of its refusal, and what the objects are called.
+_RULES = {
+    "Job": ("job-refused", "the Job"),
+    "Service": ("service-refused", "the Service"),
+    "PersistentVolumeClaim": ("claim-refused", "the claim"),
+}
+
+
+def refused_objects(job: ExpandedJob) -> Iterator[Outcome]:
+    """The mistakes for which the server refuses objects. Pods of a refused Job never come."""
+    of_jobs = {text(each, "metadata", "name"): _problems(each, job) for each in job.of_kind("Job")}
+    yield from _refused_others(job, of_jobs)
+    yield from _refused_pods(job, {name for name, problems in of_jobs.items() if problems})
+
+
+def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) -> Iterator[Outcome]:
+    for kind, (rule, what) in _RULES.items():
+        for each in _ends(job.of_kind(kind)):
+            name = text(each, "metadata", "name")
+            for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
+                message = f"the server will refuse {what} `{name}`: {problem.message}"
+                yield Outcome(rule, message, _place(each, problem), problem.hint or _of_patch(each, problem, job))
+
+
+def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Outcome]:
+    """The mistakes in pods, but for those of the *refused* Jobs."""
+    for role in job.roles():
+        pod = role.pods[0].tree  # the others differ in numbers alone, which make no pod's name too long
+        if text(pod, "metadata", "labels", "batch.kubernetes.io/job-name") not in refused:
+            for problem in _problems(pod, job):
+                message = f"the server will refuse the pods of {role.name}: {problem.message}"
+                yield Outcome("pods-refused", message, _place(pod, problem), problem.hint)
+
+
+def _place(made: MarkedTree, problem: Problem) -> Mark | None:
+    """The line of a mistake; of a limit that is missing, the line of its request."""
+    path = problem.path
+    if problem.rule == "missing-field" and "limits" in path:
+        path = tuple("requests" if step == "limits" else step for step in path)
+    return place_in(made, path)
+
+
+def _of_patch(made: MarkedTree, problem: Problem, job: ExpandedJob) -> str:
+    """The remedy of a container without an image that a patch of the job adds; empty for another mistake."""
+    *above, number, field = problem.path or ("",)
+    if field != "image" or not isinstance(number, int) or job.job.group_kind != TRAINJOB:
+        return ""
+    containers = items(made.get(*map(str, above)))
+    if not job.job.marks.nearest(("spec", "runtimePatches")).hold(containers[number].mark):
+        return ""
+    known = ", ".join(f"`{text(each, 'name')}`" for each in containers if text(each, "image"))
+    what = f"no container `{text(containers[number], 'name')}`" if above[-1] == "containers" else "no such init container"
+    return f"the runtime has {what}, so that the patch adds one{f'; it has {known}' if known else ''}"
+
+
+def _ends(objects: Sequence[MarkedTree]) -> Iterator[MarkedTree]:
+    """Of objects whose names differ in their last numbers alone, the first and the last: the last one's name may be longer."""
+    alike: dict[str, list[MarkedTree]] = {}
+    for each in objects:
+        alike.setdefault(text(each, "metadata", "name").rstrip("0123456789"), []).append(each)
+    for several in alike.values():
+        yield from several if len(several) < 3 else (several[0], several[-1])
+
+
+def _problems(made: MarkedTree, job: ExpandedJob) -> list[Problem]:
+    data = as_a_cluster_names(made)
+    return builtin_problems(data, data["apiVersion"], data["kind"], job.target, encoded=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.operators.stored import as_a_cluster_names
+from jobspec.operators.made import as_a_cluster_names
 from jobspec.outcome.rule import Outcome, place_in
 from jobspec.workloads import value_at
 

@@ -138,9 +138,9 @@ def _pods(job: Document, shape: Shape, others: Iterable[Document], target: Targe
     """Of a TrainJob: its pods, with its runtime; None for other kinds."""
     if all(role.path for role in workloads.training_roles(job)):
         return None
+    from jobspec.operators.trainer.runtimes import runtime_of
     from jobspec.overlays.job_runtime import JobRuntime
     from jobspec.overlays.trainjob import TrainJobPods
-    from jobspec.runtimes.runtime import runtime_of
 
     return TrainJobPods(shape, JobRuntime(job, runtime_of(job, others, target), target["trainer"]), target)
 

@@ -6,9 +6,9 @@ Follows `Builder.Trainer`, github.com/kubeflow/trainer pkg/runtime/framework/plu
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
-from jobspec.runtimes.runtime import TEMPLATE, TRAINER, RuntimeRef, ancestor, training_jobs
+from jobspec.operators.trainer.runtimes import TRAINER, RuntimeRef, ancestor, training_jobs
 from jobspec.targets import reached
-from jobspec.workloads import roles_in, value_at
+from jobspec.workloads import TEMPLATE, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

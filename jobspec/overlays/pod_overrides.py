@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.overlays.directives import APPEND, REMOVE, is_removal
 from jobspec.overlays.job_runtime import is_named
-from jobspec.runtimes.runtime import TEMPLATE
+from jobspec.workloads import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

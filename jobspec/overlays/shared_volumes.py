@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind
-from jobspec.runtimes.runtime import nodes_of
+from jobspec.operators.trainer.runtimes import nodes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

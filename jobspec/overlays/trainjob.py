@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.documents.marked_tree import MarkedTree, items
+from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION
 from jobspec.overlays.directives import APPEND, is_removal, only_removes
 from jobspec.overlays.job_runtime import CONTAINER, JOBS
 from jobspec.overlays.pod_overrides import PodOverrides, without_useless_removals
-from jobspec.runtimes.runtime import ANCESTOR, API_VERSION, TEMPLATE
 from jobspec.schemas import shapes
+from jobspec.workloads import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 
 from jobspec.kinds import group_kind
 from jobspec.kubernetes.custom_kinds import CRD, defined_by
-from jobspec.runtimes.runtime import API_VERSION, RuntimeRef, shipped
+from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, shipped
 from jobspec.server import pool, preparation, webhooks
 from jobspec.server.hints import with_hints
 

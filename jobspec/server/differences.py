@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 
-from jobspec.arrange import arrange
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping
+from jobspec.rendering import arrange
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.kinds import COMPONENTS, TRAINJOB
 from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.kubernetes.verdict import verdict
-from jobspec.runtimes.runtime import RuntimeRef, is_meant
+from jobspec.operators.trainer.runtimes import RuntimeRef, is_meant
 from jobspec.targets import OPERATORS
 
 TYPE_CHECKING = False

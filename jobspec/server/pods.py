@@ -6,7 +6,7 @@ from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.operators.expansion import ExpandedJob, expand
-from jobspec.operators.stored import as_a_cluster_names
+from jobspec.operators.made import as_a_cluster_names
 from jobspec.server.question import Question
 from jobspec.workloads import is_workload, resumed
 

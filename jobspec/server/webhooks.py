@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from jobspec.admission.decoding import as_decoded
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
-from jobspec.judge import judge
 from jobspec.kinds import COMPONENTS, LOOKED_UP, TRAINJOB
-from jobspec.runtimes.runtime import API_VERSION, RuntimeRef, is_meant
+from jobspec.operators.decoding import as_decoded
+from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, is_meant
+from jobspec.pipeline import judge
 from jobspec.targets import OPERATORS
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
     from typing import Any
 
-    from jobspec.judge import Judged
+    from jobspec.pipeline import Judged
     from jobspec.server.api_server import Resource, Server, ServerAnswer
     from jobspec.server.question import Question
     from jobspec.targets import Target

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from jobspec.documents.document import Document
-from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from jobspec.operators.stored import RANDOM
+from jobspec.operators.made import RANDOM
 from tests.agreement.records import records, target_of
 from tests.support.checking import documents
 
@@ -84,7 +84,7 @@ def _made(name: str, manifest: Path, golden: Path, release: str, replies: list[O
         stored = accepted[job.index]
         if job.kind == "PyTorchJob" and stored["kind"] == "PyTorchJob":
             expansion = expand(job, beside, target)
-            ours = [as_recorded(each.data(), stored) for each in completed(expansion.objects, beside, target)]
+            ours = [as_recorded(each.data(), stored) for each in with_api_defaults(expansion.objects, beside, target)]
             owned = [each for each in created if _is_owned(each, stored)]
             told = [each.rule for each in expansion.diagnostics]
             yield Made(name, job, stored, by_name(owned), by_name(ours), told)

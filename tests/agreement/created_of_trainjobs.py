@@ -11,9 +11,9 @@ from typing import Any
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINJOB
-from jobspec.operators.api_defaults.objects import completed
-from jobspec.operators.trainjob import expand_trainjob
-from jobspec.runtimes.runtime import RuntimeRef, is_meant, shipped
+from jobspec.operators.api_defaults import with_api_defaults
+from jobspec.operators.trainer.objects import expand_trainjob
+from jobspec.operators.trainer.runtimes import RuntimeRef, is_meant, shipped
 from tests.agreement.created import Name, Object, as_recorded, by_name, differing
 from tests.agreement.records import Record, records, target_of
 from tests.support import quick_yaml
@@ -85,7 +85,7 @@ def _made(record: Record, golden: Path) -> MadeOfTrainJobs | None:
     ours = [
         _in_form_of_records(as_recorded(each.data(), {"metadata": {}}))
         for expansion in expansions
-        for each in completed(expansion.objects, there, target)
+        for each in with_api_defaults(expansion.objects, there, target)
     ]
     recorded = json.loads((golden / record.release / f"{record.name}.json").read_text())["created"]
     told = [each.rule for expansion in expansions for each in expansion.diagnostics]

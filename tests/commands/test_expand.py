@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobspec.documents.writer import write
-from jobspec.operators.objects import operator_mark, set_by
+from jobspec.operators.made import operator_mark, set_by
 from jobspec.reports.expansion.origin import with_origin
 from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, RUNTIME

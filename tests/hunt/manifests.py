@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from jobspec.cluster import Cluster
-from jobspec.runtimes.runtime import shipped
+from jobspec.operators.trainer.runtimes import shipped
 from jobspec.targets import choose
 from tests.agreement import corpus
 from tests.agreement.corpus import VERSIONS, Case

@@ -21,9 +21,8 @@ from jobspec.migration.loss_report import report_of
 from jobspec.migration.nodes import nodes_of
 from jobspec.migration.view import compared, view
 from jobspec.migration.whole import File, MigratedFile, to_release, to_trainjobs
-from jobspec.operators.api_defaults.objects import completed
-from jobspec.operators.expansion import expand
-from jobspec.operators.pods import value_of
+from jobspec.operators.api_defaults import with_api_defaults
+from jobspec.operators.expansion import expand, value_of
 from jobspec.pipeline import Source
 from tests.hunt.finds import Find, bug
 from tests.support.migration_growth import pytorchjobs_text, trainjobs_text
@@ -120,7 +119,7 @@ def _wrong(before: Sequence[Document], made: MigratedFile, old: str, new: str, *
     yield from _plain_losses(before, after, old, new, made.diagnostics, gang=gang)
     if job.group_kind == PYTORCHJOB:
         target = _cluster(new).target
-        objects = completed(expand(_running(other), after, target).objects, after, target)
+        objects = with_api_defaults(expand(_running(other), after, target).objects, after, target)
         yield from _plain_life(job, other, [each.data() for each in objects], made.diagnostics)
 
 
@@ -206,7 +205,7 @@ def _plain_pods(documents: Sequence[Document], release: str, gang: str) -> Data:
     """The pods of the job by the names that they have on both sides, as plain data without what names differ in."""
     job = _running(_job_in(documents))
     target = _cluster(release).target
-    objects = completed(expand(job, documents, target, gang_scheduler=gang).objects, documents, target)
+    objects = with_api_defaults(expand(job, documents, target, gang_scheduler=gang).objects, documents, target)
     nodes = nodes_of(objects, job.group_kind)
     hosts = {each.pod.host_name: f"<{each.name}>" for each in nodes if each.pod.host_name}
     left_out = ("restartPolicy", *(_NAMES if job.group_kind == TRAINJOB else ()))

@@ -16,10 +16,9 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
-from jobspec.outcome.foresight import has_ordinary_objects, has_ordinary_programs
-from jobspec.outcome.judgement import judged
+from jobspec.operators.trainer.runtimes import runtime_of
+from jobspec.outcome.judgement import has_ordinary_objects, has_ordinary_programs, judged
 from jobspec.pipeline import Source
-from jobspec.runtimes.runtime import runtime_of
 from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, choose
 from jobspec.workloads import is_workload, resumed

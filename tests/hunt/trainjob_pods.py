@@ -14,7 +14,7 @@ import yaml
 
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
-from jobspec.operators.stored import as_a_cluster_names
+from jobspec.operators.made import as_a_cluster_names
 from jobspec.results import FileResult
 from jobspec.schemas import shapes
 from jobspec.targets import choose

@@ -10,10 +10,9 @@ import pytest
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.reader import read
-from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.objects import set_by
+from jobspec.operators.made import as_go_writes, set_by
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import choose
@@ -59,7 +58,7 @@ def _stored(server: Server, data: Any) -> Any:
 
 def _ours(spec: Any, shape: Shape) -> Any:
     written = as_go_writes(set_by(Mark("pod"), spec), shape)
-    return completed([set_by(Mark("pod"), _pod(written))], (), TARGET)[0].data()["spec"]
+    return with_api_defaults([set_by(Mark("pod"), _pod(written))], (), TARGET)[0].data()["spec"]
 
 
 def _pod(spec: Any) -> dict[str, Any]:
@@ -118,7 +117,7 @@ def _compared(server: Server, text: str) -> Iterator[tuple[str, list[str] | None
     """The kind of each object that becomes of a job, and where ours differs from the server's; None where the server refuses it."""
     (job,), _ = read(text, file="job.yaml")
     made = expand(job, (), TARGET).objects
-    for one, whole in zip(made, completed(made, (), TARGET), strict=True):
+    for one, whole in zip(made, with_api_defaults(made, (), TARGET), strict=True):
         data = {**one.data(), "metadata": {"name": one.data()["metadata"]["name"]}}
         stored = _stored(server, data)
         yield data["kind"], list(differing(_bare(stored), _bare(whole.data()["spec"]), "spec")) if stored else None

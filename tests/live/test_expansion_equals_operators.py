@@ -11,10 +11,9 @@ import pytest
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
-from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from jobspec.operators.objects import set_by
-from jobspec.operators.stored import RANDOM
+from jobspec.operators.made import RANDOM, set_by
 from jobspec.targets import choose
 from tests.agreement.created import as_recorded, by_name, differing
 from tests.support import server as servers
@@ -78,7 +77,7 @@ def _ours(data: dict[str, Any]) -> Objects:
     expansion = expand(job, (), TARGET)
     if any(each.rule == "autoscaler-refused" for each in expansion.diagnostics):
         return {}
-    return by_name(_in_order(as_recorded(each.data(), {"metadata": {}})) for each in completed(expansion.objects, (), TARGET))
+    return by_name(_in_order(as_recorded(each.data(), {"metadata": {}})) for each in with_api_defaults(expansion.objects, (), TARGET))
 
 
 def test_fresh_jobs(server: Server, namespace: str) -> None:
@@ -120,5 +119,5 @@ def test_the_token_of_a_service_account(server: Server, namespace: str, spec: di
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
     stored = server.post(f"{_LISTS['Pod'].format(namespace)}?dryRun=All", json.dumps(pod))["spec"]
     theirs = re.sub(r"kube-api-access-[a-z0-9]{5}", f"kube-api-access-{RANDOM}", json.dumps(stored))
-    ours = completed([set_by(Mark("pod"), pod)], (), TARGET)[0].data()["spec"]
+    ours = with_api_defaults([set_by(Mark("pod"), pod)], (), TARGET)[0].data()["spec"]
     assert list(differing(json.loads(theirs), ours, "spec")) == []

@@ -11,7 +11,7 @@ import pytest
 from jobspec.documents.document import Document
 from jobspec.migration.choice import migrate_pytorchjob
 from jobspec.migration.migrated import Migrated
-from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.api_defaults import with_api_defaults
 from tests.migration.jobs import cluster, corpus, documents_of, jobs_among
 from tests.support import server as servers
 from tests.support.reference import ROOT, folder
@@ -101,7 +101,7 @@ def _check(server: Server, sources: list[tuple[str, Migrated]]) -> None:
         created.append((name, namespace, found))
     for name, namespace, found in created:
         assert found.after
-        objects = completed(found.after.objects, found.documents, cluster("2.0").target)
+        objects = with_api_defaults(found.after.objects, found.documents, cluster("2.0").target)
         expected = [each.data() for each in objects if each.value["kind"].value == "Pod"]
         assert _pods(server, namespace, len(expected)) == sorted(map(_seen, expected), key=lambda each: each["host"]), name
 

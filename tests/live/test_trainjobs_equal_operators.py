@@ -11,8 +11,8 @@ import pytest
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
-from jobspec.operators.api_defaults.objects import completed
-from jobspec.operators.trainjob import expand_trainjob
+from jobspec.operators.api_defaults import with_api_defaults
+from jobspec.operators.trainer.objects import expand_trainjob
 from jobspec.targets import choose
 from tests.agreement.created import differing
 from tests.support import server as servers
@@ -69,7 +69,7 @@ def _create(server: Server, namespace: str, made: Data) -> bool:
 
 def _differences(server: Server, namespace: str, runtime: Data, job: Data) -> Iterator[str]:
     expansion = expand_trainjob(_document(job), _document(runtime), TARGET)
-    ours = _named([each.data() for each in completed(expansion.objects, (), TARGET)])
+    ours = _named([each.data() for each in with_api_defaults(expansion.objects, (), TARGET)])
     theirs = _settled(server, namespace, len(ours))
     yield from (f"told, although it runs: {each.message}" for each in expansion.diagnostics)
     for name in theirs.keys() | ours.keys():

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.migration.launcher import command_line
 from jobspec.migration.view import compared
+from jobspec.programs.launcher import command_line
 from tests.migration.jobs import pytorchjob, text_of, view_of
 
 

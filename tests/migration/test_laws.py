@@ -15,7 +15,7 @@ from jobspec.migration.loss_report import loss_report, shared_key
 from jobspec.migration.migrated import Migrated, as_document
 from jobspec.migration.releases import RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migration.view import JobFacts, view
-from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from tests.migration.jobs import cluster, documents_of, jobs_among, text_of
 from tests.support.job_growth import grown_job
@@ -78,7 +78,7 @@ def _without(manifest: dict[str, Any], path: tuple[str | int, ...]) -> dict[str,
 def _objects(job: Document) -> list[str]:
     """The objects that the operator makes, without their places."""
     expansion = expand(job, [job], cluster().target)
-    return [json.dumps(each.data(), sort_keys=True) for each in completed(expansion.objects, [job], cluster().target)]
+    return [json.dumps(each.data(), sort_keys=True) for each in with_api_defaults(expansion.objects, [job], cluster().target)]
 
 
 def _values(found: JobFacts) -> dict[Key, Any]:

@@ -7,8 +7,8 @@ import pytest
 from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
 from jobspec.kubernetes.pods.defaults import tag_of
-from jobspec.operators.api_defaults.objects import completed
-from jobspec.operators.objects import set_by
+from jobspec.operators.api_defaults import with_api_defaults
+from jobspec.operators.made import set_by
 from jobspec.targets import choose
 from tests.support import quick_yaml
 
@@ -48,7 +48,7 @@ def _spec(spec: str, *classes: dict[str, Any]) -> Any:
     data = {"containers": [{"name": "a", "image": "a:1"}], **quick_yaml.load(spec)}
     pod = set_by(Mark("pod"), {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": data})
     beside = [document_of(each, "classes.yaml") for each in classes]
-    return completed([pod], beside, choose([]))[0].data()["spec"]
+    return with_api_defaults([pod], beside, choose([]))[0].data()["spec"]
 
 
 def _holds(whole: Any, part: Any) -> bool:

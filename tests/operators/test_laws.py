@@ -9,10 +9,9 @@ import pytest
 from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.objects import set_by
+from jobspec.operators.made import as_go_writes, set_by
 from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, choose
 from tests.support.job_growth import grown_job
@@ -44,12 +43,12 @@ def test_every_value_has_a_place_and_is_the_same_again(release: str) -> None:
     target = choose([f"training-operator={release}"])
     found = 0
     for data, objects in _jobs(target):
-        whole = completed(objects, (), target)
+        whole = with_api_defaults(objects, (), target)
         places = {scalar.mark.file for each in whole for scalar in _scalars(each)}
         assert places <= {"job.yaml", f"training-operator {release}", "kube-apiserver 1.36", "the CRD of PyTorchJob"}
         again = expand(document_of(data, "job.yaml"), (), target).objects
         assert [each.data() for each in again] == [each.data() for each in objects]
-        assert [each.data() for each in completed(whole, (), target)] == [each.data() for each in whole]
+        assert [each.data() for each in with_api_defaults(whole, (), target)] == [each.data() for each in whole]
         found += len(objects)
     assert found > _JOBS
 

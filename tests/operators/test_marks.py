@@ -6,7 +6,7 @@ from pathlib import Path
 from jobspec.cluster import Cluster
 from jobspec.commands.overlays import load_overlays
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from jobspec.targets import choose
 from tests.support.checking import checked
@@ -49,7 +49,7 @@ def _objects(tmp_path: Path, *overlays: str) -> list[MarkedTree]:
     file = checked(tmp_path / "job.yaml", Cluster(TARGET), layers)
     assert file.result.valid
     (job,) = file.documents
-    return completed(expand(job, file.documents, TARGET).objects, (), TARGET)
+    return with_api_defaults(expand(job, file.documents, TARGET).objects, (), TARGET)
 
 
 def _places(tree: MarkedTree, path: str = "") -> Iterator[tuple[str, str]]:

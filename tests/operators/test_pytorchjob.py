@@ -6,7 +6,7 @@ import pytest
 
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
-from jobspec.operators.objects import Expansion
+from jobspec.operators.made import Expansion
 from jobspec.targets import choose
 from tests.support import quick_yaml
 

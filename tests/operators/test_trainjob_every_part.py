@@ -8,7 +8,7 @@ import pytest
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
 from jobspec.kubernetes.verdict import verdict
-from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from jobspec.targets import RELEASES, choose
 from tests.agreement.parts import parts
@@ -42,6 +42,6 @@ def test_every_part(kind: str, release: str) -> None:
             continue
         expansion = expand(job, [runtime, job], target)
         assert expansion.objects or expansion.diagnostics, case.name
-        assert all(each.marks().mark.file for each in completed(expansion.objects, [runtime], target)), case.name
+        assert all(each.marks().mark.file for each in with_api_defaults(expansion.objects, [runtime], target)), case.name
         expanded += 1
     assert expanded > 60

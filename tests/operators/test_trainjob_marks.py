@@ -6,7 +6,7 @@ from pathlib import Path
 from jobspec.cluster import Cluster
 from jobspec.commands.overlays import load_overlays
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.operators.api_defaults.objects import completed
+from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from jobspec.targets import choose
 from tests.support.checking import checked
@@ -59,7 +59,7 @@ def _objects(tmp_path: Path, *overlays: str) -> dict[str, MarkedTree]:
     file = checked(tmp_path / "job.yaml", Cluster(TARGET), layers)
     assert file.result.valid
     *beside, job = file.documents
-    made = completed(expand(job, file.documents, TARGET).objects, beside, TARGET)
+    made = with_api_defaults(expand(job, file.documents, TARGET).objects, beside, TARGET)
     return {f"{text(each, 'kind')} {text(each, 'metadata', 'name')}": each for each in made}
 
 

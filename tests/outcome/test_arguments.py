@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.contracts import Contract, contract_of
 from jobspec.diagnostics import JobspecError
-from jobspec.outcome import torchrun
+from jobspec.programs import torchrun
+from jobspec.programs.contracts import Contract, contract_of
 from tests.support import quick_yaml
 from tests.support.manifests import JOB, write
 from tests.support.processes import run_here

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
-from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.objects import set_by
+from jobspec.operators.made import as_go_writes, set_by
+from jobspec.operators.trainer.objects import expand_trainjob
+from jobspec.operators.trainer.runtimes import shipped
 from jobspec.operators.trainer.train_job import PORT
-from jobspec.operators.trainjob import expand_trainjob
-from jobspec.runtimes.runtime import shipped
 from jobspec.schemas import shapes
 from tests.overlays.test_overlay_laws import WORLDS, Data, World, applied, data, documents, overlays
 

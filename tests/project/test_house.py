@@ -36,19 +36,15 @@ ORDER = [
     "jobspec.fixes",
     "jobspec.results",
     "jobspec.kubernetes",
-    "jobspec.contracts",
+    "jobspec.programs",
     "jobspec.cluster",
     "jobspec.workloads",
-    "jobspec.runtimes",
-    "jobspec.admission",
-    "jobspec.overlays",
     "jobspec.operators",
+    "jobspec.overlays",
     "jobspec.outcome",
-    "jobspec.judge",
     "jobspec.pipeline",
     "jobspec.lint",
     "jobspec.catalogue",
-    "jobspec.arrange",
     "jobspec.rendering",
     "jobspec.api",
     "jobspec.trees",
@@ -255,7 +251,7 @@ def test_every_rule_of_a_webhook_is_in_the_catalogue_under_a_name_of_its_own() -
     defined = {
         node.name.replace("_", "-")
         for module, path in _modules()
-        if module.startswith("jobspec.admission.")
+        if module.startswith("jobspec.operators.")
         for node in _nodes(path)
         if isinstance(node, ast.FunctionDef) and [argument.arg for argument in node.args.args] == ["workload", "target"] and node.returns
         if ast.unparse(node.returns) == "Iterator[Fault]" and not node.name.startswith("_")

@@ -35,7 +35,7 @@ finally:
 @pytest.mark.parametrize(
     ("arguments", "modules", "changes"),
     [
-        (("validate", "simple.yaml"), 47, 420),
+        (("validate", "simple.yaml"), 48, 420),
         (("lint", "simple.yaml"), 80, 1600),
         (("render", "simple.yaml", "--overlay", "cpu"), 70, 1400),
     ],
@@ -44,5 +44,5 @@ finally:
 def test_a_command_stays_in_few_modules(arguments: tuple[str, ...], modules: int, changes: int) -> None:
     done = subprocess.run([sys.executable, "-c", _TRACE, *arguments], cwd=_GUIDES, capture_output=True, text=True, check=True)
     entered, changed = map(int, done.stderr.split())
-    assert (entered, changed) <= (modules, changes)
+    assert entered <= modules
     assert changed <= changes

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jobspec.commands.files import find
-from jobspec.runtimes.runtime import shipped
+from jobspec.operators.trainer.runtimes import shipped
 from jobspec.targets import choose
 from tests.support import manifests, quick_yaml
 from tests.support.checking import documents

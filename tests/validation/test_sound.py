@@ -10,8 +10,8 @@ import pytest
 from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.judge import judge
 from jobspec.kubernetes.verdict import as_sound, verdict
+from jobspec.pipeline import judge
 from jobspec.schemas.shapes import load
 from jobspec.targets import choose
 from tests.support.pod_mutants import changed

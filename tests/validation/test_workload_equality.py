@@ -6,8 +6,8 @@ from typing import Any
 from jobspec.diagnostics import Mark
 from jobspec.go.values import typed_value
 from jobspec.kubernetes.workloads.selectors import same_pods
-from jobspec.operators.api_defaults.objects import completed
-from jobspec.operators.objects import set_by
+from jobspec.operators.api_defaults import with_api_defaults
+from jobspec.operators.made import set_by
 from jobspec.schemas import shapes
 from jobspec.targets import choose
 from tests.support.pod_growth import grown
@@ -20,7 +20,7 @@ def _whole(spec: dict[str, Any]) -> dict[str, Any]:
     """The spec of a Job's pods as the server stores it."""
     template = {"spec": {"restartPolicy": "Never", **spec}}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a", "namespace": "a"}, "spec": {"template": template}}
-    stored: dict[str, Any] = completed([set_by(Mark("job"), job)], [], _TARGET)[0].data()["spec"]["template"]["spec"]
+    stored: dict[str, Any] = with_api_defaults([set_by(Mark("job"), job)], [], _TARGET)[0].data()["spec"]["template"]["spec"]
     return stored
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from jobspec.admission.pods import changes
 from jobspec.kinds import PYTORCHJOB
 from jobspec.kubernetes.cel.functions import number_of, quantity
-from jobspec.runtimes.runtime import TRAINER, ancestor, nodes_of, runtime_of
+from jobspec.operators.trainer.policies import changes
+from jobspec.operators.trainer.runtimes import TRAINER, ancestor, nodes_of, runtime_of
 from jobspec.targets import reached
 from jobspec.workloads import Role, Workload, roles_in, value_at
 

@@ -7,7 +7,7 @@ from jobspec.documents.comments import comments_of, has_alias
 from jobspec.documents.reader import is_json
 from jobspec.documents.syntax import cut
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
-from jobspec.runtimes.runtime import RuntimeRef, is_meant
+from jobspec.operators.trainer.runtimes import RuntimeRef, is_meant
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False

@@ -1,73 +1,330 @@
-"""Which of the trainer's plugins for training frameworks change a job's pods: those of the runtime's `mlPolicy`.
+"""The rules of the trainer's webhook for TrainJobs, by the policy of their runtime: torch, mpi, xgboost, flux or volcano.
 
-Follows `NewRegistry` and `RunEnforceMLPolicyPlugins`, github.com/kubeflow/trainer pkg/runtime/framework, 2.0.0 to 2.3.0. The plugins run
-in no fixed order; a runtime has one policy, and what the plugin for plain jobs sets beside that of XGBoost is set anyway.
+Follows `Validate` of the plugins of these names, github.com/kubeflow/trainer pkg/runtime/framework/plugins, 2.0.0 to 2.3.0.
 """
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Key
+from jobspec.go.formats import is_parsed_quantity
+from jobspec.operators.trainer.runtimes import RuntimeRef, ancestor
+from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
+from jobspec.operators.webhooks import Fault, WebhookRule
+from jobspec.targets import reached
+from jobspec.workloads import items_at, value_at
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
+    from typing import Any
 
-    from jobspec.operators.trainer.pod_sets import PodSet
-    from jobspec.operators.trainer.train_job import TrainJob
-
-    Plugin = Callable[[list[PodSet], TrainJob], list[PodSet]]
-
-
-def _torch() -> Plugin:
-    from jobspec.operators.trainer.torch import with_torch
-
-    return with_torch
+    from jobspec.diagnostics import Path
+    from jobspec.targets import Target
+    from jobspec.workloads import Workload
 
 
-def _mpi() -> Plugin:
-    from jobspec.operators.trainer.mpi import with_mpi
-
-    return with_mpi
-
-
-def _jax() -> Plugin:
-    from jobspec.operators.trainer.frameworks import with_jax
-
-    return with_jax
-
-
-def _xgboost() -> Plugin:
-    from jobspec.operators.trainer.frameworks import with_xgboost
-
-    return with_xgboost
-
-
-def _flux() -> Plugin:
-    from jobspec.operators.trainer.flux import with_flux
-
-    return with_flux
-
-
-#: The field of `mlPolicy` -> the first release with a plugin for it, the plugin, and whether that for plain jobs leaves such jobs alone.
-_PLUGINS: dict[str, tuple[str, Callable[[], Plugin], bool]] = {
-    "torch": ("2.0.0", _torch, True),
-    "mpi": ("2.0.0", _mpi, True),
-    "jax": ("2.2.0", _jax, True),
-    "xgboost": ("2.2.0", _xgboost, False),
-    "flux": ("2.2.0", _flux, False),
+_TRAINER: Path = ("spec", "trainer")
+_PROCESSES: Path = (*_TRAINER, "numProcPerNode")
+_NODES: Path = (*_TRAINER, "numNodes")
+_ENVIRONMENT: Path = (*_TRAINER, "env")
+_QUEUE = Key("scheduling.volcano.sh/queue-name")
+_TEMPLATE_QUEUE: Path = ("template", "metadata", "annotations", _QUEUE)
+_RESERVED = {
+    "torch": ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"),
+    "mpi": tuple(
+        f"OMPI_MCA_{name}" for name in ("orte_default_hostfile", "plm_rsh_args", "orte_keep_fqdn_hostnames", "orte_set_default_slots")
+    ),
+    "xgboost": ("DMLC_TRACKER_URI", "DMLC_TRACKER_PORT", "DMLC_TASK_ID", "DMLC_NUM_WORKER"),
 }
 
 
-def is_active(job: TrainJob, name: str) -> bool:
-    """Whether a runtime has a policy, and the trainer a plugin for it."""
-    return job.policy(name) is not None and job.reached(_PLUGINS[name][0])
+def policy(workload: Workload, name: str) -> dict[str, Any] | None:
+    """The policy *name* in the runtime's `mlPolicy`; None where it is not set."""
+    found: dict[str, Any] | None = value_at(workload.runtime.data, ("spec", "mlPolicy", name)) if workload.runtime else None
+    return found
 
 
-def enforced(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
-    """The pod sets with what the plugins of the runtime's policies make of them."""
-    active = [name for name in _PLUGINS if is_active(job, name)]
-    for name in active:
-        sets = _PLUGINS[name][1]()(sets, job)
-    if any(_PLUGINS[name][2] for name in active):
-        return sets
-    from jobspec.operators.trainer.frameworks import with_plain
+def is_reviewed_by_torch(workload: Workload, target: Target) -> bool:
+    """Whether torch's plugin reviews the job: until 2.1 only where `trainer.numProcPerNode` is set."""
+    needed = _TRAINER if reached(target["trainer"], "2.2.0") else _PROCESSES
+    return policy(workload, "torch") is not None and value_at(workload.document.data, needed) is not None
 
-    return with_plain(sets, job)
+
+def reserved_environment(workload: Workload, target: Target) -> Iterator[Fault]:
+    """The operator sets the environment variables that tell each pod its rank and the number of pods; a job cannot set them.
+
+    Set `trainer.numNodes` and `trainer.numProcPerNode`. Until 2.1 the webhook checks jobs with torch only where the latter is set.
+    """
+    reviewed = {
+        "torch": is_reviewed_by_torch(workload, target),
+        "mpi": policy(workload, "mpi") is not None and reached(target["trainer"], "2.3.0"),
+        "xgboost": policy(workload, "xgboost") is not None,
+    }
+    for name, reserved in _RESERVED.items():
+        for path, variable in items_at(workload.document.data, _ENVIRONMENT) if reviewed[name] else ():
+            if variable["name"] in reserved:
+                message = f"the trainer sets `{variable['name']}` itself, so a job on a runtime with the policy `{name}` cannot"
+                yield Fault((*path, "name"), message, "remove it", field="" if name == "xgboost" else "spec.trainer.env")
+
+
+def processes_per_node(workload: Workload, target: Target) -> Iterator[Fault]:
+    """`trainer.numProcPerNode` takes only what the runtime's launcher understands.
+
+    Until 2.1 that is an integer, and with torch `auto`, `cpu` or `gpu` as well; Flux needs at least 1.
+    """
+    data = workload.document.data
+    value = value_at(data, _PROCESSES)
+    number = "; an integer stands without quotes" if str(value).isdecimal() else ""
+    if isinstance(value, str) and is_reviewed_by_torch(workload, target) and value not in ("auto", "cpu", "gpu"):
+        yield Fault(_PROCESSES, f'with torch, `numProcPerNode` is a number, `auto`, `cpu` or `gpu`, not "{value}"{number}')
+    if isinstance(value, str) and policy(workload, "mpi") is not None:
+        yield Fault(_PROCESSES, f'with MPI, `numProcPerNode` is a number, not "{value}"{number}')
+    if isinstance(value, int) and value < 1 and policy(workload, "flux") is not None and reached(target["trainer"], "2.3.0"):
+        yield Fault(_PROCESSES, f"with Flux, `numProcPerNode` is at least 1, not {value}")
+
+
+def launcher_and_node(workload: Workload, target: Target) -> Iterator[Fault]:
+    """MPI on several nodes with a launcher that trains, too, needs replicated jobs named `launcher` and `node` in the runtime."""
+    mpi = policy(workload, "mpi") or {}
+    nodes = value_at(workload.document.data, _NODES)
+    if mpi.get("runLauncherAsNode") is True and nodes is not None and nodes >= 2:
+        missing = [name for name in ("launcher", "node") if name not in pods_of(workload, target)]
+        if missing:
+            message = f"on {nodes} nodes, MPI needs a replicated job `{missing[0]}`, which the runtime does not have"
+            yield Fault(_NODES, message, "write `numNodes: 1`, or name another runtime")
+
+
+def injection_target(workload: Workload, target: Target) -> Iterator[Fault]:
+    """The containers in `envInjection.targets`, which get torch's environment variables, have to exist in the runtime."""
+    for _, wanted in items_at(policy(workload, "torch"), ("envInjection", "targets")):
+        job = pods_of(workload, target).get(wanted["jobName"])
+        for name in wanted["containerNames"]:
+            if not job or name not in job.init | job.containers.keys():
+                message = f"the runtime gives torch's environment to a container `{name}` of `{wanted['jobName']}`, and has none"
+                yield Fault(("spec", "runtimeRef"), message, "correct `envInjection` in the runtime")
+
+
+def reserved_container(workload: Workload, target: Target) -> Iterator[Fault]:
+    """Flux adds an init container `flux-installer` to the job `node`, which therefore cannot have one of that name already."""
+    node = pods_of(workload, target).get("node") if policy(workload, "flux") is not None else None
+    if node and "flux-installer" in node.init:
+        message = "the init container `flux-installer` of the job `node` is Flux's own"
+        yield Fault(("spec", "runtimeRef"), message, "give it another name", field="spec.trainer.initContainers")
+
+
+def queue_name(workload: Workload, target: Target) -> Iterator[Fault]:
+    """Volcano takes the name of a job's queue from an annotation; an empty one is no name. Remove it for the default queue."""
+    if not workload.runtime or value_at(workload.runtime.data, ("spec", "podGroupPolicy", "volcano")) is None:
+        return
+    data = workload.document.data
+    patched: list[Path] = [(*path, "trainingRuntimeSpec", *_TEMPLATE_QUEUE) for path, _ in items_at(data, PATCHES)]
+    said = [path for path in (("spec", "annotations", _QUEUE), *patched) if value_at(data, path) is not None]
+    last = value_at(data, said[-1]) if said else value_at(workload.runtime.data, ("spec", *_TEMPLATE_QUEUE))
+    if last == "":
+        hint = "name a queue, or remove the annotation"
+        path = said[-1] if said else ("spec", "runtimeRef")
+        yield Fault(path, f"the annotation `{_QUEUE}` is empty", hint, field=f"spec.annotations[{_QUEUE}]")
+
+
+# The containers and mounts of a TrainJob's pods: those of its runtime, with the job's changes merged into them.
+#
+# The webhook reviews the pods after that merge. So a job may add a container that the runtime does not have; from 2.3 on, also a replicated
+# job.
+#
+# Follows `TrainingRuntime.mergeRuntimePatches` (`mergePodSpecOverrides` in 2.0), github.com/kubeflow/trainer pkg/runtime/core, 2.0.0 to
+# 2.3.0.
+
+
+PATCHES: Path = ("spec", "runtimePatches")
+_PATCHED: Path = ("trainingRuntimeSpec", "template", "spec", "replicatedJobs")
+_POD: Path = ("template", "spec", "template", "spec")
+#: The fields for changes to pods until 2.1 -> the path of the pod spec in an entry, which names its replicated jobs in `targetJobs`.
+_OVERRIDES: dict[str, Path] = {"podTemplateOverrides": ("spec",), "podSpecOverrides": ()}
+
+
+class ReplicatedPods:
+    """The pods of one replicated job: the containers with the volumes that they mount, and the init containers."""
+
+    __slots__ = ("containers", "init")
+
+    def __init__(self) -> None:
+        self.containers: dict[str, set[str]] = {}
+        self.init: set[str] = set()
+
+    def add(self, spec: Any) -> None:
+        """Merge a pod spec into the pods."""
+        self.init.update(container["name"] for _, container in items_at(spec, ("initContainers",)))
+        for path, container in items_at(spec, ("containers",)):
+            mounts = self.containers.setdefault(container["name"], set())
+            mounts.update(mount["name"] for _, mount in items_at(spec, (*path, "volumeMounts")))
+
+
+class PodChange:
+    """A change that a TrainJob makes to the pods of one replicated job."""
+
+    __slots__ = ("job", "job_path", "spec", "spec_path")
+
+    def __init__(self, job: str, job_path: Path, spec: Any, spec_path: Path) -> None:
+        self.job = job
+        self.job_path = job_path
+        """The path of the replicated job's name."""
+        self.spec = spec
+        """The partial pod spec; None where there is none."""
+        self.spec_path = spec_path
+
+
+def changes(workload: Workload) -> Iterator[PodChange]:
+    """All changes to pods in a TrainJob, in order."""
+    data = workload.document.data
+    for patch, _ in items_at(data, PATCHES):
+        for path, job in items_at(data, (*patch, *_PATCHED)):
+            yield PodChange(job["name"], (*path, "name"), value_at(job, _POD), (*path, *_POD))
+    for field, inside in _OVERRIDES.items():
+        for override, content in items_at(data, ("spec", field)):
+            for path, job in items_at(data, (*override, "targetJobs")):
+                yield PodChange(job["name"], (*path, "name"), value_at(content, inside), (*override, *inside))
+
+
+def pods_of(workload: Workload, target: Target) -> dict[str, ReplicatedPods]:
+    """Name of a replicated job -> its pods, after the TrainJob's changes."""
+    found: dict[str, ReplicatedPods] = {}
+    for job in workload.roles:
+        found.setdefault(job.name, ReplicatedPods()).add(job.in_pod())
+    for change in changes(workload):
+        if change.job not in found and reached(target["trainer"], "2.3.0"):
+            found[change.job] = ReplicatedPods()
+        if change.job in found:
+            found[change.job].add(change.spec)
+    return found
+
+
+POLICY_RULES = [
+    WebhookRule(reserved_environment),
+    WebhookRule(processes_per_node),
+    WebhookRule(launcher_and_node),
+    WebhookRule(injection_target, since="2.3.0"),
+    WebhookRule(reserved_container, since="2.2.0"),
+    WebhookRule(queue_name, since="2.1.0"),
+]
+
+
+# The rules of the trainer's webhook for TrainJobs that fine-tune with torchtune: those with the command `tune run`.
+#
+# Follows `validateTorchTune`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
+
+
+_ARGUMENTS: Path = (*_TRAINER, "args")
+_RUNTIME: Path = ("spec", "runtimeRef", "name")
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"]
+_LARGE = "llama3_3/70B"
+_QWEN = "qwen2_5/1.5B"
+_MODELS = ("llama3_2/1B", "llama3_2/3B", _LARGE, _QWEN)
+_MODELS_2_0 = ("llama3_2/1B", "llama3_2/7B", _LARGE)
+
+
+def _model(workload: Workload) -> str:
+    return model_of(RuntimeRef(workload.document.data).name)
+
+
+def _nodes(workload: Workload) -> int:
+    nodes = value_at(workload.document.data, _NODES)
+    return 1 if nodes is None else nodes
+
+
+def _arguments(workload: Workload) -> list[str]:
+    return value_at(workload.document.data, _ARGUMENTS) or []
+
+
+def _is_qlora(workload: Workload, target: Target) -> bool:
+    return is_qlora(_arguments(workload), target["trainer"])
+
+
+def torchtune_model(workload: Workload, target: Target) -> Iterator[Fault]:
+    """`tune run` needs a model that the operator knows; it reads the model from the runtime's name.
+
+    For another model, write the command differently.
+    """
+    known = _MODELS if reached(target["trainer"], "2.1.0") else _MODELS_2_0
+    if is_reviewed_by_torch(workload, target) and _model(workload) not in known:
+        message = f"the runtime's name `{RuntimeRef(workload.document.data).name}` stands for no model that torchtune is set up for"
+        yield Fault(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
+
+
+def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Fault]:
+    """Only the largest model is tuned on more than one node; until 2.1 `numNodes` is required for every model."""
+    if not is_reviewed_by_torch(workload, target):
+        return
+    model, nodes = _model(workload), _nodes(workload)
+    if value_at(workload.document.data, _NODES) is None and not reached(target["trainer"], "2.2.0"):
+        yield Fault(_NODES, "`tune run` needs `numNodes`, without which the webhook fails", "write `numNodes: 1`")
+    elif nodes > 1 and model != _LARGE:
+        yield Fault(_NODES, f"torchtune tunes `{model}` on one node, not on {nodes}", "write `numNodes: 1`")
+    elif nodes > 1 and reached(target["trainer"], "2.3.0") and (is_lora(_arguments(workload)) or _is_qlora(workload, target)):
+        yield Fault(_NODES, f"torchtune cannot tune by LoRA on {nodes} nodes", "write `numNodes: 1`, or remove the arguments of LoRA")
+
+
+def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Fault]:
+    """QLoRA (`model.quantize_base=true`) works for Llama 3.2 on one device only, and for Qwen not at all."""
+    if not is_reviewed_by_torch(workload, target) or _nodes(workload) != 1 or not _is_qlora(workload, target):
+        return
+    model = _model(workload)
+    processes = value_at(workload.document.data, (*_TRAINER, "numProcPerNode"))
+    if model == _QWEN:
+        message = f"torchtune cannot tune `{model}` by QLoRA"
+        yield Fault(_RUNTIME, message, "remove `model.quantize_base` from the arguments, or name another runtime")
+    elif model.startswith("llama3_2/") and processes != 1 and _gpus(workload) != 1:
+        message = f"torchtune tunes `{model}` by QLoRA on one GPU only"
+        path = (*_TRAINER, "numProcPerNode" if processes is not None else "resourcesPerNode")
+        yield Fault(path, message, "write `numProcPerNode: 1`, or ask for one GPU in `resourcesPerNode`")
+
+
+def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Fault]:
+    """The runtime sets the folders that torchtune reads and writes, to fit its volumes; a job cannot set them in `args`."""
+    for path, argument in items_at(workload.document.data, _ARGUMENTS) if is_reviewed_by_torch(workload, target) else ():
+        name = argument.partition("=")[0]
+        if name in MANAGED:
+            yield Fault(path, f"`{name}` is set by the runtime, so a job cannot set it", "remove it, or set it in a runtime of your own")
+
+
+def _gpus(workload: Workload) -> int:
+    """The number of GPUs of a node: the job's resources count where it has any, else the runtime's; requests before limits."""
+    resources = value_at(workload.document.data, (*_TRAINER, "resourcesPerNode"))
+    if resources is None:
+        resources = _runtime_resources(workload)
+    return _gpus_in(resources.get("requests")) or _gpus_in(resources.get("limits"))
+
+
+def _runtime_resources(workload: Workload) -> dict[str, Any]:
+    for job in workload.roles:
+        if job.name == "node" or ancestor(job) == "trainer":
+            for _, container in job.items("containers"):
+                if container["name"] == "node":
+                    return container.get("resources") or {}
+    return {}
+
+
+def _gpus_in(resources: dict[str, Any] | None) -> int:
+    amounts = (_whole(str(amount)) for name, amount in (resources or {}).items() if "gpu" in name.lower() and amount is not None)
+    return next(amounts, 0)
+
+
+def _whole(quantity: str) -> int:
+    """A quantity rounded up to a whole number, as Kubernetes counts devices."""
+    from decimal import ROUND_CEILING, Decimal
+
+    number = quantity.rstrip("numkMGTPEi")
+    unit = quantity[len(number) :]
+    exponent = number.lower().partition("e")[2]
+    if not is_parsed_quantity(quantity) or abs(int(exponent or 0)) > 18:
+        return 0  # no number of devices
+    times = 1024 ** _BINARY.index(unit) if unit in _BINARY else Decimal(10) ** _DECIMAL[unit]
+    return int((Decimal(number) * times).to_integral_value(ROUND_CEILING))
+
+
+TORCHTUNE_RULES = [
+    WebhookRule(torchtune_model),
+    WebhookRule(torchtune_nodes),
+    WebhookRule(torchtune_qlora, since="2.1.0"),
+    WebhookRule(torchtune_arguments, since="2.3.0"),
+]

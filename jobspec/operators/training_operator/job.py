@@ -5,21 +5,24 @@ Follows `SetDefaults_PyTorchJob`, github.com/kubeflow/training-operator pkg/apis
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Key
 from jobspec.documents.marked_tree import MarkedTree, items
-from jobspec.operators.go_types import as_go_writes
-from jobspec.operators.objects import numbers, operator_mark, set_by
-from jobspec.operators.stored import stored
+from jobspec.operators.made import UID, as_go_writes, numbers, operator_mark, set_by, stored
+from jobspec.operators.webhooks import Fault
 from jobspec.schemas import shapes
 from jobspec.targets import reached
+from jobspec.workloads import Workload, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
-    from jobspec.diagnostics import Mark
+    from jobspec.diagnostics import Diagnostic, Mark, Path
     from jobspec.documents.document import Document
     from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
+
 
 CONTAINER = "pytorch"
 PORT = "pytorchjob-port"
@@ -146,3 +149,130 @@ def _processes(spec: MarkedTree, elastic: MarkedTree | None, operator: Mark) -> 
     if given is None and (elastic is None or elastic.get("nProcPerNode") is None):
         return MarkedTree("auto", operator)
     return given
+
+
+# Names, labels and owners of what training-operator makes for a PyTorchJob.
+#
+# Follows `GenGeneralName`, github.com/kubeflow/training-operator pkg/core, and `JobController.GenLabels` and `GenOwnerReference`,
+# pkg/controller.v1/common, 1.7.0 to 1.9.4.
+
+
+_LABEL = "training.kubeflow.org/"
+
+
+def object_name(job: TrainingJob, replicas: Replicas, index: int) -> str:
+    """The name of one replica's pod, and of its service."""
+    return f"{job.name.value}-{replicas.type.lower()}-{index}"
+
+
+def labels(job: TrainingJob, replicas: Replicas, index: int) -> dict[str, Any]:
+    """The labels of one replica's pod and service, by which the service finds the pod."""
+    return {
+        f"{_LABEL}job-name": job.name,
+        f"{_LABEL}operator-name": "pytorchjob-controller",
+        f"{_LABEL}replica-index": str(index),
+        f"{_LABEL}replica-type": replicas.type.lower(),
+    }
+
+
+def role_label(job: TrainingJob, replicas: Replicas, index: int) -> dict[str, Any]:
+    """The label of the pod that leads: the Master's; without a Master that of the first Worker, from 1.8 on."""
+    first_worker = "Master" not in job.replicas and index == 0 and job.since("1.8.0")
+    return {f"{_LABEL}job-role": "master"} if replicas.type == "Master" or first_worker else {}
+
+
+def metadata(job: TrainingJob, name: Any, **more: Any) -> dict[str, Any]:
+    """The metadata of an object that belongs to the job."""
+    owner: dict[str, Any] = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": job.name, "uid": UID}
+    owner |= {"controller": True, "blockOwnerDeletion": True}
+    present = {field: value for field, value in more.items() if value}
+    return {"name": name, "namespace": job.namespace, **present, "ownerReferences": [set_by(job.operator, owner)]}
+
+
+# What keeps the operator from making anything of a job that the server has accepted: it refuses the job, or crashes.
+#
+# Follows `ValidateV1PyTorchJob`, github.com/kubeflow/training-operator pkg/apis/kubeflow.org/v1, 1.7.0, in which the operator itself
+# makes the checks of the later webhook; and, for crashes, `SetDefaults_PyTorchJob` and `setPodEnv`, 1.7.0 to 1.9.4.
+
+
+_REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
+_ELASTIC: Path = ("spec", "elasticPolicy")
+
+
+def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
+    """The values that the operator cannot read, which the webhook of later releases refuses."""
+    if reached(target["training-operator"], "1.8.0"):
+        return []
+    from jobspec.operators.decoding import undecodable_value
+
+    found = undecodable_value(Workload(document), target)
+    return [document.problem("refused-by-operator", each.message, each.path, hint=each.hint) for each in found]
+
+
+def failures_at_once(document: Document, target: Target) -> Iterator[Diagnostic]:
+    """The reasons for which the operator makes nothing at all."""
+    for fault in _refused(document, target) if not reached(target["training-operator"], "1.8.0") else ():
+        yield document.problem("refused-by-operator", fault.message, fault.path, hint=fault.hint)
+    if not roles_in(document):
+        message = "the operator makes nothing of a job without replica types, and never looks at it again"
+        yield document.problem("refused-by-operator", message, _REPLICAS, hint="describe a `Master`, Workers or both")
+    for fault in _crashes_at_once(document):
+        yield document.problem("operator-crash", fault.message, fault.path, hint=fault.hint)
+
+
+def failures_in_pods(job: TrainingJob, document: Document) -> Iterator[Diagnostic]:
+    """The reasons for which the operator makes no pods, which come behind the autoscaler."""
+    for fault in _not_found(job):
+        yield document.problem("refused-by-operator", fault.message, fault.path, hint=fault.hint)
+    for fault in _crashes_in_pods(job):
+        yield document.problem("operator-crash", fault.message, fault.path, hint=fault.hint)
+
+
+def _refused(document: Document, target: Target) -> Iterator[Fault]:
+    from jobspec.operators.training_operator import webhook
+    from jobspec.operators.webhooks import job_name
+
+    workload = Workload(document)
+    for check in (job_name, webhook.replica_specs, webhook.training_container, webhook.container_image, webhook.processes_twice):
+        yield from check(workload, target)
+    for role in workload.roles:
+        if role.name.lower() not in ("master", "worker"):
+            yield Fault(role.path, f"a PyTorchJob has no replica type `{role.name}`", "the types are `Master` and `Worker`")
+        if role.name == "Master" and role.data.get("replicas") not in (None, 1):
+            yield Fault((*role.path, "replicas"), f"the Master has `replicas: {role.data['replicas']}`; it has to be 1")
+
+
+def _crashes_at_once(document: Document) -> Iterator[Fault]:
+    """What the operator's defaults cannot work with."""
+    given = roles_in(document)
+    for role in given:
+        if not role.in_pod("containers"):
+            message = f"`{role.name}` has no container, and the operator looks for one"
+            yield Fault(role.at("containers"), message, "it needs one named `pytorch`")
+    policy = value_at(document.data, _ELASTIC)
+    has_workers = any(role.name.lower() == "worker" for role in given)
+    if policy is not None and not has_workers and policy.get("minReplicas") is None and policy.get("maxReplicas") is None:
+        yield Fault(_ELASTIC, "the operator looks for the number of Workers, and there are none", "add a `Worker`")
+
+
+def _not_found(job: TrainingJob) -> Iterator[Fault]:
+    """What the operator does not find in the job, and looks for again for ever."""
+    for name, replicas in job.replicas.items():
+        if replicas.ports() is None:
+            path = (*_REPLICAS, Key(name), "template", "spec", "containers")
+            yield Fault(path, f"none of `{name}`'s containers is named `pytorch`, so the operator finds no port", "name one `pytorch`")
+
+
+def _crashes_in_pods(job: TrainingJob) -> Iterator[Fault]:
+    """What the variables cannot be made of."""
+    policy = job.elastic
+    if policy is None:
+        return
+    settings = policy.get("rdzvConf")
+    if settings and not settings.value:
+        yield Fault((*_ELASTIC, "rdzvConf"), "the operator crashes on an empty list of settings", "remove `rdzvConf`")
+    if "Worker" not in job.replicas and policy.get("rdzvPort") is None:
+        yield Fault(_ELASTIC, "the operator looks for the port of the Workers, and there are none", "add a `Worker`")
+    if job.processes is None and "Master" in job.replicas and not job.since("1.8.0"):
+        message = "with a Master, this release reads `spec.nprocPerNode` alone, and crashes where only `nProcPerNode` is there"
+        yield Fault((*_ELASTIC, "nProcPerNode"), message, "write `nprocPerNode` in `spec` instead")

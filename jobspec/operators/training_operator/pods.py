@@ -8,16 +8,23 @@ and number of tries, 1.7.0 to 1.9.4.
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items
-from jobspec.operators.objects import set_by
-from jobspec.operators.training_operator.environment import variables, with_variables
-from jobspec.operators.training_operator.names import labels, metadata, object_name, role_label
+from jobspec.go.quantities import quantity
+from jobspec.kubernetes.pods.resources import sum_of
+from jobspec.operators.api_defaults import value_of_class
+from jobspec.operators.made import as_go_writes, set_by
+from jobspec.operators.training_operator.job import labels, metadata, object_name, role_label
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from jobspec.documents.document import Document
+    from jobspec.go.quantities import Quantity
     from jobspec.operators.training_operator.job import Replicas, TrainingJob
+    from jobspec.targets import Target
+
 
 _WAIT = "err=1;for i in $(seq 100); do if nslookup {}; then err=0 && break; fi;echo waiting for master; sleep 2; done; exit $err"
 
@@ -55,8 +62,6 @@ def _scheduler(job: TrainingJob) -> dict[str, Any]:
     """The scheduler of pods whose template names none."""
     if not job.gang_scheduler:
         return {}
-    from jobspec.operators.training_operator.pod_group import scheduler_name
-
     return scheduler_name(job)
 
 
@@ -64,8 +69,6 @@ def _in_group(job: TrainingJob, replicas: Replicas, field: str) -> dict[str, Any
     """The labels, or the annotations, that put a pod into the job's group; none without gang scheduling."""
     if not job.gang_scheduler:
         return {}
-    from jobspec.operators.training_operator.pod_group import group_annotations, group_labels
-
     return group_labels(job) if field == "labels" else group_annotations(job, replicas)
 
 
@@ -86,3 +89,190 @@ def _pod(job: TrainingJob, replicas: Replicas, common: MarkedTree, index: int) -
         finalizers=template.get("finalizers") if template else None,
     )
     return set_by(job.operator, {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": spec})
+
+
+# The variables that the operator adds to every container of a pod, behind those of the job; init containers get none.
+#
+# Follows `setPodEnv` and `MasterEnvVarGenerator.Generate`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, 1.7.0 to
+# 1.9.4.
+
+
+def with_variables(container: MarkedTree, added: list[MarkedTree], job: TrainingJob) -> MarkedTree:
+    """A container with the operator's variables behind its own."""
+    own = container.get("env")
+    env = own.with_value([*items(own), *added]) if own else MarkedTree(added, job.operator)
+    return container.with_value({**container.value, "env": env})
+
+
+def variables(job: TrainingJob, replicas: Replicas, index: int) -> list[MarkedTree]:
+    """The variables of one replica; one that is empty has a name alone."""
+    return [_variable(job, name, value) for name, value in _variables(job, replicas, index)]
+
+
+def _variable(job: TrainingJob, name: str, value: str | MarkedTree) -> MarkedTree:
+    text = value.value if isinstance(value, MarkedTree) else value
+    return set_by(job.operator, {"name": name, "value": value} if text else {"name": name})
+
+
+def _variables(job: TrainingJob, replicas: Replicas, index: int) -> Iterator[tuple[str, str | MarkedTree]]:
+    yield "PYTHONUNBUFFERED", "1"
+    if "Master" in job.replicas:
+        yield from _of_master(job)
+        rank = rank_of(replicas, index)
+        yield "WORLD_SIZE", str(node_count(job) * _processes(job))
+        yield "RANK", str(rank)
+        if not job.since("1.8.0") and job.processes:
+            yield "PET_NPROC_PER_NODE", job.processes
+        yield "PET_NODE_RANK", str(rank)
+    if job.since("1.8.0") and job.processes:
+        yield "PET_NPROC_PER_NODE", job.processes
+    if job.elastic:
+        yield from elastic_variables(job)
+    else:
+        yield "PET_NNODES", str(node_count(job))
+
+
+def _of_master(job: TrainingJob) -> Iterator[tuple[str, str]]:
+    port = job.replicas["Master"].port()
+    for name, value in {"PORT": str(port.value) if port else "", "ADDR": f"{job.name.value}-master-0"}.items():
+        yield f"MASTER_{name}", value
+        yield f"PET_MASTER_{name}", value
+
+
+def rank_of(replicas: Replicas, index: int) -> int:
+    """The number of a replica's node in a job that has a Master, which is node 0."""
+    return index + 1 if replicas.type == "Worker" else index
+
+
+def node_count(job: TrainingJob) -> int:
+    """How many replicas of all types were asked for."""
+    return sum(int(each.count.value) for each in job.replicas.values())
+
+
+def _processes(job: TrainingJob) -> int:
+    """How many processes a node has, as the operator counts them for `WORLD_SIZE`: 1 for everything but a number."""
+    text = str(job.processes.value) if job.processes else ""
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    return int(text) if digits.isdecimal() and digits.isascii() else 1
+
+
+# The variables by which `torchrun` finds the other nodes of an elastic job.
+#
+# Follows `ElasticEnvVarGenerator.Generate`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, 1.7.0 to 1.9.4.
+
+
+#: The variables that hold a field of the policy as it stands, in the operator's order; the first two of all come before them.
+_COPIED = {"PET_MAX_RESTARTS": "maxRestarts", "PET_NPROC_PER_NODE": "nProcPerNode", "PET_RDZV_ID": "rdzvId"}
+
+
+def elastic_variables(job: TrainingJob) -> Iterator[tuple[str, str | MarkedTree]]:
+    """Name and value of each variable; none where the job is not elastic."""
+    policy = job.elastic
+    if policy is None:
+        return
+    yield "PET_RDZV_ENDPOINT", endpoint(job, policy)
+    yield "PET_RDZV_BACKEND", policy.get("rdzvBackend") or "c10d"
+    least, most = policy.get("minReplicas"), policy.get("maxReplicas")
+    yield "PET_NNODES", f"{least.value if least else ''}:{most.value if most else ''}"
+    for name, field in _COPIED.items():
+        value = policy.get(field)
+        if value is not None:
+            yield name, value.with_value(str(value.value))
+    settings = items(policy.get("rdzvConf"))
+    if settings:
+        yield "PET_RDZV_CONF", ",".join(f"{_text(each, 'key')}={_text(each, 'value')}" for each in settings)
+    standalone = policy.get("standalone")
+    if standalone and standalone.value:
+        yield "PET_STANDALONE", ""
+
+
+def endpoint(job: TrainingJob, policy: MarkedTree) -> str:
+    """Where the nodes meet: at the first Worker, unless the policy names a host or a port."""
+    host, port = policy.get("rdzvHost"), policy.get("rdzvPort")
+    number = port or (job.replicas["Worker"].port() if "Worker" in job.replicas else None)
+    return f"{host.value if host else f'{job.name.value}-worker-0'}:{number.value if number else ''}"
+
+
+def _text(setting: MarkedTree, field: str) -> str:
+    found = setting.get(field)
+    return str(found.value) if found else ""
+
+
+# Gang scheduling, where the operator was started with the name of a scheduler for it: a PodGroup, and what puts pods into it.
+#
+# Follows `JobController.ReconcileJobs` and `CalcPGMinResources`, github.com/kubeflow/training-operator pkg/controller.v1/common, and
+# `DecoratePodTemplateSpec`, pkg/controller.v1/control, 1.7.0 to 1.9.4: `volcano` is Volcano's, any other name that of scheduler-plugins.
+# Which of two replica types of one priority comes first is by chance; here the Master does.
+
+
+_VOLCANO = "volcano"
+_POLICY = ("spec", "runPolicy", "schedulingPolicy")
+
+
+def pod_groups(job: TrainingJob, beside: Sequence[Document], target: Target) -> Iterator[MarkedTree]:
+    """The PodGroup of a job; none without gang scheduling."""
+    if not job.gang_scheduler:
+        return
+    policy = job.tree.get(*_POLICY) or job.tree.with_value({})
+    members = policy.get("minAvailable") or MarkedTree(sum(int(each.count.value) for each in job.replicas.values()), job.operator)
+    resources = _minimum(policy.get("minResources"), target) or set_by(job.operator, _least_resources(job, int(members.value), beside))
+    spec: dict[str, Any] = {"minMember": members, "minResources": resources}
+    if _is_volcano(job):
+        default = "default" if job.since("1.8.0") else ""
+        spec |= {"queue": _given(policy, "queue") or default, "priorityClassName": _given(policy, "priorityClass")}
+    else:
+        spec |= {"scheduleTimeoutSeconds": policy.get("scheduleTimeoutSeconds")}
+    about = metadata(job, job.name, annotations=job.tree.value["metadata"].value.get("annotations"))
+    group = "scheduling.volcano.sh/v1beta1" if _is_volcano(job) else "scheduling.x-k8s.io/v1alpha1"
+    present = {name: each for name, each in spec.items() if (each.value if isinstance(each, MarkedTree) else each)}
+    yield set_by(job.operator, {"apiVersion": group, "kind": "PodGroup", "metadata": about, "spec": present})
+
+
+def scheduler_name(job: TrainingJob) -> dict[str, Any]:
+    """The scheduler of pods whose template names none."""
+    return {"schedulerName": _VOLCANO if _is_volcano(job) else job.gang_scheduler} if job.gang_scheduler else {}
+
+
+def group_labels(job: TrainingJob) -> dict[str, Any]:
+    """The labels that put a pod into the group of scheduler-plugins."""
+    return {"scheduling.x-k8s.io/pod-group": job.name} if job.gang_scheduler and not _is_volcano(job) else {}
+
+
+def group_annotations(job: TrainingJob, replicas: Replicas) -> dict[str, Any]:
+    """The annotations that put a pod into Volcano's group."""
+    if not _is_volcano(job):
+        return {}
+    return {"scheduling.k8s.io/group-name": job.name, "volcano.sh/task-spec": replicas.type.lower()}
+
+
+def _is_volcano(job: TrainingJob) -> bool:
+    return job.gang_scheduler.lower() == _VOLCANO
+
+
+def _given(policy: MarkedTree, field: str) -> MarkedTree | None:
+    found = policy.get(field)
+    return found if found and found.value else None
+
+
+def _minimum(given: MarkedTree | None, target: Target) -> MarkedTree | None:
+    shape = shapes.load("kubeflow.org/v1", "PyTorchJob", target)
+    return as_go_writes(given, shape.at((*_POLICY, "minResources"))) if given and shape else None
+
+
+def _least_resources(job: TrainingJob, members: int, beside: Sequence[Document]) -> dict[str, str]:
+    """What the first pods request together, those of the highest priority first; a container without requests counts with its limits."""
+    total: dict[str, Quantity] = {}
+    left = members
+    for replicas in sorted(job.replicas.values(), key=lambda each: -_priority(each, beside)):
+        count = min(int(replicas.count.value), max(left, 0))
+        left -= count
+        for container in items(replicas.template.get("spec", "containers")) * count:
+            resources = container.get("resources")
+            wanted = (resources.get("requests") or resources.get("limits")) if resources else None
+            total = sum_of((total, {name: quantity(str(each.value)) for name, each in wanted.value.items()} if wanted else {}))
+    return {name: str(amount) for name, amount in total.items()}
+
+
+def _priority(replicas: Replicas, beside: Sequence[Document]) -> int:
+    named = replicas.template.get("spec", "priorityClassName")
+    return value_of_class(named.value if named else "", beside)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from jobspec.outcome.torchrun import OPTIONS, given, length_of_start
+from jobspec.programs.torchrun import OPTIONS, length_of_start, options_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.outcome.words import CommandWord
+    from jobspec.programs.torchrun import CommandWord
 
 _COUNTS = ("auto", "cpu", "gpu", "xpu")
 _MOST = 1000
@@ -51,7 +51,7 @@ def is_told_of_all(words: Sequence[str]) -> bool:
 
     *words*: those behind torchrun. An option that is shortened, or that takes neither a text nor a whole number, makes the answer no.
     """
-    return all(_is_harmless(each) for each in given(words))
+    return all(_is_harmless(each) for each in options_of(words))
 
 
 def _is_harmless(told: CommandWord) -> bool:

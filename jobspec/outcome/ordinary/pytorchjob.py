@@ -15,7 +15,7 @@ from jobspec.outcome.ordinary.values import (
     is_text,
     one_of,
 )
-from jobspec.outcome.words import starts_python
+from jobspec.programs.torchrun import starts_python
 from jobspec.targets import reached
 
 TYPE_CHECKING = False

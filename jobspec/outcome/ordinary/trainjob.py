@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 from jobspec.outcome.ordinary.pods import containers_of, is_ordinary_metadata, is_ordinary_template
 from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all, sets_no_ranks, torchrun_words, words_of
 from jobspec.outcome.ordinary.values import (
@@ -15,8 +16,7 @@ from jobspec.outcome.ordinary.values import (
     is_text,
     one_of,
 )
-from jobspec.outcome.words import starts_python
-from jobspec.runtimes.runtime import ANCESTOR, TRAINER
+from jobspec.programs.torchrun import starts_python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import items, text
-from jobspec.operators.pods import value_of
+from jobspec.operators.expansion import value_of
 from jobspec.reports.expansion.shell import shown_command
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.operators.pods import Pod
+    from jobspec.operators.expansion import Pod
 
     #: A label, and the words of a text that can be broken between them.
     Row = tuple[str, list[str]]

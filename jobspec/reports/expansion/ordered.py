@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.arrange import order_of
 from jobspec.kinds import COMPONENTS
+from jobspec.rendering import order_of
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import items, text
-from jobspec.operators.pods import pods_among
+from jobspec.operators.expansion import pods_among
 from jobspec.reports.expansion.details import groups, rows
 from jobspec.reports.visible import visible
 
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.operators.expansion import ExpandedJob
-    from jobspec.operators.pods import Pod
+    from jobspec.operators.expansion import ExpandedJob, Pod
     from jobspec.reports.expansion.details import Row
 
 _BOLD, _DIM = "1", "2"

@@ -1,0 +1,287 @@
+"""What an API server fills into the objects that operators create: the defaults of their types, and those of its admission plugins."""
+
+from __future__ import annotations
+
+from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.kubernetes.admission.amounts import exact_amounts, of_containers
+from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, default_pull_policy, without_disabled
+from jobspec.operators.batch import job_defaults
+from jobspec.operators.made import RANDOM, api_server, changed, each_item, set_by
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Mark
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.targets import Target
+
+
+# Objects of every kind that operators create, as the API server stores them.
+
+
+def with_api_defaults(objects: Sequence[MarkedTree], beside: Sequence[Document], target: Target) -> list[MarkedTree]:
+    """The objects with all that the server fills in. *beside*: documents that they may refer to, such as priority classes."""
+    from jobspec.operators.jobset.webhook import stored_jobset
+
+    server = api_server(target)
+    fillers: dict[str, Callable[[MarkedTree, Mark], MarkedTree]] = {
+        "HorizontalPodAutoscaler": autoscaler_defaults,
+        "Job": whole_job,
+        "JobSet": lambda jobset, _: stored_jobset(jobset, target),
+        "Pod": lambda pod, server: pod_defaults(pod, server, beside),
+        "Service": service_defaults,
+    }
+    kinds = [each.value["kind"].value for each in objects]
+    return [fillers[kind](each, server) if kind in fillers else each for kind, each in zip(kinds, objects, strict=True)]
+
+
+# The defaults of a pod: those of its spec, those that only pods get, and what the server's admission plugins add.
+#
+# Follows `SetDefaults_Pod`, k8s.io/kubernetes pkg/apis/core/v1, and the plugins ServiceAccount, Priority and DefaultTolerationSeconds,
+# plugin/pkg/admission, 1.36, as they are without any configuration.
+
+
+_UNREACHABLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_SECONDS = 300
+
+
+def pod_defaults(pod: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:
+    """A pod as the server stores it."""
+    return where_given(pod, "spec", lambda spec: _pod_spec(spec, server, beside))
+
+
+def _pod_spec(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:
+    on_host = "hostNetwork" in spec.value
+    for name in CONTAINERS:
+        spec = each_item(spec, name, lambda container: _container(container, on_host, server))
+    spec = with_pod_requests(spec, server)
+    spec = pod_spec_defaults(with_missing(spec, {"enableServiceLinks": True}, server), server)
+    return _with_tolerations(with_priority(with_service_account(spec, server), server, beside), server)
+
+
+def _container(container: MarkedTree, on_host: bool, server: Mark) -> MarkedTree:  # noqa: FBT001 (the pod's `hostNetwork`)
+    """A container that requests what it is limited to, and on the node's network listens on the node's ports."""
+    container = where_given(container, "resources", _with_requests)
+    if not on_host:
+        return container
+    return each_item(container, "ports", lambda port: with_missing(port, {"hostPort": port.value["containerPort"]}, server))
+
+
+def _with_requests(resources: MarkedTree) -> MarkedTree:
+    limits = dict(resources.entries("limits"))
+    if not limits:
+        return resources
+    requests = resources.get("requests") or resources.value["limits"].with_value({})
+    return resources.with_value({**resources.value, "requests": requests.with_value({**limits, **requests.value})})
+
+
+def _with_tolerations(spec: MarkedTree, server: Mark) -> MarkedTree:
+    own = spec.get("tolerations")
+    added = [
+        set_by(server, {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS})
+        for key in _UNREACHABLE
+        if not any(_tolerates(each, key) for each in items(own))
+    ]
+    tolerations = own.with_value([*items(own), *added]) if own else MarkedTree(added, server)
+    return spec.with_value({**spec.value, "tolerations": tolerations}) if tolerations.value else spec
+
+
+def _tolerates(toleration: MarkedTree, key: str) -> bool:
+    given = {name: each.value for name, each in toleration.value.items()}
+    return given.get("key", "") in (key, "") and given.get("effect", "NoExecute") == "NoExecute"
+
+
+# The defaults of a pod's spec, in a pod as in a template, with the places of all that was there before.
+#
+# Follows `SetDefaults_PodSpec` and what is generated around it, k8s.io/kubernetes pkg/apis/core/v1, 1.36.
+
+
+def pod_spec_defaults(spec: MarkedTree, server: Mark) -> MarkedTree:
+    """A pod's spec with the defaults of its type, and without the fields of features that are off."""
+    spec = as_stored(spec, completed(without_disabled(spec.data())), server)
+    for name in CONTAINERS:
+        spec = each_item(spec, name, lambda container: _container_defaults(container, server))
+    spec = each_item(spec, "volumes", lambda volume: where_given(volume, "image", lambda image: _image(image, server)))
+    named = spec.get("serviceAccountName")
+    account = named if named and named.value else spec.get("serviceAccount")  # the older name of the same
+    return spec.with_value({**spec.value, "serviceAccountName": account, "serviceAccount": account}) if account else spec
+
+
+def _container_defaults(container: MarkedTree, server: Mark) -> MarkedTree:
+    return with_missing(container, {"imagePullPolicy": default_pull_policy(text(container, "image")), "resources": {}}, server)
+
+
+def _image(image: MarkedTree, server: Mark) -> MarkedTree:
+    return with_missing(image, {"pullPolicy": default_pull_policy(text(image, "reference"))}, server)
+
+
+# The resources of a pod as a whole: what it requests follows from its containers, and from its limits.
+#
+# Follows `defaultPodRequests`, k8s.io/kubernetes pkg/apis/core/v1, 1.36.
+
+
+def with_pod_requests(spec: MarkedTree, server: Mark) -> MarkedTree:
+    """A pod's spec whose own resources, where they have limits, have requests, too."""
+    resources = spec.get("resources")
+    limits = dict(resources.entries("limits")) if resources else {}
+    if resources is None or not limits:
+        return spec
+    own = dict(resources.entries("requests"))
+    summed = of_containers(spec.data(), "requests", exact_amounts)
+    requested = {name: set_by(server, str(amount)) for name, amount in summed.items() if _is_shared(name)}
+    of_limits = {name: each for name, each in limits.items() if _is_shared(name) or name.startswith("hugepages-")}
+    requests = (resources.get("requests") or resources.value["limits"]).with_value({**of_limits, **requested, **own})
+    return spec.with_value({**spec.value, "resources": resources.with_value({**resources.value, "requests": requests})})
+
+
+def _is_shared(name: str) -> bool:
+    """Whether a pod as a whole can have the resource, and nodes can promise more of it than they have."""
+    return name in ("cpu", "memory")
+
+
+# The priority of a pod, by its priority class: one that every cluster has, or one at hand. The value of any other remains open.
+
+
+def with_priority(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree:
+    """A pod's spec with the priority of its class, 0 without one; a class that is the default of all pods counts, too."""
+    from jobspec.kubernetes.admission.classes import priority_of
+    from jobspec.kubernetes.admission.objects import policies_of
+
+    named = spec.get("priorityClassName")
+    return with_missing(spec, priority_of(named.value if named else "", policies_of(beside)) or {}, server)
+
+
+def value_of_class(name: str, beside: Sequence[Document]) -> int:
+    """The priority that a class stands for; 0 for one that is not at hand."""
+    from jobspec.kubernetes.admission.objects import policies_of
+
+    return int((policies_of(beside).priority_class(name) or {}).get("value") or 0)
+
+
+# The service account of a pod, and the volume with its token.
+#
+# Follows `Plugin.Admit`, k8s.io/kubernetes plugin/pkg/admission/serviceaccount, 1.36, for accounts that leave mounting the token to pods.
+
+
+TOKEN_VOLUME = f"kube-api-access-{RANDOM}"
+_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
+_TOKEN_SECONDS = 3607  # the server marks tokens of its own by the seven
+_MODE = 0o644
+
+
+def with_service_account(spec: MarkedTree, server: Mark) -> MarkedTree:
+    """A pod's spec with its account, and with the token mounted in every container that mounts nothing there itself."""
+    named = spec.get("serviceAccountName")
+    name = named if named and named.value else "default"
+    spec = with_missing(spec, {"serviceAccountName": name, "serviceAccount": name}, server)
+    wanted = spec.get("automountServiceAccountToken")
+    if wanted is not None and wanted.value is False:
+        return spec
+    before = [each for field in CONTAINERS for each in items(spec.get(field))]
+    for field in CONTAINERS:
+        spec = each_item(spec, field, lambda container: _with_mount(container, server))
+    if all(_mounts_token(each) for each in before):
+        return spec
+    own = spec.get("volumes")
+    volumes = own.with_value([*items(own), _volume(server)]) if own else MarkedTree([_volume(server)], server)
+    return spec.with_value({**spec.value, "volumes": volumes})
+
+
+def _mounts_token(container: MarkedTree) -> bool:
+    return any(mount.value["mountPath"].value == _FOLDER for mount in items(container.get("volumeMounts")))
+
+
+def _with_mount(container: MarkedTree, server: Mark) -> MarkedTree:
+    if _mounts_token(container):
+        return container
+    own = container.get("volumeMounts")
+    mount = set_by(server, {"name": TOKEN_VOLUME, "mountPath": _FOLDER, "readOnly": True})
+    mounts = own.with_value([*items(own), mount]) if own else MarkedTree([mount], server)
+    return container.with_value({**container.value, "volumeMounts": mounts})
+
+
+def _volume(server: Mark) -> MarkedTree:
+    certificate = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
+    namespace = {"items": [{"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}
+    sources = [
+        {"serviceAccountToken": {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}},
+        {"configMap": certificate},
+        {"downwardAPI": namespace},
+    ]
+    return set_by(server, {"name": TOKEN_VOLUME, "projected": {"defaultMode": _MODE, "sources": sources}})
+
+
+# The defaults of a batch Job and of the pod template in it, which gets all but what only pods get.
+#
+# Follows `SetObjectDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, and `DropDisabledTemplateFields`, pkg/api/pod, 1.36.
+
+
+def whole_job(job: MarkedTree, server: Mark) -> MarkedTree:
+    """A Job as the server stores it."""
+    return changed(job_defaults(job, server), ("spec", "template", "spec"), lambda spec: pod_spec_defaults(spec, server))
+
+
+# The defaults of a headless service on a cluster with IPv4 addresses.
+#
+# Follows `SetDefaults_Service`, k8s.io/kubernetes pkg/apis/core/v1, and `Alloc.initIPFamilyFields`, pkg/registry/core/service/storage,
+# 1.36.
+
+
+def service_defaults(service: MarkedTree, server: Mark) -> MarkedTree:
+    """A service as the server stores it."""
+    return where_given(service, "spec", lambda spec: _service_spec(spec, server))
+
+
+def _service_spec(spec: MarkedTree, server: Mark) -> MarkedTree:
+    spec = each_item(spec, "ports", lambda port: with_missing(port, {"protocol": "TCP", "targetPort": port.value["port"]}, server))
+    own = {
+        "clusterIPs": [spec.value["clusterIP"]],
+        "internalTrafficPolicy": "Cluster",
+        "ipFamilies": ["IPv4"],
+        "ipFamilyPolicy": "SingleStack",
+        "sessionAffinity": "None",
+        "type": "ClusterIP",
+    }
+    return with_missing(spec, own, server)
+
+
+# The defaults of a HorizontalPodAutoscaler: one replica at the least, and 80 percent of the CPU where no metric is named.
+#
+# Follows `SetDefaults_HorizontalPodAutoscaler`, k8s.io/kubernetes pkg/apis/autoscaling/v2, 1.36.
+
+
+_CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
+
+
+def autoscaler_defaults(autoscaler: MarkedTree, server: Mark) -> MarkedTree:
+    """An autoscaler as the server stores it."""
+    return where_given(autoscaler, "spec", lambda spec: with_missing(spec, {"minReplicas": 1, "metrics": [_CPU]}, server))
+
+
+# Fill fields that are absent, with values whose place is the API server.
+
+
+def with_missing(tree: MarkedTree, defaults: Mapping[str, Any], server: Mark) -> MarkedTree:
+    """A mapping with the *defaults* for fields that it does not have."""
+    missing = {name: set_by(server, value) for name, value in defaults.items() if name not in tree.value}
+    return tree.with_value({**tree.value, **missing}) if missing else tree
+
+
+def as_stored(tree: MarkedTree, data: Any, server: Mark) -> MarkedTree:
+    """The tree of what the server makes of a value, its *data*: what was there before stands where it stood."""
+    if isinstance(data, dict):
+        own = {name: as_stored(child, data[name], server) for name, child in tree.value.items() if name in data}
+        new = {name: set_by(server, each) for name, each in data.items() if name not in tree.value}
+        return tree.with_value({**own, **new})
+    if isinstance(data, list):
+        return tree.with_value([as_stored(child, each, server) for child, each in zip(tree.value, data, strict=True)])
+    return tree
+
+
+def where_given(tree: MarkedTree, field: str, change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
+    """A mapping with one field changed, where that is there."""
+    child = tree.value.get(field)
+    return tree.with_value({**tree.value, field: change(child)}) if child is not None else tree

@@ -1,0 +1,152 @@
+"""What Kubernetes makes of a batch Job: how the API server stores it, and its pods as the Job's controller sends them.
+
+Follows `SetDefaults_Job`, k8s.io/kubernetes pkg/apis/batch/v1, `jobStrategy.PrepareForCreate` with `generateSelector`,
+pkg/registry/batch/job, `manageJob`, `addCompletionIndexEnvVariables` and `podGenerateNameWithIndex`, pkg/controller/job, and
+`GetPodFromTemplate`, pkg/controller, 1.36.
+"""
+
+from __future__ import annotations
+
+from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.operators.made import RANDOM, UID, changed, each_item, is_true, number, numbers, operator_mark, set_by, with_fields
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Mark
+    from jobspec.targets import Target
+
+_UNLIMITED = 2**31 - 1
+_LABEL = "batch.kubernetes.io"
+_INDEX = "batch.kubernetes.io/job-completion-index"
+_VARIABLE = "JOB_COMPLETION_INDEX"
+_FAILURES = "batch.kubernetes.io/job-index-failure-count"
+_CONTROLLER = "kubernetes.io/job-controller"
+_FINALIZER = "batch.kubernetes.io/job-tracking"
+_LONGEST_PREFIX = 63 - 5
+
+
+def job_defaults(job: MarkedTree, server: Mark) -> MarkedTree:
+    """A Job with all that the server fills in, but for the defaults of its pod template."""
+    whole = changed(job, ("spec",), lambda spec: _spec(spec, server))
+    return whole if is_true(whole, "spec", "manualSelector") else _selecting(whole, server)
+
+
+def _spec(spec: MarkedTree, server: Mark) -> MarkedTree:
+    by_index = spec.get("backoffLimitPerIndex")
+    policy = spec.get("podFailurePolicy")
+    defaults: dict[str, Any] = {
+        "parallelism": 1,
+        **({} if spec.get("parallelism") else {"completions": 1}),
+        "backoffLimit": _UNLIMITED if by_index else 6,
+        "completionMode": "NonIndexed",
+        "suspend": False,
+        "manualSelector": False,
+        "podReplacementPolicy": "Failed" if policy else "TerminatingOrFailed",
+    }
+    absent = {name: set_by(server, each) for name, each in defaults.items() if name not in spec.value}
+    spec = with_fields(spec, absent)
+    return changed(spec, ("podFailurePolicy",), lambda each: _policy(each, server)) if policy else spec
+
+
+def _policy(policy: MarkedTree, server: Mark) -> MarkedTree:
+    def rule(tree: MarkedTree) -> MarkedTree:
+        return each_item(
+            tree, "onPodConditions", lambda each: each if each.get("status") else with_fields(each, {"status": set_by(server, "True")})
+        )
+
+    return each_item(policy, "rules", rule)
+
+
+def _selecting(job: MarkedTree, server: Mark) -> MarkedTree:
+    """A Job whose pods have the labels by which it finds them; labels that they have already stay."""
+    name = job.value["metadata"].value["name"]
+    own = {
+        f"{_LABEL}/controller-uid": set_by(server, UID),
+        f"{_LABEL}/job-name": name,
+        "controller-uid": set_by(server, UID),
+        "job-name": name,
+    }
+    selector = {f"{_LABEL}/controller-uid": set_by(server, UID)}
+    selecting = changed(job, ("spec", "selector", "matchLabels"), lambda labels: with_fields(labels, selector))
+    return changed(selecting, ("spec", "template", "metadata", "labels"), lambda labels: with_fields(MarkedTree(own, server), labels.value))
+
+
+def completions_of(job: MarkedTree) -> int:
+    """The number of pods that run at first."""
+    parallel = number(job, "spec", "parallelism", default=1)
+    return max(0, min(parallel, number(job, "spec", "completions", default=parallel)))
+
+
+def is_indexed(job: MarkedTree) -> bool:
+    """Whether its pods are numbered."""
+    return text(job, "spec", "completionMode") == "Indexed"
+
+
+def pods_of(job: MarkedTree, target: Target, *, ends: bool = False) -> list[MarkedTree]:
+    """The pods of a stored Job, or the first and the last alone (*ends*); none while it is suspended, or where others manage it."""
+    if is_true(job, "spec", "suspend") or text(job, "spec", "managedBy") not in ("", _CONTROLLER):
+        return []
+    mark = operator_mark("kube-controller-manager", target["kubernetes"])
+    return list(_pods(job, mark, ends=ends))
+
+
+def _pods(job: MarkedTree, mark: Mark, *, ends: bool) -> Iterator[MarkedTree]:
+    template = job.value["spec"].value["template"]
+    indexed = is_indexed(job)
+    spec = _with_variable(template.value["spec"], mark) if indexed else template.value["spec"]
+    metadata = _metadata(job, template, mark)
+    version, kind = set_by(mark, "v1"), set_by(mark, "Pod")
+    for index in numbers(completions_of(job), f"pods of Job `{text(job, 'metadata', 'name')}`", ends=ends):
+        own = _numbered(metadata, job, index, mark) if indexed else _named(metadata, job, f"{text(job, 'metadata', 'name')}-")
+        hostname = job.value["metadata"].value["name"].with_value(f"{text(job, 'metadata', 'name')}-{index}")
+        body = with_fields(spec, {"hostname": hostname}) if indexed else spec
+        yield MarkedTree({"apiVersion": version, "kind": kind, "metadata": own, "spec": body}, mark)
+
+
+def _metadata(job: MarkedTree, template: MarkedTree, mark: Mark) -> MarkedTree:
+    """What all pods of a Job have in their metadata."""
+    name = job.value["metadata"].value["name"]
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": UID, "controller": True, "blockOwnerDeletion": True}
+    own = template.get("metadata") or MarkedTree({}, mark)
+    kept = {field: each for field in ("labels", "annotations", "finalizers") if (each := own.get(field))}
+    given = items(kept.get("finalizers"))
+    finalizers = given if any(each.value == _FINALIZER for each in given) else [*given, set_by(mark, _FINALIZER)]
+    fields = {
+        **kept,
+        "namespace": job.value["metadata"].value["namespace"],
+        "ownerReferences": set_by(mark, [owner]),
+        "finalizers": MarkedTree(finalizers, mark),
+    }
+    return MarkedTree(fields, mark)
+
+
+def _numbered(metadata: MarkedTree, job: MarkedTree, index: int, mark: Mark) -> MarkedTree:
+    number = {_INDEX: set_by(mark, str(index))}
+    failures = {_FAILURES: set_by(mark, "0")} if job.get("spec", "backoffLimitPerIndex") else {}
+    own = {"labels": number, "annotations": {**number, **failures}}
+    marked = {name: with_fields(metadata.value.get(name) or MarkedTree({}, mark), each) for name, each in own.items()}
+    end = f"-{index}-"
+    return _named(with_fields(metadata, marked), job, text(job, "metadata", "name")[: _LONGEST_PREFIX - len(end)] + end)
+
+
+def _named(metadata: MarkedTree, job: MarkedTree, prefix: str) -> MarkedTree:
+    name = job.value["metadata"].value["name"]
+    names = {"generateName": name.with_value(prefix), "name": name.with_value(f"{prefix[:_LONGEST_PREFIX]}{RANDOM}")}
+    return with_fields(metadata, names)
+
+
+def _with_variable(spec: MarkedTree, mark: Mark) -> MarkedTree:
+    """A pod's spec whose containers know their pod's number, unless they set the variable themselves."""
+    source = {"fieldRef": {"fieldPath": f"metadata.labels['{_INDEX}']"}}
+    variable = set_by(mark, {"name": _VARIABLE, "valueFrom": source})
+
+    def container(tree: MarkedTree) -> MarkedTree:
+        env = tree.get("env")
+        if any(text(each, "name") == _VARIABLE for each in items(env)):
+            return tree
+        return with_fields(tree, {"env": (env or variable).with_value([*items(env), variable])})
+
+    return each_item(each_item(spec, "containers", container), "initContainers", container)

@@ -1,0 +1,289 @@
+"""What JobSet makes of a stored JobSet: its Service, its claims, its Jobs.
+
+Follows `reconcile` and `createHeadlessSvcIfNecessary`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
+"""
+
+from __future__ import annotations
+
+from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.operators.made import SHA1, UID, as_go_writes, changed, few, is_true, number, operator_mark, set_by, with_fields
+from jobspec.schemas import shapes
+from jobspec.targets import reached
+from jobspec.workloads import TEMPLATE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobspec.diagnostics import Mark
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.targets import Target
+
+
+_CONTAINERS = (*map(str, TEMPLATE), "spec", "containers")
+CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
+
+
+def made_by_jobset(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
+    """The objects in the order in which they come; none where somebody else manages the JobSet, or where it has pods without containers."""
+    jobs = items(jobset.get("spec", "replicatedJobs"))
+    if text(jobset, "spec", "managedBy") not in ("", CONTROLLER) or not all(each.get(*_CONTAINERS) for each in jobs):
+        return []
+    owners = owned_by(jobset, operator_mark("jobset", target["jobset"]))
+    return [*_services(jobset, target, owners), *_claims(jobset, target, owners), *jobs_of(jobset, target)]
+
+
+def _services(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[MarkedTree]:
+    """The headless Service through which the pods find each other by their host names; none where they need none."""
+    network = jobset.get("spec", "network")
+    if network is None or not is_true(network, "enableDNSHostnames"):
+        return []
+    name = jobset.value["metadata"].value["name"]
+    subdomain = network.get("subdomain")
+    metadata = {
+        "name": subdomain if subdomain and subdomain.value else name,
+        "namespace": jobset.value["metadata"].value["namespace"],
+        "ownerReferences": owners,
+    }
+    early = network.get("publishNotReadyAddresses")
+    spec = {
+        "clusterIP": "None",
+        "selector": {f"{PREFIX}/jobset-name": name},
+        **({"publishNotReadyAddresses": early} if early and early.value else {}),
+    }
+    return [set_by(operator_mark("jobset", target["jobset"]), {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})]
+
+
+def _claims(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[MarkedTree]:
+    if not reached(target["jobset"], "0.11.1") or jobset.get("spec", "volumeClaimPolicies") is None:
+        return []
+    return made_claims(jobset, target, owners)
+
+
+# The Jobs of a JobSet, as JobSet sends them.
+#
+# Follows `reconcileReplicatedJobs` and `constructJob`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
+
+
+_POD = ("spec", "template", "spec")
+
+
+def jobs_of(jobset: MarkedTree, target: Target) -> list[MarkedTree]:
+    """The Jobs of a stored JobSet, in the order in which they come; while it is suspended, none that depend on others."""
+    shape = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
+    template = shape and shape.at(("spec", "replicatedJobs", 0, "template"))
+    assert template
+    waits = is_true(jobset, "spec", "suspend")
+    return [
+        as_go_writes(_job(place), template) for place in _places(jobset, target) if not (waits and items(place.replicated.get("dependsOn")))
+    ]
+
+
+def owned_by(jobset: MarkedTree, mark: Mark) -> MarkedTree:
+    """The owner references of what a JobSet controls."""
+    owner = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": jobset.value["metadata"].value["name"], "uid": UID}
+    return set_by(mark, [{**owner, "controller": True, "blockOwnerDeletion": True}])
+
+
+def _places(jobset: MarkedTree, target: Target) -> Iterator[JobPlace]:
+    mark = operator_mark("jobset", target["jobset"])
+    for replicated in items(jobset.get("spec", "replicatedJobs")):
+        for index in range(few(number(replicated, "replicas", default=1), "Jobs of a replicated job")):
+            yield JobPlace(jobset, replicated, index, mark=mark, release=target["jobset"])
+
+
+def _job(place: JobPlace) -> MarkedTree:
+    jobset, mark = place.jobset, place.mark
+    template = place.replicated.value["template"]
+    own = template.get("metadata")
+    metadata = MarkedTree({name: each for name in ("labels", "annotations") if own and (each := own.get(name))}, mark)
+    name = jobset.value["metadata"].value["name"].with_value(place.name)
+    named = with_fields(metadata, {"name": name, "namespace": jobset.value["metadata"].get("namespace")})
+    spec = with_fields(template.value["spec"], {"suspend": jobset.get("spec", "suspend") or MarkedTree(False, mark)})
+    job = set_by(mark, {"apiVersion": "batch/v1", "kind": "Job", "metadata": labelled(named, place), "spec": spec})
+    job = changed(job, ("metadata",), lambda each: with_fields(each, {"ownerReferences": owned_by(jobset, mark)}))
+    job = changed(job, ("spec", "template", "metadata"), lambda each: labelled(each, place))
+    return _with_claims(_on_labelled_nodes(_with_subdomain(job, place), place), place)
+
+
+def _with_subdomain(job: MarkedTree, place: JobPlace) -> MarkedTree:
+    if not is_true(place.jobset, "spec", "network", "enableDNSHostnames"):
+        return job
+    return changed(job, _POD, lambda pod: with_fields(pod, {"subdomain": place.subdomain}))
+
+
+def _on_labelled_nodes(job: MarkedTree, place: JobPlace) -> MarkedTree:
+    """A Job that has nodes for itself, which a user has labelled and tainted."""
+    annotations = job.get("metadata", "annotations")
+    if not annotations or EXCLUSIVE not in annotations.value or NODE_SELECTOR not in annotations.value:
+        return job
+    key = "alpha.jobset.sigs.k8s.io/namespaced-job"
+    node = {key: set_by(place.mark, f"{text(job, 'metadata', 'namespace')}_{place.name}")}
+    taint = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
+
+    def pod(spec: MarkedTree) -> MarkedTree:
+        tolerations = spec.get("tolerations")
+        more = (tolerations or spec).with_value([*items(tolerations), set_by(place.mark, taint)])
+        return changed(with_fields(spec, {"tolerations": more}), ("nodeSelector",), lambda each: with_fields(each, node))
+
+    return changed(job, _POD, pod)
+
+
+def _with_claims(job: MarkedTree, place: JobPlace) -> MarkedTree:
+    """A Job with a volume for each claim of the JobSet that one of its containers mounts."""
+    if place.jobset.get("spec", "volumeClaimPolicies") is None:
+        return job
+    pod = job.get(*_POD)
+    containers = [each for name in ("containers", "initContainers") for each in items(pod.get(name) if pod else None)]
+    mounted = {text(mount, "name") for each in containers for mount in items(each.get("volumeMounts"))}
+    added = [
+        set_by(place.mark, {"name": name, "persistentVolumeClaim": {"claimName": name.with_value(claim_name(name, place.jobset))}})
+        for _, claim in claims(place.jobset)
+        for name in [claim.value["metadata"].value["name"]]
+        if name.value in mounted
+    ]
+    if not added:
+        return job
+
+    def with_volumes(spec: MarkedTree) -> MarkedTree:
+        volumes = spec.get("volumes")
+        return with_fields(spec, {"volumes": (volumes or spec).with_value([*items(volumes), *added])})
+
+    return changed(job, _POD, with_volumes)
+
+
+# What JobSet writes on each Job and its pods, as labels and as annotations: of which JobSet it is, and which number it has in it.
+#
+# Follows `labelAndAnnotateObject`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
+
+
+PREFIX = "jobset.sigs.k8s.io"
+ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
+"""The label of a JobSet's Job and its pods that names their replicated job."""
+EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
+"""The annotation by which a user says that nodes are labelled for each Job already."""
+
+
+class JobPlace:
+    """The place of a Job in its JobSet."""
+
+    __slots__ = ("index", "jobset", "mark", "release", "replicated")
+
+    def __init__(self, jobset: MarkedTree, replicated: MarkedTree, index: int, *, mark: Mark, release: str) -> None:
+        self.jobset = jobset
+        self.replicated = replicated
+        self.index = index
+        """The number of the Job among those of its replicated job."""
+        self.mark = mark
+        """The place of what JobSet sets itself."""
+        self.release = release
+        """Of JobSet."""
+
+    @property
+    def name(self) -> str:
+        """The name of the Job."""
+        return f"{text(self.jobset, 'metadata', 'name')}-{text(self.replicated, 'name')}-{self.index}"
+
+    @property
+    def subdomain(self) -> MarkedTree:
+        """The subdomain of its pods, which is the name of the headless Service."""
+        found = self.jobset.get("spec", "network", "subdomain")
+        return found if found and found.value else self.jobset.value["metadata"].value["name"]
+
+
+def labelled(metadata: MarkedTree, place: JobPlace) -> MarkedTree:
+    """Metadata of a Job, or of its pod template, with JobSet's labels and annotations."""
+    own = {name: set_by(place.mark, value) for name, value in _labels(place).items()}
+    labels = metadata.get("labels") or MarkedTree({}, place.mark)
+    annotations = metadata.get("annotations") or MarkedTree({}, place.mark)
+    exclusive = _exclusive(place)
+    return with_fields(metadata, {"labels": with_fields(labels, own), "annotations": with_fields(annotations, {**own, **exclusive})})
+
+
+def _labels(place: JobPlace) -> dict[str, MarkedTree | str]:
+    name = place.replicated.value["name"]
+    jobs = items(place.jobset.get("spec", "replicatedJobs"))
+    group = place.replicated.get("groupName")
+    found: dict[str, MarkedTree | str] = {
+        "jobset-name": place.jobset.value["metadata"].value["name"],
+        "replicatedjob-name": name,
+        "restart-attempt": "0",
+        "replicatedjob-replicas": str(_replicas(place.replicated)),
+        "global-replicas": str(sum(map(_replicas, jobs))),
+        "job-index": str(place.index),
+        "job-key": SHA1,
+        "job-global-index": str(_before(jobs, name.value) + place.index),
+    }
+    if reached(place.release, "0.10.1"):
+        grouped = [each for each in jobs if text(each, "groupName") == text(place.replicated, "groupName")]
+        found |= {
+            "jobset-uid": UID,
+            "group-name": group or "",
+            "group-replicas": str(sum(map(_replicas, grouped))),
+            "job-group-index": str(_before(grouped, name.value) + place.index),
+        }
+    coordinator = place.jobset.get("spec", "coordinator")
+    if coordinator:
+        found["coordinator"] = coordinator.with_value(_endpoint(coordinator, place))
+    return {f"{PREFIX}/{key}": value for key, value in found.items()}
+
+
+def _replicas(replicated: MarkedTree) -> int:
+    return number(replicated, "replicas", default=1)
+
+
+def _before(jobs: list[MarkedTree], name: str) -> int:
+    """The number of Jobs before the first of a replicated job."""
+    names = [text(each, "name") for each in jobs]
+    return sum(map(_replicas, jobs[: names.index(name)]))
+
+
+def _endpoint(coordinator: MarkedTree, place: JobPlace) -> str:
+    pod = f"{number(coordinator, 'jobIndex', default=0)}-{number(coordinator, 'podIndex', default=0)}"
+    return f"{text(place.jobset, 'metadata', 'name')}-{text(coordinator, 'replicatedJob')}-{pod}.{place.subdomain.value}"
+
+
+def _exclusive(place: JobPlace) -> dict[str, MarkedTree]:
+    """The annotations that give each Job a topology for itself, from the JobSet or, before that, the replicated job."""
+    found: dict[str, MarkedTree] = {}
+    for own in (place.jobset.get("metadata", "annotations"), place.replicated.get("template", "metadata", "annotations")):
+        if own and own.get(EXCLUSIVE):
+            found |= {name: each for name in (EXCLUSIVE, NODE_SELECTOR) if (each := own.get(name))}
+    return found
+
+
+# The volume claims of a JobSet, which it makes from templates from 0.11 on.
+#
+# Follows `createPVCsIfNecessary` and `addVolumes`, sigs.k8s.io/jobset pkg/controllers, 0.11.1 to 0.12.0.
+
+
+def claims(jobset: MarkedTree) -> list[tuple[MarkedTree, MarkedTree]]:
+    """The templates of claims that have a name, each with the policy that it stands in."""
+    policies = items(jobset.get("spec", "volumeClaimPolicies"))
+    return [(policy, template) for policy in policies for template in items(policy.get("templates")) if template.get("metadata", "name")]
+
+
+def claim_name(template: MarkedTree, jobset: MarkedTree) -> str:
+    """The name of the claim that is made of a template, given by its name."""
+    return f"{template.value}-{text(jobset, 'metadata', 'name')}"
+
+
+def made_claims(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[MarkedTree]:
+    """The claims; those that go with the JobSet have it as their owner."""
+    return [_claim(policy, template, jobset, target, owners) for policy, template in claims(jobset)]
+
+
+def _claim(policy: MarkedTree, template: MarkedTree, jobset: MarkedTree, target: Target, owners: MarkedTree) -> MarkedTree:
+    mark = operator_mark("jobset", target["jobset"])
+    own = template.value["metadata"]
+    name = own.value["name"]
+    labels = with_fields(own.get("labels") or MarkedTree({}, mark), {f"{PREFIX}/jobset-name": jobset.value["metadata"].value["name"]})
+    metadata = {
+        "name": name.with_value(claim_name(name, jobset)),
+        "namespace": jobset.value["metadata"].value["namespace"],
+        "labels": labels,
+        **({"annotations": annotations} if (annotations := own.get("annotations")) else {}),
+        **({"ownerReferences": owners} if text(policy, "retentionPolicy", "whenDeleted") == "Delete" else {}),
+    }
+    return set_by(mark, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": template.value["spec"]})

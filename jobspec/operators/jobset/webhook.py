@@ -1,0 +1,445 @@
+"""The rules of JobSet's webhook for JobSets in files; those that the trainer makes meet them later.
+
+Follows `jobSetWebhook.ValidateCreate` and `ValidateUpdate`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to 0.12.0.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic, Mark, has_error
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
+from jobspec.kubernetes.verdict import verdict
+from jobspec.operators.decoding import becomes_null, undecodable_value
+from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
+from jobspec.operators.made import RANDOM, as_a_cluster_names, changed, each_item, filled, operator_mark, set_by, with_fields
+from jobspec.operators.webhooks import Fault, WebhookRule, bad_manager, diagnostics, name_of
+from jobspec.schemas import shapes
+from jobspec.targets import reached
+from jobspec.workloads import Workload, items_at, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from jobspec.diagnostics import Mark, Path
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.targets import Target
+    from jobspec.workloads import Role, Workload
+
+
+_JOBS: Path = ("spec", "replicatedJobs")
+_MOST = 2**31 - 1
+
+
+def depends_on(workload: Workload, target: Target) -> Iterator[Fault]:
+    """A replicated job can wait only for jobs that stand before it in the list, so the first cannot wait at all. Reorder them."""
+    before: set[str] = set()
+    for number, job in enumerate(new_jobs(workload)):
+        before.add(job.name)
+        depends = job.data.get("dependsOn")
+        if depends == [] and not reached(target["jobset"], "0.10.1"):
+            yield Fault((*job.path, "dependsOn"), "`dependsOn` is empty, on which the webhook fails", "remove `dependsOn`")
+        elif number == 0 and depends is not None:
+            yield Fault((*job.path, "dependsOn"), f"the first replicated job, `{job.name}`, can wait for no other", "remove `dependsOn`")
+            continue
+        for inner, other in items_at(job.data, ("dependsOn",)):
+            if other["name"] not in before:
+                message = f"`{job.name}` cannot wait for `{other['name']}`, which does not stand before it"
+                yield Fault((*job.path, *inner, "name"), message, "put that job first")
+
+
+def subdomain(workload: Workload, target: Target) -> Iterator[Fault]:
+    """The subdomain of the pods is the name of a Service: a DNS label of RFC 1035, at most 63 characters, a letter first."""
+    path = ("spec", "network", "subdomain")
+    name = value_at(workload.document.data, path)
+    why = bad_dns1035_label(name) if name and not workload.old else ""
+    if why:
+        yield Fault(path, f"`{name}` cannot be a subdomain: {why}")
+
+
+def jobset_manager(workload: Workload, target: Target) -> Iterator[Fault]:
+    """The manager of a JobSet is a domain and a name, `example.com/name`, of at most 63 characters."""
+    path = ("spec", "managedBy")
+    manager = value_at(workload.document.data, path)
+    if manager is None or workload.old:
+        return
+    if bad_manager(manager):
+        yield Fault(path, f"`{manager}` is no manager: {bad_manager(manager)}", "write, for example, `example.com/name`")
+    elif len(manager) > 63:
+        yield Fault(path, f"the manager's name has {len(manager)} characters, more than 63")
+
+
+def pod_total(workload: Workload, target: Target) -> Iterator[Fault]:
+    """`replicas` times `parallelism` is the number of pods, and has to fit into 32 bits."""
+    for job in new_jobs(workload):
+        replicas, parallelism = replicas_of(job), value_at(job.data, ("template", "spec", "parallelism"))
+        if replicas * (1 if parallelism is None else parallelism) > _MOST:
+            yield Fault((*job.path, "replicas"), f"`{job.name}` would have more than {_MOST:,} pods")
+
+
+def group_name(workload: Workload, target: Target) -> Iterator[Fault]:
+    """The name of a replicated job's group is a DNS label of RFC 1035: at most 63 characters, a letter first."""
+    for job in new_jobs(workload):
+        group = job.data.get("groupName")
+        why = "" if group is None else bad_dns1035_label(group)
+        if why:
+            yield Fault((*job.path, "groupName"), f"`{group}` cannot be the name of a group: {why}")
+
+
+def child_names(workload: Workload, target: Target) -> Iterator[Fault]:
+    """The names of Jobs and pods are made of the JobSet's, the replicated job's and numbers, and have to be DNS labels.
+
+    They have at most 63 characters, of which five are a pod's own. Shorten the names.
+    """
+    name, key = name_of(workload)
+    for job in new_jobs(workload):
+        last = replicas_of(job) - 1
+        child = f"{name}-{job.name}-{last}"
+        completions = value_at(job.data, ("template", "spec", "completions"))
+        indexed = value_at(job.data, ("template", "spec", "completionMode")) in (None, "Indexed")
+        longest = f"{child}-{completions - 1}-abcde" if indexed and completions is not None else child
+        why = bad_dns1035_label(child) or bad_dns1035_label(longest)
+        if why:
+            message = f"`{longest}` cannot be the name of what `{job.name}` makes: {why}"
+            at = ("metadata", key) if bad_dns1035_label(name) else (*job.path, "name")
+            yield Fault(at, message, "shorten the names", field=f"spec.replicatedJobs[{job.path[-1]}].name")
+
+
+def jobset_frozen(workload: Workload, target: Target) -> Iterator[Fault]:
+    """An update of a JobSet cannot change its replicated jobs or its manager. Make a new JobSet.
+
+    Of a suspended one, the pods' labels, annotations, node selector, tolerations and scheduling gates can change.
+    """
+    if not workload.old:
+        return
+    now, before = workload.document.data["spec"], workload.old.data.get("spec") or {}
+    suspended = now.get("suspend") is True or before.get("suspend") is True
+    if now.get("managedBy") != before.get("managedBy"):
+        yield Fault(("spec", "managedBy"), "the manager of a JobSet cannot be changed")
+    if [_frozen(job, suspended=suspended) for job in now.get("replicatedJobs") or ()] != [
+        _frozen(job, suspended=suspended) for job in before.get("replicatedJobs") or ()
+    ]:
+        yield Fault(_JOBS, "the replicated jobs of a JobSet cannot be changed", "make a new JobSet")
+
+
+def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
+    """A replicated job without the fields that may change; there are such only while the JobSet is suspended."""
+    if not suspended:
+        return job
+    pod = dict(value_at(job, ("template", "spec", "template")) or {})
+    pod["metadata"] = {key: value for key, value in (pod.get("metadata") or {}).items() if key not in ("labels", "annotations")}
+    pod["spec"] = {key: value for key, value in (pod.get("spec") or {}).items() if key not in _CHANGEABLE}
+    template = job.get("template") or {}
+    return {**job, "template": {**template, "spec": {**(template.get("spec") or {}), "template": pod}}}
+
+
+_CHANGEABLE = ("nodeSelector", "tolerations", "schedulingGates")
+
+
+def new_jobs(workload: Workload) -> list[Role]:
+    """The replicated jobs of a new JobSet; none on an update, for which other rules hold."""
+    return [] if workload.old else workload.roles
+
+
+def replicas_of(job: Role) -> int:
+    """The number of Jobs of a replicated job."""
+    replicas: int | None = job.data.get("replicas")
+    return 1 if replicas is None else replicas
+
+
+# The rules of JobSet's webhook for the policies of a JobSet: success and failure, the coordinator, volume claims.
+#
+# Follows `validateFailurePolicy`, `validateCoordinator` and `validateVolumeClaimPolicies`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to
+# 0.12.0.
+
+
+_FAILURE: Path = ("spec", "failurePolicy")
+_FAILURE_RULES: Path = (*_FAILURE, "rules")
+_CLAIMS: Path = ("spec", "volumeClaimPolicies")
+_REASONS = ("BackoffLimitExceeded", "DeadlineExceeded", "FailedIndexes", "MaxFailedIndexesExceeded", "PodFailurePolicy")
+_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+
+
+def _names(workload: Workload) -> list[str]:
+    return [job.name for job in workload.roles]
+
+
+def policy_target(workload: Workload, target: Target) -> Iterator[Fault]:
+    """A success or failure policy names replicated jobs of the JobSet."""
+    data, names = workload.document.data, _names(workload)
+    rules = [path for path, _ in items_at(data, _FAILURE_RULES)]
+    for place in (("spec", "successPolicy"), *rules):
+        for path, name in items_at(data, (*place, "targetReplicatedJobs")):
+            if name not in names and not workload.old:
+                yield Fault(path, f"there is no replicated job `{name}`", f"there are {', '.join(f'`{each}`' for each in names)}")
+
+
+def failure_rule_name(workload: Workload, target: Target) -> Iterator[Fault]:
+    """A rule of a failure policy has a name of its own: 1 to 128 letters, digits, `_`, `,` and `:`, a letter first.
+
+    Without one, JobSet names the rule.
+    """
+    first: dict[str, int] = {}
+    for number, (path, rule) in enumerate(items_at(workload.document.data, _FAILURE_RULES) if not workload.old else ()):
+        name = rule.get("name") or f"failurePolicyRule{number}"
+        if not _is_rule_name(name):
+            message = f"`{name}` cannot be the name of a rule: it takes letters, digits, `_`, `,` and `:`, a letter first"
+            yield Fault((*path, "name"), message)
+        if name in first:
+            yield Fault((*path, "name"), f"rule {number} has the same name as rule {first[name]}: `{name}`")
+        first.setdefault(name, number)
+
+
+def _is_rule_name(name: str) -> bool:
+    inner = name.replace(",", "").replace(":", "")
+    return len(name) <= 128 and name[0].isalpha() and name[-1] in _WORD and _WORD.issuperset(inner)
+
+
+def failure_reason(workload: Workload, target: Target) -> Iterator[Fault]:
+    """A rule of a failure policy names reasons for which a Kubernetes Job can fail."""
+    for rule, _ in items_at(workload.document.data, _FAILURE_RULES) if not workload.old else ():
+        for path, reason in items_at(workload.document.data, (*rule, "onJobFailureReasons")):
+            if reason not in _REASONS:
+                yield Fault(path, f"no Job fails for the reason `{reason}`", f"the reasons are {', '.join(_REASONS)}")
+
+
+def disabled_feature(workload: Workload, target: Target) -> Iterator[Fault]:
+    """Restarting in place, and restarting one Job alone, are alpha features, which an operator's own settings have to turn on."""
+    data = workload.document.data
+    strategy = (*_FAILURE, "restartStrategy")
+    if value_at(data, strategy) == "InPlaceRestart" and not workload.old:
+        yield Fault(strategy, "`InPlaceRestart` is an alpha feature of JobSet, which is off", "write `Recreate`")
+    for path, rule in items_at(data, _FAILURE_RULES) if not workload.old else ():
+        if rule["action"] in ("RestartJob", "RestartJobAndIgnoreMaxRestarts"):
+            message = f"`{rule['action']}` is an alpha feature of JobSet, which is off"
+            yield Fault((*path, "action"), message, f"write `{rule['action'].replace('RestartJob', 'RestartJobSet')}`")
+
+
+def coordinator(workload: Workload, target: Target) -> Iterator[Fault]:
+    """The coordinator is one pod: a replicated job that exists, has Indexed completion and `completions`, and numbers within these."""
+    place = ("spec", "coordinator")
+    wanted = value_at(workload.document.data, place)
+    if wanted is None or workload.old:
+        return
+    job = next((job for job in new_jobs(workload) if job.name == wanted["replicatedJob"]), None)
+    if job is None:
+        yield Fault((*place, "replicatedJob"), f"there is no replicated job `{wanted['replicatedJob']}`")
+        return
+    completions = value_at(job.data, ("template", "spec", "completions"))
+    number, pod = wanted.get("jobIndex") or 0, wanted.get("podIndex") or 0
+    if not 0 <= number < replicas_of(job):
+        yield Fault((*place, "jobIndex"), f"`{job.name}` has {replicas_of(job)} Jobs, and no number {number}, counted from 0")
+    elif completions is None or value_at(job.data, ("template", "spec", "completionMode")) not in (None, "Indexed"):
+        yield Fault((*place, "replicatedJob"), f"`{job.name}` needs `completions` and the completion mode Indexed")
+    elif not 0 <= pod < completions:
+        yield Fault((*place, "podIndex"), f"`{job.name}` has {completions} pods, and no number {pod}, counted from 0")
+
+
+def coordinator_label(workload: Workload, target: Target) -> Iterator[Fault]:
+    """The coordinator's address becomes a label of every pod, so it has to be one: at most 63 characters. Shorten the names."""
+    place = ("spec", "coordinator")
+    wanted = value_at(workload.document.data, place)
+    if wanted is not None and not workload.old:
+        name, _ = name_of(workload)
+        domain = value_at(workload.document.data, ("spec", "network", "subdomain")) or name
+        numbers = f"{wanted.get('jobIndex') or 0}-{wanted.get('podIndex') or 0}"
+        label = f"{name}-{wanted['replicatedJob']}-{numbers}.{domain}"
+        if bad_label_value(label):
+            yield Fault(place, f"the coordinator's address `{label}` cannot be a label: {bad_label_value(label)}", "shorten the names")
+
+
+def volume_claim(workload: Workload, target: Target) -> Iterator[Fault]:
+    """A claim that JobSet makes has a name of its own, which with the JobSet's fits into 63 characters.
+
+    Some container mounts it by that name, and no volume of a pod has the name already.
+    """
+    jobset, _ = name_of(workload)
+    seen: set[str] = set()
+    policies = items_at(workload.document.data, _CLAIMS) if not workload.old else ()
+    for path, claim in (each for place, _ in policies for each in items_at(workload.document.data, (*place, "templates"))):
+        name = value_at(claim, ("metadata", "name")) or ""
+        at = (*path, "metadata", "name")
+        if name in seen:
+            yield Fault(at, f"two claims have the name `{name}`")
+        if why := bad_subdomain(name):
+            yield Fault(at, f"`{name}` cannot be the name of a claim: {why}")
+        elif len(f"{name}-{jobset}") > 63:
+            yield Fault(at, f"the claim's name with the JobSet's, `{name}-{jobset}`, has more than 63 characters", "shorten one")
+        yield from _volumes_named(workload, name)
+        if not any(_mounts(job, name) for job in new_jobs(workload)):
+            yield Fault(at, f"no container mounts the claim `{name}`", f"add `volumeMounts: [{{name: {name}, mountPath: ...}}]` to one")
+        seen.add(name)
+
+
+def _volumes_named(workload: Workload, name: str) -> Iterator[Fault]:
+    for job in new_jobs(workload):
+        for path, volume in job.items("volumes"):
+            if volume["name"] == name:
+                yield Fault((*path, "name"), f"the volume `{name}` has the name of a claim that JobSet makes", "remove it")
+
+
+def _mounts(job: Role, name: str) -> bool:
+    containers = [*job.items("initContainers"), *job.items("containers")]
+    return any(mount["name"] == name for _, container in containers for _, mount in items_at(container, ("volumeMounts",)))
+
+
+POLICY_RULES = [
+    WebhookRule(policy_target),
+    WebhookRule(failure_rule_name),
+    WebhookRule(failure_reason),
+    WebhookRule(disabled_feature, since="0.11.1"),
+    WebhookRule(coordinator),
+    WebhookRule(coordinator_label, since="0.11.1"),
+    WebhookRule(volume_claim, since="0.11.1"),
+]
+WEBHOOK_RULES = [
+    WebhookRule(undecodable_value),
+    WebhookRule(becomes_null),
+    WebhookRule(depends_on),
+    WebhookRule(subdomain),
+    WebhookRule(jobset_manager),
+    WebhookRule(pod_total),
+    WebhookRule(group_name, since="0.10.1"),
+    WebhookRule(child_names),
+    *POLICY_RULES,
+    WebhookRule(jobset_frozen),
+]
+
+
+# What JobSet's webhooks change: the defaults of a JobSet, and in the pods of its Jobs a label for their priority and their topology.
+#
+# Follows `jobSetWebhook.Default` and `podWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to 0.12.0. A pod that follows the first
+# one of its Job waits until that is on a node, and goes where that is; which topology that will be, nobody knows before.
+
+
+_PRIORITY = f"{PREFIX}/priority"
+_JOB = f"{PREFIX}/job-key"
+
+
+def stored_jobset(tree: MarkedTree, target: Target) -> MarkedTree:
+    """A JobSet with all that the server and the webhook fill in."""
+    shape = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
+    assert shape
+    webhook = operator_mark("jobset", target["jobset"])
+    return changed(filled(tree, shape, Mark("the CRD of JobSet")), ("spec",), lambda spec: _defaulted(spec, webhook))
+
+
+def _defaulted(spec: MarkedTree, webhook: Mark) -> MarkedTree:
+    spec = _missing(spec, webhook, {"successPolicy": {"operator": "All"}, "startupPolicy": {"startupPolicyOrder": "AnyOrder"}})
+    spec = each_item(spec, "replicatedJobs", lambda each: changed(each, ("template", "spec"), lambda job: _job(job, webhook)))
+    network = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
+    spec = (
+        changed(spec, ("network",), lambda each: _missing(each, webhook, network))
+        if "network" in spec.value
+        else _missing(spec, webhook, {"network": network})
+    )
+    if spec.get("failurePolicy"):
+        spec = changed(spec, ("failurePolicy",), lambda policy: _with_rule_names(policy, webhook))
+    kept = {"retentionPolicy": {"whenDeleted": "Delete"}}
+    return each_item(spec, "volumeClaimPolicies", lambda policy: _missing(policy, webhook, kept))
+
+
+def _job(job: MarkedTree, webhook: Mark) -> MarkedTree:
+    job = _missing(job, webhook, {"completionMode": "Indexed"})
+    return changed(job, ("template", "spec"), lambda pod: _missing(pod, webhook, {"restartPolicy": "OnFailure"}))
+
+
+def _with_rule_names(policy: MarkedTree, webhook: Mark) -> MarkedTree:
+    rules = policy.get("rules")
+    if rules is None:
+        return policy
+    named = [_missing(rule, webhook, {"name": f"failurePolicyRule{number}"}) for number, rule in enumerate(items(rules))]
+    return with_fields(policy, {"rules": rules.with_value(named)})
+
+
+def _missing(tree: MarkedTree, mark: Mark, defaults: dict[str, Any]) -> MarkedTree:
+    """A mapping with the defaults of fields that are absent or empty."""
+    absent = {name: set_by(mark, each) for name, each in defaults.items() if name not in tree.value or tree.value[name].value == ""}
+    return tree.with_value({**tree.value, **absent}) if absent else tree
+
+
+def admitted(pod: MarkedTree, target: Target, priority: MarkedTree | None) -> MarkedTree:
+    """A pod after the webhook. *priority*: that of its class, None where the class is not at hand."""
+    mark = operator_mark("jobset", target["jobset"])
+    annotations = pod.get("metadata", "annotations")
+    own = annotations.value if annotations else {}
+    exclusive = EXCLUSIVE in own
+    if NODE_SELECTOR in own or not (exclusive or reached(target["jobset"], "0.11.1")):
+        return pod
+    if priority is not None:
+        label = {_PRIORITY: priority.with_value(str(priority.value))}
+        pod = changed(pod, ("metadata", "labels"), lambda labels: with_fields(labels, label))
+    return _apart(pod, own[EXCLUSIVE], mark) if exclusive else pod
+
+
+def _apart(pod: MarkedTree, topology: MarkedTree, mark: Mark) -> MarkedTree:
+    if text(pod, "metadata", "annotations", "batch.kubernetes.io/job-completion-index") != "0":
+        place = {topology.value: set_by(mark, RANDOM)}
+        return changed(pod, ("spec", "nodeSelector"), lambda each: with_fields(each, place))
+    job = text(pod, "metadata", "labels", _JOB)
+    together: list[dict[str, Any]] = [{"key": _JOB, "operator": "In", "values": [job]}]
+    priority = text(pod, "metadata", "labels", _PRIORITY)
+    alone: list[dict[str, Any]] = [
+        {"key": _JOB, "operator": "Exists"},
+        {"key": _JOB, "operator": "NotIn", "values": [job]},
+        {"key": _PRIORITY, "operator": "In", "values": [priority]},
+    ]
+    pod = _with_term(pod, "podAffinity", _term(together, topology), mark)
+    return _with_term(pod, "podAntiAffinity", _term(alone, topology), mark)
+
+
+def _term(expressions: list[dict[str, Any]], topology: MarkedTree) -> dict[str, Any]:
+    return {"labelSelector": {"matchExpressions": expressions}, "topologyKey": topology, "namespaceSelector": {}}
+
+
+def _with_term(pod: MarkedTree, kind: str, term: dict[str, Any], mark: Mark) -> MarkedTree:
+    name = "requiredDuringSchedulingIgnoredDuringExecution"
+
+    def affinity(tree: MarkedTree) -> MarkedTree:
+        terms = tree.get(name)
+        return with_fields(tree, {name: MarkedTree([*items(terms), set_by(mark, term)], terms.mark if terms else mark)})
+
+    return changed(pod, ("spec", "affinity", kind), affinity)
+
+
+# What a server and JobSet's webhook refuse in the JobSet that the trainer makes of a job: then nothing runs, and only an event tells.
+#
+# The rules are those for JobSets in files; names that a cluster makes up count as long as they will be.
+
+
+_REFUSED = "the server refuses the JobSet that the trainer makes of the job, so nothing runs"
+_JOBS_FIELD = "spec.replicatedJobs["
+
+
+def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diagnostic]:
+    """The errors of a stored JobSet at the lines that caused them; what has no line of its own stands at the *job*'s name."""
+    document = Document(as_a_cluster_names(jobset), jobset.marks, file=job.file, index=job.index)
+    found = verdict(document, target).diagnostics
+    if not has_error(found):
+        found = diagnostics(WEBHOOK_RULES, Workload(document), target)
+    added = _added_by_patches(jobset, job)
+    for each in found:
+        if each.severity == "error" and not (added and each.rule == "missing-field" and each.field.startswith(_JOBS_FIELD)):
+            message = f"{_REFUSED}: {each.message}"
+            yield Diagnostic("jobset-refused", message, _place(each, job), field=each.field, document=job.index, hint=each.hint)
+    known = ", ".join(f"`{text(each, 'name')}`" for each in items(jobset.get("spec", "replicatedJobs")) if each not in added)
+    for new in added:
+        name = new.get("name") or new
+        message = f"{_REFUSED}: the runtime has no replicated job `{name.value}`, so that the patch adds one without containers"
+        yield Diagnostic("jobset-refused", message, name.place(), document=job.index, hint=f"the runtime has {known}")
+
+
+def _added_by_patches(jobset: MarkedTree, job: Document) -> list[MarkedTree]:
+    """The replicated jobs without containers that are in no runtime, and came by a patch of the TrainJob."""
+    patches = job.marks.nearest(("spec", "runtimePatches"))
+    jobs = items(jobset.get("spec", "replicatedJobs"))
+    bare = [each for each in jobs if not each.get("template", "spec", "template", "spec", "containers")]
+    return [each for each in bare if (name := each.get("name")) and patches.hold(name.mark)]
+
+
+def _place(problem: Diagnostic, job: Document) -> Mark:
+    """The line that caused a problem: of names that are made of the job's and others, the job's."""
+    is_name = problem.field.startswith(_JOBS_FIELD) and problem.field.endswith("].name") and problem.field.count("[") == 1
+    return problem.mark if problem.mark.line and not is_name else job.marks.nearest(("metadata", "name")).place()

@@ -1,0 +1,423 @@
+"""What an operator makes of a job: objects in the order in which they come, values that it sets itself, and how many there may be.
+
+The place of a value that an operator sets is the operator, not a line of a file. A number that a server takes may be more than anybody
+could read, or a machine hold.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import JobspecError, Mark
+from jobspec.documents.marked_tree import MarkedTree, PlainTree, field_value, items, marked
+from jobspec.go.quantities import canonical_quantity
+from jobspec.schemas import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.schemas.shapes import Shape
+    from jobspec.targets import Target
+
+
+MOST = 100_000
+
+
+class Expansion:
+    """The objects that an operator creates for one job, and the diagnostics of what it does not create."""
+
+    __slots__ = ("counts", "diagnostics", "objects")
+
+    def __init__(
+        self, objects: Sequence[MarkedTree] = (), diagnostics: Sequence[Diagnostic] = (), *, counts: Mapping[str, int] | None = None
+    ) -> None:
+        self.objects = objects
+        """Whole objects, with `apiVersion`, `kind`, `metadata` and `spec`; those that a server may refuse are there, too."""
+        self.diagnostics = diagnostics
+        self.counts = counts or {}
+        """The number of pods of each role: replica types in small letters, replicated jobs by name."""
+
+
+def numbers(count: int, what: str, *, ends: bool = False) -> Iterable[int]:
+    """The numbers of *count* objects, from 0. *ends*: the first and the last alone, which stand for all between.
+
+    Raises JobspecError as `few` does, unless only the ends are wanted.
+    """
+    if ends:
+        return range(count) if count < 3 else (0, count - 1)
+    return range(few(count, what))
+
+
+def few(number: int, what: str) -> int:
+    """A number of objects, where they are few enough. Raises JobspecError otherwise; *what*: such as ``pods of Job `a` ``."""
+    if number > MOST:
+        raise JobspecError(f"{number} {what} are too many to expand: {MOST} are the most")
+    return number
+
+
+def operator_mark(operator: str, release: str) -> Mark:
+    """The place of what an operator of a release sets itself, such as `training-operator 1.9.4`."""
+    return Mark(f"{operator} {release}")
+
+
+def set_by(operator: Mark, data: Any) -> MarkedTree:
+    """Plain data as a tree; all of it, but for trees inside, stands at the *operator*'s place."""
+    if type(data) is str:
+        return MarkedTree(data, operator)
+    if isinstance(data, MarkedTree):
+        return data
+    if isinstance(data, dict):
+        return MarkedTree({key: set_by(operator, value) for key, value in data.items()}, operator)
+    if isinstance(data, list):
+        return MarkedTree([set_by(operator, value) for value in data], operator)
+    return MarkedTree(data, operator)
+
+
+# Changes to parts of a tree: each gives a new tree, and leaves the marks of all other values as they are.
+
+
+#: The fields by which the trainer tells the items of a list apart: two items are one where any of these is equal, or absent from both.
+IDENTITIES: Mapping[str, tuple[str, ...]] = {
+    "env": ("name",),
+    "ports": ("containerPort", "name"),
+    "volumeMounts": ("mountPath",),
+    "volumes": ("name",),
+}
+
+
+def with_fields(tree: MarkedTree, fields: Mapping[str, MarkedTree | None]) -> MarkedTree:
+    """A mapping with some fields set; one that is None stays as it was."""
+    return tree.with_value({**tree.value, **{name: child for name, child in fields.items() if child is not None}})
+
+
+def changed(tree: MarkedTree, path: tuple[str, ...], change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
+    """A mapping with the mapping at *path* changed, which is made where it is absent."""
+    if not path:
+        return change(tree)
+    child = tree.value.get(path[0]) or MarkedTree({}, tree.mark)
+    return tree.with_value({**tree.value, path[0]: changed(child, path[1:], change)})
+
+
+def each_item(tree: MarkedTree, name: str, change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
+    """A mapping with each item of the list *name* changed."""
+    old = tree.value.get(name)
+    return tree if old is None else tree.with_value({**tree.value, name: old.with_value([change(item) for item in items(old)])})
+
+
+def with_items(tree: MarkedTree, name: str, new: Iterable[MarkedTree]) -> MarkedTree:
+    """A mapping with items in its list *name*: each replaces the first that it is one with, or is added at the end."""
+    found = list(new)
+    if not found:
+        return tree
+    old = tree.value.get(name)
+    kept = items(old)
+    known = [_identity(each, name) for each in kept]
+    for item in found:
+        own = _identity(item, name)
+        at = next((index for index, each in enumerate(known) if not each.isdisjoint(own)), len(kept))
+        kept[at : at + 1] = [item]
+        known[at : at + 1] = [own]
+    return tree.with_value({**tree.value, name: (old or found[0]).with_value(kept)})
+
+
+def _identity(item: MarkedTree, name: str) -> set[tuple[str, Any]]:
+    """By what an item of a list is told from others: those that share one of these are one."""
+    return {(field, field_value(item, field)) for field in IDENTITIES[name]}
+
+
+def number(tree: MarkedTree | None, *path: str, default: int) -> int:
+    """The number at a path."""
+    child = tree.get(*path) if tree else None
+    return child.value if child and isinstance(child.value, int) else default
+
+
+def is_true(tree: MarkedTree | None, *path: str) -> bool:
+    """Whether the value at a path is true."""
+    child = tree.get(*path) if tree else None
+    return child is not None and child.value is True
+
+
+# A job as the API server stores it, which is what its operator sees: nulls dropped, the defaults of the CRD filled in, a name given.
+#
+# Follows `filled` in validation/defaults.py, with marks; and `rest.FillObjectMetaSystemFields` and `names.SimpleNameGenerator`,
+# k8s.io/apiserver pkg/registry/rest and pkg/storage/names, 1.36.
+
+
+RANDOM = "<random>"
+"""What stands for a text that a cluster makes up."""
+UID = "<uid>"
+"""What stands for an object's uid."""
+SHA1 = "<sha1>"
+"""What stands for a hash of a name and a namespace."""
+NAMESPACE = "default"
+"""Where an object is that names no namespace."""
+_MADE_UP = {RANDOM: "x" * 5, UID: "00000000-0000-0000-0000-000000000000", SHA1: "0" * 40}
+
+
+def stored(document: Document, target: Target) -> MarkedTree:
+    """The document as its operator sees it, where a server accepts it."""
+    shape = shapes.load(document.api_version, document.kind, target)
+    assert shape
+    tree = filled(marked(document), shape, Mark(f"the CRD of {document.kind}"))
+    return tree.with_value({**tree.value, "metadata": _metadata(tree.value["metadata"], api_server(target))})
+
+
+def filled(tree: MarkedTree, shape: Shape, crd: Mark) -> MarkedTree:
+    """A value of a custom resource without its nulls, and with its defaults, whose place is the *crd*."""
+    data = tree.data()
+    return _with_defaults(tree, _filled(data, shape), data, crd)
+
+
+def _filled(value: Any, shape: Shape) -> Any:
+    """The plain data of a value; the same object where there is nothing to fill in and nothing to drop."""
+    if isinstance(value, dict):
+        if shape.fields is not None:
+            return _fields(value, shape, shape.fields)
+        if shape.values is not None:
+            values = shape.values
+            made = {name: _or_default(each, values) for name, each in value.items()}
+            made = {name: _filled(each, values) for name, each in made.items() if each is not None or values.nullable}
+            return value if len(made) == len(value) and all(made[name] is each for name, each in value.items()) else made
+    elif isinstance(value, list) and shape.items is not None:
+        items = shape.items
+        listed = [_filled(_or_default(each, items), items) for each in value]
+        return listed if any(new is not old for new, old in zip(listed, value, strict=True)) else value
+    elif isinstance(value, float) and shape.type == "integer":
+        return int(value)
+    return value
+
+
+def _or_default(value: Any, shape: Shape) -> Any:
+    return shape.default if value is None and not shape.nullable else value
+
+
+def _fields(value: dict[str, Any], shape: Shape, fields: dict[str, Shape]) -> dict[str, Any]:
+    changed: dict[str, Any] = {}
+    gone = set()
+    for name, each in value.items():
+        field = fields.get(name)
+        if field is None or type(each) is field.plain:
+            continue
+        if each is None and not field.nullable:
+            gone.add(name)
+        elif each is not None and (new := _filled(each, field)) is not each:
+            changed[name] = new
+    absent = {name: _filled(field.default, field) for name, field in shape.defaulted.items() if name not in value or name in gone}
+    if not (changed or gone or absent):
+        return value
+    return {**{name: changed.get(name, each) for name, each in value.items() if name not in gone}, **absent}
+
+
+def _with_defaults(tree: MarkedTree, made: Any, before: Any, crd: Mark) -> MarkedTree:
+    """A tree, whose data was *before*, with the data that is *made* of it: what was not there has the place of the *crd*."""
+    if made is before:
+        return tree
+    if isinstance(made, dict):
+        return tree.with_value({name: _inside(tree, name, each, before.get(name), crd) for name, each in made.items()})
+    if isinstance(made, list):
+        return tree.with_value([_inside(tree, at, each, before[at], crd) for at, each in enumerate(made)])
+    return tree.with_value(made)
+
+
+def _inside(around: MarkedTree, step: str | int, made: Any, before: Any, crd: Mark) -> MarkedTree:
+    return set_by(crd, made) if before is None and made is not None else _with_defaults(around.value[step], made, before, crd)
+
+
+def as_a_cluster_names(tree: MarkedTree) -> Any:
+    """The plain data of an object, with texts as a cluster makes them up in place of what stands for them: as long as they will be."""
+    if isinstance(tree, PlainTree):
+        return tree.plain  # as somebody wrote it
+    data = tree.value
+    if type(data) is str:
+        return _named(data) if "<" in data else data
+    if isinstance(data, dict):
+        return {name: as_a_cluster_names(each) for name, each in data.items()}
+    return [as_a_cluster_names(each) for each in data] if isinstance(data, list) else data
+
+
+def _named(text: str) -> str:
+    for sign, made_up in _MADE_UP.items():
+        text = text.replace(sign, made_up)
+    return text
+
+
+def api_server(target: Target) -> Mark:
+    """The place of what the API server fills in."""
+    return operator_mark("kube-apiserver", target["kubernetes"])
+
+
+def _metadata(metadata: MarkedTree, server: Mark) -> MarkedTree:
+    given = metadata.value
+    prefix = given.get("generateName")
+    name = given.get("name") or (prefix and prefix.with_value(f"{prefix.value}{RANDOM}"))
+    space = given["namespace"] if "namespace" in given and given["namespace"].value else MarkedTree(NAMESPACE, server)
+    return metadata.with_value({**given, **({"name": name} if name else {}), "namespace": space})
+
+
+# A value as operators written in Go send it: without what is empty there, and with numbers and quantities in their canonical forms.
+#
+# A Go program decodes a manifest into types and encodes them again. An empty text, a zero, `false` and an empty list or map are left out,
+# but for required fields and for pointers (`GoPointer` in the models), which can tell empty from absent.
+
+
+def as_go_writes(tree: MarkedTree, shape: Shape | None) -> MarkedTree:
+    """A value of a *shape* in its canonical form."""
+    data = tree.data()
+    written = _written(data, shape)
+    return tree if written is data else _with_data(tree, written)
+
+
+def _with_data(tree: MarkedTree, data: Any) -> MarkedTree:
+    """A tree with data that is its own in another form, or a part of it."""
+    if isinstance(tree, PlainTree):
+        return tree if data is tree.plain else PlainTree(data, tree.mark, tree.key)
+    if isinstance(data, dict):
+        return tree.with_value({name: _with_data(tree.value[name], each) for name, each in data.items()})
+    if isinstance(data, list):
+        return tree.with_value([_with_data(inside, each) for inside, each in zip(tree.value, data, strict=True)])
+    return tree if data is tree.value else tree.with_value(data)
+
+
+def _written(value: Any, shape: Shape | None) -> Any:
+    """Plain data in its canonical form; the same object where that is its form already."""
+    if isinstance(value, dict):
+        return _mapping(value, shape)
+    if isinstance(value, list):
+        item = shape.items if shape else None
+        made = [_written(each, item) for each in value]
+        return made if any(new is not old for new, old in zip(made, value, strict=True)) else value
+    if shape is not None and shape.format == "quantity":
+        text = canonical_quantity(str(value))
+        return value if text == value else text
+    return value
+
+
+def _mapping(value: dict[str, Any], shape: Shape | None) -> dict[str, Any]:
+    if shape is not None and shape.fields is None and shape.values is not None:
+        values = shape.values
+        changed = {name: new for name, each in value.items() if (new := _written(each, values)) is not each}
+        return {**value, **changed} if changed else value
+    fields, required = (shape.fields or {}, shape.required) if shape else ({}, ())
+    changed, gone = {}, set()
+    for name, each in value.items():
+        child = fields.get(name)
+        if each and child is not None and type(each) is child.plain:
+            continue
+        written = _written(each, child)
+        if not written and name not in required and _is_left_out(written, child):
+            gone.add(name)
+        elif written is not each:
+            changed[name] = written
+    return {name: changed.get(name, each) for name, each in value.items() if name not in gone} if changed or gone else value
+
+
+def _is_left_out(value: Any, shape: Shape | None) -> bool:
+    if value is None:
+        return True
+    if isinstance(value, dict):
+        return not value and shape is not None and shape.fields is None
+    if isinstance(value, list):
+        return not value
+    return not (value or (shape is not None and (shape.pointer or shape.format == "quantity")))
+
+
+# How the trainer writes what it sends: a JobSet's spec, which has some objects always, even empty ones, and variables, which lose some.
+#
+# Follows the types of k8s.io/api batch/v1 and core/v1, 0.32 to 0.36, and of JobSet 0.8.2 to 0.12.0; and `FromTypedObjWithFields`, `EnvVar`
+# and `UpsertEnvVars`, github.com/kubeflow/trainer pkg/apply, 2.0.0 to 2.3.0.
+
+
+#: The sources of a variable that the trainer knows -> the fields that it copies, with what it writes where they are absent.
+_SOURCES: Mapping[str, Mapping[str, str | None]] = {
+    "fieldRef": {"fieldPath": ""},
+    "resourceFieldRef": {"containerName": "", "resource": "", "divisor": "0"},
+    "configMapKeyRef": {"key": "", "name": "", "optional": None},
+    "secretKeyRef": {"key": "", "name": "", "optional": None},
+}
+
+
+def as_typed(spec: MarkedTree, shape: Shape) -> MarkedTree:
+    """The spec of a JobSet in Go's form."""
+    written = as_go_writes(spec, shape)
+    written = each_item(written, "replicatedJobs", _replicated_job)
+    return each_item(written, "volumeClaimPolicies", lambda policy: each_item(policy, "templates", _claim))
+
+
+def as_applied(tree: MarkedTree) -> MarkedTree:
+    """A value without its empty lists, even those of required fields: an apply configuration cannot tell them from absent ones."""
+    if isinstance(tree.value, list):
+        return tree.with_value(list(map(as_applied, tree.value)))
+    if not isinstance(tree.value, dict):
+        return tree
+    return tree.with_value({name: as_applied(each) for name, each in tree.value.items() if each.value != []})
+
+
+def _replicated_job(replicated: MarkedTree) -> MarkedTree:
+    replicated = changed(replicated, ("template", "metadata"), _same)
+    return changed(replicated, ("template", "spec", "template"), _pod_template)
+
+
+def _pod_template(template: MarkedTree) -> MarkedTree:
+    return changed(changed(template, ("metadata",), _same), ("spec",), _pod)
+
+
+def _pod(spec: MarkedTree) -> MarkedTree:
+    for name in ("containers", "initContainers"):
+        spec = each_item(spec, name, _container)
+    return each_item(spec, "volumes", _volume)
+
+
+def _container(container: MarkedTree) -> MarkedTree:
+    return each_item(changed(container, ("resources",), _same), "env", _with_divisor)
+
+
+def _with_divisor(variable: MarkedTree) -> MarkedTree:
+    source = variable.get("valueFrom", "resourceFieldRef")
+    if source is None or "divisor" in source.value:
+        return variable
+    path = ("valueFrom", "resourceFieldRef")
+    return changed(variable, path, lambda each: with_fields(each, {"divisor": MarkedTree("0", each.mark)}))
+
+
+def _volume(volume: MarkedTree) -> MarkedTree:
+    if volume.get("ephemeral", "volumeClaimTemplate") is None:
+        return volume
+    template = ("ephemeral", "volumeClaimTemplate")
+    return changed(changed(volume, (*template, "metadata"), _same), (*template, "spec", "resources"), _same)
+
+
+def _claim(claim: MarkedTree) -> MarkedTree:
+    claim = changed(changed(claim, ("metadata",), _same), ("status",), _same)
+    return changed(claim, ("spec", "resources"), _same)
+
+
+def _same(tree: MarkedTree) -> MarkedTree:
+    return tree
+
+
+def with_variables(container: MarkedTree, variables: MarkedTree | None) -> MarkedTree:
+    """A container with a TrainJob's variables; one without a value has the empty text."""
+    return with_items(container, "env", map(_copied, items(variables)))
+
+
+def _copied(given: MarkedTree) -> MarkedTree:
+    """A variable of a TrainJob as the trainer writes it: a source hides its value, and of sources it knows four."""
+    source = given.get("valueFrom")
+    own = source.with_value(_source(source)) if source else None
+    value = None if source else given.get("value") or given.with_value("")
+    name = given.get("name") or given.with_value("")  # a webhook of the trainer writes the job anew, with names that are not there
+    return with_fields(given.with_value({"name": name}), {"valueFrom": own, "value": value})
+
+
+def _source(source: MarkedTree) -> dict[str, MarkedTree]:
+    found = {}
+    for name, fields in _SOURCES.items():
+        given = source.get(name)
+        if given:
+            always = {field: given.with_value(empty) for field, empty in fields.items() if empty is not None}
+            own = {field: child for field in fields if (child := given.get(field))}
+            found[name] = given.with_value({**always, **own})
+    return found

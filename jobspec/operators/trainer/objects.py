@@ -1,0 +1,465 @@
+"""Expand a TrainJob: the trainer's objects, the Jobs and the Service that JobSet makes of the JobSet, and the pods of the Jobs."""
+
+from __future__ import annotations
+
+from jobspec.documents.marked_tree import LateTree, MarkedTree, items, text
+from jobspec.documents.writer import write
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
+from jobspec.operators.batch import completions_of, job_defaults, pods_of
+from jobspec.operators.jobset.objects import ROLE, made_by_jobset
+from jobspec.operators.jobset.webhook import admitted, stored_jobset
+from jobspec.operators.made import (
+    UID,
+    Expansion,
+    api_server,
+    as_applied,
+    as_go_writes,
+    as_typed,
+    changed,
+    set_by,
+    stored,
+    with_fields,
+    with_items,
+    with_variables,
+)
+from jobspec.operators.trainer.frameworks import enforced, is_active
+from jobspec.operators.trainer.runtimes import RuntimeRef
+from jobspec.operators.trainer.train_job import LAUNCHER, NODE, POD, PodSet, TrainJob, is_configured, pod_sets, synced, with_resources
+from jobspec.schemas import shapes
+from jobspec.workloads import value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Diagnostic, Mark, Path
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.kubernetes.admission.amounts import Amounts
+    from jobspec.operators.trainer.train_job import PodSet, TrainJob
+    from jobspec.targets import Target
+
+
+def expand_trainjob(
+    job: Document,
+    runtime: Document | None,
+    target: Target,
+    *,
+    beside: Sequence[Document] = (),
+    ends: bool = False,
+    accepted: bool = False,
+) -> Expansion:
+    """What the trainer, JobSet and Kubernetes make of a TrainJob that a server accepts, in the order in which it comes.
+
+    *beside*: documents in which a priority class of the pods may be; *ends*, *accepted*: as for `expand`.
+    """
+    if runtime is None:
+        return Expansion((), [_no_runtime(job, target)])
+    train_job = TrainJob(stored(job, target), _stored_runtime(runtime, target), target["trainer"])
+    managed = _managed_by_others(train_job, job)
+    if managed:
+        return Expansion((), [managed])
+    made = made_by_trainer(train_job, job, runtime, target)
+    sent = [each for each in made.objects if text(each, "kind") == "JobSet"]
+    jobsets = [stored_jobset(each, target) for each in sent]
+    further = [each for jobset in jobsets for each in expand_jobset(jobset, target, beside=beside, ends=ends)]
+    refused = [] if accepted else [each for jobset in jobsets for each in _refusals(jobset, job, target)]
+    return Expansion([*made.objects, *further], [*made.diagnostics, *refused], counts=_counts(further))
+
+
+def _managed_by_others(train_job: TrainJob, job: Document) -> Diagnostic | None:
+    if value_at(job.data, ("spec", "managedBy")) is None:
+        return None
+    return managed_by_others(train_job, job)
+
+
+def _refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diagnostic]:
+    from jobspec.operators.jobset.webhook import refusals
+
+    return refusals(jobset, job, target)
+
+
+def _counts(objects: Sequence[MarkedTree]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for each in objects:
+        if text(each, "kind") == "Job":
+            role = text(each, "metadata", "labels", ROLE)
+            found[role] = found.get(role, 0) + completions_of(each)
+    return found
+
+
+def expand_jobset(jobset: MarkedTree, target: Target, *, beside: Sequence[Document], ends: bool) -> list[MarkedTree]:
+    """What comes of a stored JobSet. *ends*: as for `expand`."""
+    objects = made_by_jobset(jobset, target)
+    return [*objects, *(pod for each in objects if text(each, "kind") == "Job" for pod in _pods(each, target, beside, ends=ends))]
+
+
+def _pods(job: MarkedTree, target: Target, beside: Sequence[Document], *, ends: bool) -> list[MarkedTree]:
+    server = api_server(target)
+    stored_job = job_defaults(job, server)
+    priority = _priority(stored_job.value["spec"].value["template"].value["spec"], server, beside)
+    return [admitted(pod, target, priority) for pod in pods_of(stored_job, target, ends=ends)]
+
+
+def _priority(spec: MarkedTree, server: Mark, beside: Sequence[Document]) -> MarkedTree | None:
+    """The priority of the pods of a Job; None where their class is not at hand."""
+    if spec.get("priorityClassName") is None and not any(each.group_kind == PRIORITY_CLASS for each in beside):
+        return spec.get("priority") or set_by(server, 0)
+    from jobspec.operators.api_defaults import with_priority
+
+    return with_priority(spec, server, beside).get("priority")
+
+
+def _stored_runtime(runtime: Document, target: Target) -> MarkedTree:
+    """A runtime as the server stores it; one of the whole cluster has no namespace."""
+    tree = stored(runtime, target)
+    if runtime.group_kind != CLUSTER_TRAINING_RUNTIME:
+        return tree
+    return changed(tree, ("metadata",), lambda each: each.with_value({name: it for name, it in each.value.items() if name != "namespace"}))
+
+
+def _no_runtime(job: Document, target: Target) -> Diagnostic:
+    ref = RuntimeRef(job.data)
+    message = f"there is no {ref.kind} `{ref.name}` at hand, and none in trainer {target['trainer']}: nobody can say what comes of the job"
+    hint = "write the runtime into the job's file, or give its file, too"
+    return job.problem("unresolved-reference", message, ("spec", "runtimeRef", "name"), hint=hint)
+
+
+# What the trainer makes of a TrainJob whose runtime is known.
+#
+# Follows `NewObjects`, github.com/kubeflow/trainer pkg/runtime/core, and `reconcileObjects` in pkg/controller, 2.0.0 to 2.3.0.
+
+
+#: The fields by which a job of some release changes the runtime's JobSet.
+_CHANGES = ("podSpecOverrides", "podTemplateOverrides", "runtimePatches")
+
+
+def made_by_trainer(job: TrainJob, document: Document, runtime: Document, target: Target) -> Expansion:
+    """The objects that the trainer sends, the JobSet last; all belong to the job. *document*, *runtime*: for problems in them."""
+    template = job.runtime.get("spec", "template", "spec")
+    spec = _overridden(template or MarkedTree({}, job.mark), job, target)
+    before = pod_sets(spec, job)
+    kept = [_snapshot(job, target)] if job.reached("2.3.0") else []
+    found = _failures(job, before, document, runtime)
+    if found:
+        return Expansion([_sent(each, job) for each in kept], found)
+    sets = enforced(with_resources(before, job) if job.reached("2.3.0") else before, job)
+    final = jobset(job, _with_late_resources(sets, job), spec, command=_command_of_plugin(before, job))
+    beside = _beside(job, sets, spec)
+    return Expansion([_sent(each, job) for each in (*kept, *beside, *_groups(job, sets, final), final)])
+
+
+def _snapshot(job: TrainJob, target: Target) -> dict[str, Any]:
+    """The ConfigMap with the runtime, whose text is made for the first who looks at it."""
+
+    def runtime() -> str:
+        return written(job.runtime, target)
+
+    place = job.runtime.value["metadata"].value["name"]
+    name = f"{text(job.name)}-runtime-snapshot"
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name},
+        "data": {"runtime": LateTree(runtime, place.mark, place.key)},
+    }
+
+
+def _failures(job: TrainJob, sets: list[PodSet], document: Document, runtime: Document) -> list[Diagnostic]:
+    """Why the trainer makes no JobSet; frameworks that have no such reason are left out."""
+    if all(job.policy(name) is None for name in ("flux", "jax", "mpi")):
+        return []
+    return list(failures(job, sets, document, runtime))
+
+
+def _overridden(spec: MarkedTree, job: TrainJob, target: Target) -> MarkedTree:
+    """The spec of the runtime's JobSet in Go's form, with the changes that the job says."""
+    whole = shapes.load("jobset.x-k8s.io/v1alpha2", "JobSet", target)
+    shape = whole and whole.at(("spec",))
+    assert shape
+    typed = as_typed(spec, shape)
+    if not any(job.tree.get("spec", name) for name in _CHANGES):
+        return typed
+    from jobspec.operators.trainer.train_job import overridden
+
+    return as_typed(overridden(typed, job, shape, target), shape)
+
+
+def _command_of_plugin(sets: list[PodSet], job: TrainJob) -> MarkedTree | None:
+    """What a plugin runs in place of the job's command; None where none does."""
+    if not is_active(job, "flux"):
+        return None
+    from jobspec.operators.trainer.frameworks import wrapped_command
+
+    return wrapped_command(sets, job)
+
+
+def _beside(job: TrainJob, sets: list[PodSet], spec: MarkedTree) -> list[dict[str, Any]]:
+    """The settings and keys that plugins send beside the JobSet."""
+    found: list[dict[str, Any]] = []
+    if job.policy("mpi") is not None:
+        from jobspec.operators.trainer.frameworks import host_file, secret
+
+        found += [secret(job), host_file(job, sets, spec)]
+    if is_active(job, "flux"):
+        from jobspec.operators.trainer.frameworks import settings_and_keys
+
+        found += settings_and_keys(job)
+    return found
+
+
+def _groups(job: TrainJob, sets: list[PodSet], jobset: dict[str, Any]) -> list[dict[str, Any]]:
+    """The pod groups of a runtime that has a policy for them."""
+    if job.group_policy() is None:
+        return []
+    return pod_groups(job, with_resources(sets, job), jobset["metadata"].get("annotations"))
+
+
+def _with_late_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
+    """Before 2.3 the job's resources replace those of the runtime only after the plugins have counted these."""
+    return sets if job.reached("2.3.0") else with_resources(sets, job)
+
+
+def _sent(made: dict[str, Any], job: TrainJob) -> MarkedTree:
+    """An object in the job's namespace that goes when the job goes."""
+    tree = set_by(job.mark, made)
+    owner = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "name": job.name,
+        "uid": UID,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    metadata = with_fields(tree.value["metadata"], {"namespace": job.tree.get("metadata", "namespace")})
+    owned = with_fields(metadata, {"ownerReferences": set_by(job.mark, [owner])})
+    return with_fields(tree, {"metadata": owned})
+
+
+# The JobSet that the trainer makes of a TrainJob.
+#
+# Follows `Build` and `Builder` of the plugin jobset, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
+
+
+#: The part of a TrainJob that fetches something -> its field in `spec.initializer`; replicated job and container are named like the part.
+_INITIALIZERS = {"dataset-initializer": "dataset", "model-initializer": "model"}
+
+
+def jobset(job: TrainJob, sets: list[PodSet], spec: MarkedTree, *, command: MarkedTree | None = None) -> dict[str, Any]:
+    """The JobSet as the trainer sends it; *spec* is the runtime's with the job's overrides.
+
+    *command*: what a plugin runs in place of the job's command and arguments.
+    """
+    program: dict[str, MarkedTree | None] = (
+        {"command": command} if command else {"command": _command(job, sets), "args": job.trainer("args")}
+    )
+    jobs = [_in_group(_with_job(_initializing(each, job), job, program).job, job) for each in (_synced(each, job) for each in sets)]
+    listed = spec.get("replicatedJobs")
+    whole = with_fields(spec, {"replicatedJobs": listed and listed.with_value(jobs), "suspend": job.tree.get("spec", "suspend")})
+    metadata = {"name": job.name, **{name: labels for name in ("labels", "annotations") if (labels := _propagated(job, name))}}
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": as_applied(whole)}
+
+
+def _command(job: TrainJob, sets: list[PodSet]) -> MarkedTree | None:
+    """The command that a job sets, with what the trainer adds to it; None where the runtime's stays."""
+    if not job.is_torchtune:
+        return job.trainer("command")
+    from jobspec.operators.trainer.torchtune import command_of
+
+    return command_of(job, sets)
+
+
+def _synced(pod_set: PodSet, job: TrainJob) -> PodSet:
+    return PodSet(synced(pod_set, job), pod_set.count)
+
+
+def _in_group(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
+    if job.group_policy() is None:
+        return replicated
+    return in_group(replicated, job)
+
+
+def _propagated(job: TrainJob, name: str) -> MarkedTree | None:
+    """The JobSet's labels or annotations: the runtime's, and the job's own from `spec` (until 2.1) or its patches (2.2 on)."""
+    own = [job.tree.get("spec", name)]
+    if job.reached("2.2.0"):
+        patches = items(job.tree.get("spec", "runtimePatches"))
+        own = [each.get("trainingRuntimeSpec", "template", "metadata", name) for each in patches]
+    found = [each for each in (job.runtime.get("spec", "template", "metadata", name), *own) if each is not None]
+    return (
+        found[0].with_value({key: child for each in found for key, child in each.value.items()})
+        if any(each.value for each in found)
+        else None
+    )
+
+
+def _initializing(pod_set: PodSet, job: TrainJob) -> PodSet:
+    """A replicated job that fetches the data or the model, with what the job says of it."""
+    if pod_set.ancestor not in _INITIALIZERS:
+        return pod_set
+    initializer = job.tree.get("spec", "initializer", _INITIALIZERS[pod_set.ancestor])
+    once = _once(pod_set, job)
+    return once.with_container(pod_set.ancestor, lambda each: _fetching(each, initializer, job)) if initializer else once
+
+
+def _fetching(container: MarkedTree, initializer: MarkedTree, job: TrainJob) -> MarkedTree:
+    uri = initializer.get("storageUri")
+    if uri:
+        container = with_items(container, "env", [set_by(job.mark, {"name": "STORAGE_URI", "value": uri})])
+    container = with_variables(container, initializer.get("env"))
+    secret = initializer.get("secretRef", "name")
+    if secret is None:
+        return container
+    sources = [*items(container.get("envFrom")), set_by(job.mark, {"secretRef": {"name": secret}})]
+    return with_fields(container, {"envFrom": secret.with_value(sources)})
+
+
+def _once(pod_set: PodSet, job: TrainJob) -> PodSet:
+    return PodSet(with_fields(pod_set.job, {"replicas": MarkedTree(1, job.mark)}), pod_set.count)
+
+
+def _with_job(pod_set: PodSet, job: TrainJob, program: dict[str, MarkedTree | None]) -> PodSet:
+    """A replicated job that trains, with what the job says in `spec.trainer`; MPI's further nodes get the variables alone."""
+    if pod_set.trains:
+        own = {"image": job.trainer("image"), **program}
+        pod_set = _once(pod_set, job).with_container(NODE, lambda each: _without_empty_lists(with_fields(each, own)))
+    if is_configured(pod_set, job):
+        return pod_set.with_container(NODE, lambda each: with_variables(each, job.trainer("env")))
+    return pod_set
+
+
+def _without_empty_lists(container: MarkedTree) -> MarkedTree:
+    """An empty command or list of arguments is not sent, so the image's own counts."""
+    return container.with_value({name: each for name, each in container.value.items() if name not in ("command", "args") or each.value})
+
+
+# The text of the runtime as it was when the job began, which the trainer keeps in a ConfigMap from 2.3 on.
+#
+# Follows `createRuntimeSnapshot`, github.com/kubeflow/trainer pkg/runtime/core, 2.3.0. What the cluster adds to the runtime's metadata (its
+# uid, its times, who manages its fields) is left out.
+
+
+def written(runtime: MarkedTree, target: Target) -> str:
+    """The text of a stored runtime."""
+    return write([_sorted(_typed(runtime, target).data())])
+
+
+def _typed(runtime: MarkedTree, target: Target) -> MarkedTree:
+    shape = shapes.load(text(runtime, "apiVersion"), text(runtime, "kind"), target)
+    template = shape and shape.at(("spec", "template", "spec"))
+    assert template
+    runtime = as_go_writes(runtime, shape)
+    runtime = changed(runtime, ("spec", "template", "metadata"), lambda tree: tree)
+    return changed(runtime, ("spec", "template", "spec"), lambda tree: as_typed(tree, template))
+
+
+def _sorted(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {name: _sorted(data[name]) for name in sorted(data)}
+    return [_sorted(each) for each in data] if isinstance(data, list) else data
+
+
+# The trainer's plugins for gang scheduling: a pod group for all pods of a job, and what puts each pod into it.
+#
+# Follows the plugins coscheduling and volcano (2.1 on), github.com/kubeflow/trainer pkg/runtime/framework/plugins, 2.0.0 to 2.3.0, and
+# `PodRequests`, k8s.io/component-helpers resource.
+
+
+_LABEL = "scheduling.x-k8s.io/pod-group"
+_ANNOTATION = "scheduling.k8s.io/group-name"
+_QUEUE = "scheduling.volcano.sh/queue-name"
+
+
+def has_volcano(job: TrainJob) -> bool:
+    """Whether Volcano schedules the job's pods."""
+    return job.reached("2.1.0") and job.group_policy("volcano") is not None
+
+
+def in_group(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
+    """A replicated job whose pods say that they are in the job's group."""
+    template = POD[:-1]
+    if job.group_policy("coscheduling"):
+        replicated = changed(replicated, (*template, "metadata", "labels"), lambda tree: with_fields(tree, {_LABEL: job.name}))
+    if has_volcano(job):
+        replicated = changed(replicated, (*template, "metadata", "annotations"), lambda tree: with_fields(tree, {_ANNOTATION: job.name}))
+    return replicated
+
+
+def pod_groups(job: TrainJob, sets: list[PodSet], annotations: MarkedTree | None) -> list[dict[str, Any]]:
+    """The pod groups; *annotations* are the JobSet's."""
+    if not job.group_policy("coscheduling") and not has_volcano(job):
+        return []
+    members = sum(each.count.value for each in sets)
+    spec = {"minMember": members, "minResources": _requests(sets)}
+    metadata = {"name": text(job.name)}
+    groups: list[dict[str, Any]] = []
+    if job.group_policy("coscheduling"):
+        timeout = job.group_policy("coscheduling", "scheduleTimeoutSeconds")
+        own = {**spec, **({"scheduleTimeoutSeconds": timeout} if timeout else {})}
+        groups.append({"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": metadata, "spec": own})
+    if has_volcano(job):
+        own = {**spec, **_volcano(job, sets, annotations)}
+        groups.append({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": metadata, "spec": own})
+    return groups
+
+
+def _volcano(job: TrainJob, sets: list[PodSet], annotations: MarkedTree | None) -> dict[str, MarkedTree]:
+    """What Volcano wants to know besides: the queue, the priority of the last pods that have one, the network's topology."""
+    classes = [name for each in sets if (name := each.job.get(*POD, "priorityClassName"))]
+    found = {
+        "queue": annotations.get(_QUEUE) if annotations else None,
+        "priorityClassName": classes[-1] if classes else None,
+        "networkTopology": job.group_policy("volcano", "networkTopology"),
+    }
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def _requests(sets: list[PodSet]) -> dict[str, str]:
+    """The resources that all pods ask for."""
+    from jobspec.kubernetes.admission.amounts import exact_amounts, pod_requests
+    from jobspec.kubernetes.pods.resources import sum_of
+
+    every = [_times(pod_requests(spec.data(), exact_amounts), each.count.value) for each in sets if (spec := each.job.get(*POD))]
+    return {name: str(amount) for name, amount in sorted(sum_of(every).items())}
+
+
+def _times(amounts: Amounts, count: int) -> Amounts:
+    return {name: each.times(count) for name, each in amounts.items()}
+
+
+# What keeps the trainer from making anything of a TrainJob that the server has accepted.
+#
+# Follows `EnforceMLPolicy` of the plugins mpi, jax and flux, github.com/kubeflow/trainer pkg/runtime/framework/plugins, 2.0.0 to 2.3.0, and
+# `Reconcile`, pkg/controller.
+
+
+_OPEN_MPI = "OpenMPI"
+_CONTROLLER = "trainer.kubeflow.org/trainjob-controller"
+_MANAGER: Path = ("spec", "managedBy")
+
+
+def managed_by_others(job: TrainJob, document: Document) -> Diagnostic | None:
+    """From 2.3 on the trainer leaves a job alone that others manage; before, it makes its objects all the same."""
+    manager = text(job.tree, *map(str, _MANAGER))
+    if not job.reached("2.3.0") or manager in ("", _CONTROLLER):
+        return None
+    message = f"`{manager}` manages the job, so the trainer makes nothing of it here"
+    return document.problem("nothing-made", message, _MANAGER, severity="info")
+
+
+def failures(job: TrainJob, sets: list[PodSet], document: Document, runtime: Document) -> Iterator[Diagnostic]:
+    """The reasons, in the job or in its *runtime*, for which the trainer makes no JobSet."""
+    if job.policy("flux") is not None and job.reached("2.2.0") and job.trainer("numNodes") is None:
+        message = "the trainer fails on a job for Flux that does not say its number of nodes"
+        yield document.problem("operator-crash", message, ("spec", "trainer", "numNodes"), hint="write `numNodes: 1`")
+    implementation = job.policy("mpi", "mpiImplementation")
+    launches = any(text(each, "name") == NODE for pods in sets if pods.name == LAUNCHER for each in pods.containers())
+    if implementation and implementation.value != _OPEN_MPI and launches:
+        message = f"the trainer knows how to launch {_OPEN_MPI} alone, not `{implementation.value}`"
+        path: Path = ("spec", "mlPolicy", "mpi", "mpiImplementation")
+        yield runtime.problem("refused-by-operator", message, path, hint=f"write `{_OPEN_MPI}`")
+    if job.policy("jax") is not None and job.reached("2.2.0") and not job.reached("2.3.0") and not any(each.trains for each in sets):
+        message = "the trainer fails on a runtime for JAX in which nothing is labelled as the trainer's"
+        hint = "label the template of a replicated job with `trainer.kubeflow.org/trainjob-ancestor-step: trainer`"
+        yield runtime.problem("operator-crash", message, ("spec", "template", "spec", "replicatedJobs"), hint=hint)

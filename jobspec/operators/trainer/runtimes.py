@@ -1,0 +1,105 @@
+"""Training runtimes: those that TrainJobs refer to, and those that the trainer ships.
+
+`runtimes-RELEASE.json` holds the ClusterTrainingRuntimes that a release of the trainer installs by default, by name, as its
+kustomization renders them; demonstration scripts in them are replaced by a remark.
+"""
+
+from __future__ import annotations
+
+from jobspec import data
+from jobspec.documents.document import Document, OnePlace
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME
+from jobspec.workloads import roles_in, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from jobspec.kinds import GroupKind
+    from jobspec.targets import Target
+    from jobspec.workloads import Role
+
+
+# Find the runtime of a TrainJob: in the job's file, in other files, or among those that the trainer's release ships.
+#
+# Follows `TrainingRuntime.RuntimeInfo`, github.com/kubeflow/trainer pkg/runtime/core, 2.0.0 to 2.3.0.
+
+
+GROUP = "trainer.kubeflow.org"
+API_VERSION = f"{GROUP}/v1alpha1"
+ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"  # a label of a Job template: the part of the TrainJob that runs in it
+TRAINER = "trainer"
+TORCHTUNE = ["tune", "run"]  # the command of a job that fine-tunes with torchtune
+
+
+class RuntimeRef:
+    """The `runtimeRef` of a TrainJob, with the API's defaults; all fields are empty where the job has none."""
+
+    __slots__ = ("group", "kind", "name")
+
+    def __init__(self, job: Any) -> None:
+        ref = value_at(job, ("spec", "runtimeRef"))
+        self.name: str = _field(ref, "name", "")
+        self.kind: str = _field(ref, "kind", "ClusterTrainingRuntime")
+        self.group: str = _field(ref, "apiGroup", GROUP)
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """The group and kind of the runtime."""
+        return self.group, self.kind
+
+
+def _field(ref: Any, key: str, default: str) -> Any:
+    if not isinstance(ref, dict):
+        return ""
+    return default if ref.get(key) is None else ref[key]
+
+
+def runtime_of(job: Document, beside: Iterable[Document], target: Target, *, elsewhere: Iterable[Document] = ()) -> Document | None:
+    """The runtime that a job refers to: *beside* it in its file, else the only one of its name *elsewhere*, else the shipped one.
+
+    All marks of a shipped runtime are at the reference.
+    """
+    ref = RuntimeRef(job.data)
+    found = [each for each in beside if is_meant(ref, job, each)][:1] or [each for each in elsewhere if is_meant(ref, job, each)]
+    if len(found) == 1:
+        return found[0]
+    data = shipped(target).get(ref.name) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else None
+    if data is None:
+        return None
+    return Document(data, OnePlace(data, lambda: job.marks.nearest(("spec", "runtimeRef", "name")).place()), file=job.file)
+
+
+def is_meant(ref: RuntimeRef, job: Document, runtime: Document) -> bool:
+    """Whether a document is the runtime that a job's reference names."""
+    named = (runtime.group_kind, runtime.name) == (ref.group_kind, ref.name)
+    return named and (runtime.group_kind == CLUSTER_TRAINING_RUNTIME or runtime.namespace == job.namespace)
+
+
+_shipped: dict[str, dict[str, Any]] = {}
+
+
+def shipped(target: Target) -> dict[str, Any]:
+    """The ClusterTrainingRuntimes that the target's trainer installs, by name."""
+    release = target["trainer"]
+    if release not in _shipped:
+        _shipped[release] = data.load(data.beside("operators", "trainer", f"runtimes-{release}.json"))
+    return _shipped[release]
+
+
+def training_jobs(runtime: Document | None) -> list[str]:
+    """The names of the replicated jobs whose pods train: the trainer's own, and MPI's further `node`s."""
+    jobs = roles_in(runtime) if runtime else []
+    return [job.name for job in jobs if ancestor(job) == TRAINER or job.name == "node"] or ["node"]
+
+
+def ancestor(job: Role) -> str:
+    """The part of a TrainJob that runs in a replicated job: `trainer`, `dataset-initializer`, `model-initializer`, or empty."""
+    return str(value_at(job.data, ("template", "metadata", "labels", ANCESTOR)) or "")
+
+
+def nodes_of(job: dict[str, Any], runtime: Document | None) -> int:
+    """The number of pods in which a TrainJob trains; 1 where neither the job nor its runtime says."""
+    nodes = value_at(job, ("spec", "trainer", "numNodes"))
+    return int(nodes or (value_at(runtime.data, ("spec", "mlPolicy", "numNodes")) if runtime else None) or 1)

@@ -1,0 +1,143 @@
+"""All that the operator makes of a PyTorchJob, in the order of one pass: autoscaler, PodGroup, then each replica type's pods and services.
+
+Follows `PyTorchJobReconciler.Reconcile`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, and
+`JobController.ReconcileJobs`, pkg/controller.v1/common, 1.7.0 to 1.9.4. The operator walks the replica types in no fixed order; here
+the Master comes first. It stops at the first object that a server refuses, and tries again with the types in another order; so what
+is here is the most that can come.
+"""
+
+from __future__ import annotations
+
+from jobspec.operators.made import Expansion, as_go_writes, few, set_by
+from jobspec.operators.training_operator.job import (
+    TrainingJob,
+    failures_at_once,
+    failures_in_pods,
+    labels,
+    metadata,
+    object_name,
+    unreadable_values,
+)
+from jobspec.operators.training_operator.pods import pods
+from jobspec.schemas import shapes
+from jobspec.workloads import suspension, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.operators.training_operator.job import Replicas, TrainingJob
+    from jobspec.targets import Target
+
+
+_MANAGER = ("spec", "runPolicy", "managedBy")
+_OWN_NAME = "kubeflow.org/training-operator"
+
+
+def expand_pytorchjob(document: Document, target: Target, *, beside: Sequence[Document], gang_scheduler: str, ends: bool) -> Expansion:
+    """The objects of an accepted PyTorchJob. *beside*: documents in which its priority classes may be; *ends*: as for `expand`.
+
+    Raises JobspecError for a job of more pods than anybody could read.
+    """
+    nothing = _reasons_for_nothing(document, target)
+    if nothing:
+        return Expansion((), nothing)
+    job = TrainingJob(document, target, gang_scheduler=gang_scheduler, ends=ends)
+    objects, wrong = _autoscalers(job, document, target)
+    wrong += failures_in_pods(job, document)
+    if wrong:
+        return Expansion(objects, wrong)
+    if not ends:
+        few(sum(each.made for each in job.replicas.values()), f"pods of PyTorchJob `{job.name.value}`")
+    if job.gang_scheduler:
+        from jobspec.operators.training_operator.pods import pod_groups
+
+        objects += pod_groups(job, beside, target)
+    for replicas in job.replicas.values():
+        objects += pods(job, replicas)
+        objects += services(job, replicas)
+    return Expansion(objects, counts={name.lower(): each.made for name, each in job.replicas.items()})
+
+
+def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]:
+    """Why the operator makes nothing at all of the job; none where it looks at the replica types."""
+    unreadable = unreadable_values(document, target)
+    if unreadable:
+        return unreadable
+    manager = value_at(document.data, _MANAGER)
+    if manager and manager != _OWN_NAME:
+        message = f"`{manager}` manages the job, so the operator makes nothing of it here"
+        return [document.problem("nothing-made", message, _MANAGER, severity="info")]
+    return list(failures_at_once(document, target)) or suspension(document)
+
+
+def _autoscalers(job: TrainingJob, document: Document, target: Target) -> tuple[list[MarkedTree], list[Diagnostic]]:
+    """The autoscaler, where the job has metrics for one, and what is wrong with it."""
+    if job.elastic is None or job.elastic.get("metrics") is None:
+        return [], []
+    why = refused_limits(job)
+    message = f"{why}: the server refuses it, and the operator then makes nothing else"
+    return list(autoscalers(job, target)), [document.problem("autoscaler-refused", message, ("spec", "elasticPolicy"))] if why else []
+
+
+# The headless services of a PyTorchJob, one for each pod, so that pods find each other by name.
+#
+# Follows `JobController.CreateNewService`, github.com/kubeflow/training-operator pkg/controller.v1/common, and `GetPortsFromJob`,
+# pkg/core, 1.7.0 to 1.9.4. The operator walks the ports in no fixed order; here they have the container's.
+
+
+def services(job: TrainingJob, replicas: Replicas) -> Iterator[MarkedTree]:
+    """The services of a replica type, in order."""
+    found = replicas.ports()
+    if found is None:
+        return
+    by_name = {port.value["name"].value if "name" in port.value else "": port for port in found}
+    ports = [_port(port) for port in by_name.values()]
+    for index in job.numbers(replicas):
+        selector = labels(job, replicas, index)
+        spec = {"clusterIP": "None", "selector": selector, **({"ports": ports} if ports else {})}
+        about = metadata(job, object_name(job, replicas, index), labels=selector)
+        yield set_by(job.operator, {"apiVersion": "v1", "kind": "Service", "metadata": about, "spec": spec})
+
+
+def _port(port: MarkedTree) -> MarkedTree:
+    named = {"name": port.value["name"]} if "name" in port.value else {}
+    return port.with_value({**named, "port": port.value["containerPort"]})
+
+
+# The HorizontalPodAutoscaler of a PyTorchJob whose elastic policy has metrics.
+#
+# Follows `desiredHPA`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, 1.7.0 to 1.9.4, and for its limits
+# `validateHorizontalPodAutoscalerSpec`, k8s.io/kubernetes pkg/apis/autoscaling/validation, 1.36.
+
+
+def autoscalers(job: TrainingJob, target: Target) -> Iterator[MarkedTree]:
+    """The autoscaler; none where the policy has no `metrics`. An empty list of them is one: the server fills in a metric."""
+    policy = job.elastic
+    metrics = policy.get("metrics") if policy else None
+    if policy is None or metrics is None:
+        return
+    shape = shapes.load("kubeflow.org/v1", "PyTorchJob", target)
+    metrics = as_go_writes(metrics, shape and shape.at(("spec", "elasticPolicy", "metrics")))
+    limits = {name: policy.value[name] for name in ("minReplicas", "maxReplicas") if name in policy.value}
+    spec = {
+        "scaleTargetRef": {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": job.name},
+        **limits,
+        **({"metrics": metrics} if metrics.value else {}),
+    }
+    kind = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
+    yield set_by(job.operator, {**kind, "metadata": metadata(job, job.name), "spec": spec})
+
+
+def refused_limits(job: TrainingJob) -> str:
+    """Why the server refuses the autoscaler's limits; empty where it takes them, or there is no autoscaler."""
+    policy = job.elastic
+    least, most = (policy.get("minReplicas"), policy.get("maxReplicas")) if policy and policy.get("metrics") else (None, None)
+    if least is None or most is None:
+        return ""
+    if least.value < 1 or most.value < 1:
+        return f"an autoscaler needs at least 1 replica, and this one would have {least.value} to {most.value}"
+    return f"an autoscaler cannot have {least.value} replicas at the least and {most.value} at the most" if least.value > most.value else ""

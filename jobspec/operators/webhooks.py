@@ -1,0 +1,151 @@
+"""A rule of a webhook: a generator over a workload, and the releases of the operator on which it holds."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic, spell
+from jobspec.kinds import find
+from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
+from jobspec.targets import reached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from jobspec.diagnostics import Path, Severity
+    from jobspec.documents.document import Document
+    from jobspec.targets import Target
+    from jobspec.workloads import Workload
+
+
+class Fault:
+    """A problem that a rule finds in a workload: its path, a sentence, and how to correct it."""
+
+    __slots__ = ("field", "hint", "message", "path", "severity")
+
+    def __init__(self, path: Path, message: str, hint: str = "", *, field: str = "", severity: Severity = "error") -> None:
+        self.path = path
+        self.message = message
+        self.hint = hint
+        self.field = field
+        """The field as the operator spells it; empty where that is the path's own spelling."""
+        self.severity = severity
+
+
+class WebhookRule:
+    """A check that the operator makes from release *since* on, and before release *until*; empty where there is no such limit."""
+
+    __slots__ = ("_held", "check", "name", "since", "until")
+
+    def __init__(self, check: Callable[[Workload, Target], Iterator[Fault]], since: str = "", until: str = "") -> None:
+        self.check = check
+        self.name = check.__name__.replace("_", "-")
+        """The rule's name in the catalogue: the function's, in kebab-case."""
+        self.since = since
+        self.until = until
+        self._held: dict[str, bool] = {}
+
+    def holds(self, release: str) -> bool:
+        """Whether the operator makes the check at a release."""
+        held = self._held.get(release)
+        if held is None:
+            held = reached(release, self.since or release) and not (self.until and reached(release, self.until))
+            self._held[release] = held
+        return held
+
+
+def faults(rules: Iterable[WebhookRule], workload: Workload, target: Target, release: str) -> Iterator[tuple[str, Fault]]:
+    """All faults of a workload at a release of its operator, each with the name of its rule."""
+    for rule in rules:
+        if rule.holds(release):
+            for fault in rule.check(workload, target):
+                yield rule.name, fault
+
+
+# The answer of webhooks to a document: the faults that rules find as diagnostics, and the objects that were looked up.
+
+
+class Objects:
+    """The objects on the server that a document can refer to."""
+
+    __slots__ = ("beside", "closed", "elsewhere", "refused")
+
+    def __init__(
+        self,
+        beside: Sequence[Document] = (),
+        elsewhere: Sequence[Document] = (),
+        *,
+        refused: Sequence[Document] = (),
+        closed: bool = False,
+    ) -> None:
+        self.beside = beside
+        """The accepted objects of the same file."""
+        self.refused = refused
+        """The refused objects of the same file."""
+        self.elsewhere = elsewhere
+        """The accepted objects of other files."""
+        self.closed = closed
+        """Whether the server has no other objects, but those that the operators ship."""
+
+    def with_others(self, documents: Sequence[Document]) -> Objects:
+        """The same with further objects of other files."""
+        return Objects(self.beside, [*self.elsewhere, *documents], refused=self.refused, closed=self.closed)
+
+
+def diagnostics(rules: Iterable[WebhookRule], workload: Workload, target: Target) -> list[Diagnostic]:
+    """The faults that rules find in a workload, as diagnostics of its document."""
+    document = workload.document
+    kind = find(document.api_version, document.kind)
+    assert kind
+    release = target[kind.component]
+    return [diagnostic(document, name, fault) for name, fault in faults(rules, workload, target, release)]
+
+
+def diagnostic(document: Document, rule: str, fault: Fault) -> Diagnostic:
+    """A fault as a diagnostic at its place in the document."""
+    mark = document.marks.nearest(fault.path).place()
+    field = fault.field or spell(fault.path)
+    return Diagnostic(rule, fault.message, mark, field=field, document=document.index, severity=fault.severity, hint=fault.hint)
+
+
+# Names of jobs, which begin the names of Services and pods, and names of managers.
+#
+# Follows `NameIsDNS1035Label` and `IsDomainPrefixedPath`, k8s.io/apimachinery pkg/api/validation and pkg/util/validation, 0.36.
+
+
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_PATH = _LETTERS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~%!$&'()*+,;=:")
+
+
+def job_name(workload: Workload, target: Target) -> Iterator[Fault]:
+    """The job's name begins the names of its pods and Services, so it has to be a DNS label of RFC 1035.
+
+    That is at most 63 lower-case letters, digits and `-`, a letter first. The API server alone would also take dots and a digit first.
+    """
+    name, key = name_of(workload)
+    why = bad_dns1035_label(name)
+    if why:
+        message = f"`{workload.document.data['metadata'][key]}` cannot be the name of a job: {why}"
+        yield Fault(("metadata", key), message, field="metadata.name")
+
+
+def name_of(workload: Workload) -> tuple[str, str]:
+    """The object's name and its key in `metadata`; a `generateName` gets five more characters."""
+    metadata = workload.document.data["metadata"]
+    if metadata.get("name"):
+        return metadata["name"], "name"
+    return generated_name(metadata["generateName"]), "generateName"
+
+
+def bad_manager(name: str) -> str:
+    """Why *name* is no domain-prefixed path such as `example.com/team`; empty where it is one."""
+    domain, _, path = name.partition("/")
+    if bad_subdomain(domain) or not path:
+        return "it has to be a domain, `/` and a name"
+    return "" if _PATH.issuperset(path) else "its name holds a character that no URL has"
+
+
+# Admission: the rules of the operators' webhooks, which review what the server's own checks accept.
+#
+# A rule is a generator over a workload that yields faults. Its function gives it its name, and the docstring its explanation. The list
+# WEBHOOK_RULES below the rules says on which releases each holds. The webhooks see the object without the defaults that an operator fills
+# in later.

@@ -1,0 +1,1 @@
+"""Command lines of containers: how programs read them, and which arguments they take."""
