@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.documents.manifest import Manifest
-    from jobspec.overlays.load import OverlayFile
-    from jobspec.overlays.overlay import Overlay
+    from jobspec.overlays.load import Overlay, OverlayFile
     from jobspec.pipeline import Checked
     from jobspec.results import FileResult
     from jobspec.targets import Target
@@ -106,8 +105,7 @@ def _overlays(overlays: Sequence[Manifest], parameters: Parameters, target: Targ
     """The overlays ready to be applied. Raises JobspecError with everything that is wrong with them and their parameters."""
     if not overlays and not parameters:
         return []
-    from jobspec.overlays.load import load
-    from jobspec.overlays.parameters import Given, as_text
+    from jobspec.overlays.load import Given, as_text, load
 
     given = [
         Given(overlay, name, as_text(value), f"parameters[{overlay!r}][{name!r}]")

@@ -9,8 +9,8 @@ import os
 import sys
 
 from jobspec import __version__
-from jobspec.arguments import Options, parser_for, read
-from jobspec.command_line import COMMANDS, command_line
+from jobspec.commands import COMMANDS, command_line
+from jobspec.commands.options import Options, parser_for, read
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False

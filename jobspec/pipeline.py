@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jobspec.documents.document import Document
     from jobspec.kubernetes.admission.objects import Name, PolicyObjects
     from jobspec.operators.webhooks import Objects, WebhookRule
-    from jobspec.overlays.overlay import Overlay
+    from jobspec.overlays.load import Overlay
     from jobspec.results import Status
     from jobspec.targets import Target
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobspec.arguments import Options, read
-from jobspec.command_line import expand, lint, render, validate
+from jobspec.commands import expand, lint, render, validate
+from jobspec.commands.options import Options, read
 
 COMMANDS = {"expand": expand, "lint": lint, "render": render, "validate": validate}
 _NAMES = sorted({name for line in COMMANDS.values() for option in line.options() for name in option.names})

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.catalogue import rules
 from jobspec.explanations import RULES
 from jobspec.reports.formats import report
 from jobspec.results import FileResult
+from jobspec.rules.catalogue import rules
 from jobspec.targets import choose, reported
 from tests.support.manifests import CLASS, COMPOSE, CONFIG, JOB, write
 from tests.support.processes import RELEASES, command, environment, program, run, run_here

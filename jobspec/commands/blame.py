@@ -1,41 +1,68 @@
-"""`jobspec blame`: where the values of a rendered file come from, and what they overrode."""
+"""The command line of `jobspec blame`."""
 
 from __future__ import annotations
 
+import os
 import sys
 
 from jobspec import rendering
 from jobspec.cluster import Cluster
-from jobspec.commands.files import Found, reader
+from jobspec.commands.files import Found, content_of, reader
+from jobspec.commands.options import Option, declare, kind_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
-from jobspec.commands.project import plan, tree_before
+from jobspec.commands.project import plan, read_project, tree_before
 from jobspec.commands.project_files import ProjectFiles
-from jobspec.commands.rendered_file import find
 from jobspec.diagnostics import JobspecError
-from jobspec.gitops.blame import Blame
-from jobspec.gitops.rendering import documents_of, identity_of
-from jobspec.gitops.tree import SHARED, as_rendered, shared_path
 from jobspec.kubernetes.problems import closest
+from jobspec.project import tree
+from jobspec.project.blame import Blame
+from jobspec.project.project import FILE, Project, Unreadable
+from jobspec.project.rendering import documents_of, identity_of
+from jobspec.project.tree import KUSTOMIZATION, SHARED, as_rendered, shared_path
 from jobspec.reports.blame import STATES, as_json, field_lines, file_lines
 from jobspec.results import FileResult
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from argparse import ArgumentParser
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Literal
 
     from jobspec.commands.inputs import Inputs
-    from jobspec.commands.rendered_file import RenderedFile, State
+    from jobspec.commands.options import Options
     from jobspec.documents.document import Document
-    from jobspec.gitops.blame import Blamed
-    from jobspec.gitops.variants import Variant
     from jobspec.pipeline import Checked
+    from jobspec.project.blame import Blamed
+    from jobspec.project.variants import Variant
 
     #: What a cluster says to a variant, and its objects by the names of their files.
     Rendered = tuple[Checked, Mapping[str, Document]]
+    State = Literal["same", "stale", "edited", "missing"]
 
 
-def run(inputs: Inputs, field: str | None, *, project: str | None) -> int:
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    add = parser.add_argument
+    add("path", metavar="FILE", help="a file that a project renders, such as rendered/VARIANT/pytorchjob-NAME.yaml")
+    what = "a field as messages spell it, or one around it; an item also by its name, an argument by its flag: args[--lr]"
+    add("field", nargs="?", metavar="FIELD", help=f"{what}; `.` is every field, those that are gone, too; without it, the whole file")
+    add("--project", metavar="PROJECT", help="the project's file; else the nearest jobspec.yaml above FILE that renders to its folder")
+    declare(parser, [*kind_options(), Option("--output", "-o", choices=("text", "json"), what="the format of the answer")])
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    from jobspec.commands.inputs import Inputs
+
+    inputs = Inputs([options.path], output=options.output, crds=options.crd, schema_locations=options.schema_location)
+    return blame_file(inputs, options.field, project=options.project)
+
+
+# `jobspec blame`: where the values of a rendered file come from, and what they overrode.
+
+
+def blame_file(inputs: Inputs, field: str | None, *, project: str | None) -> int:
     """Tell of a rendered file, or of one *field* of it; 1 where the project has an error."""
     file = find(inputs.paths[0], project)
     if isinstance(file, FileResult):
@@ -113,3 +140,106 @@ def _write(inputs: Inputs, file: RenderedFile, blamed: Sequence[Blamed], state: 
     colour, width = takes_colour(stream), width_of(stream) if is_terminal(stream) else None
     lines = field_lines(blamed, colour=colour) if text is None else file_lines(blamed, text, colour=colour, width=width)
     stream.writelines(f"{line}\n" for line in lines)
+
+
+_HASH = 8  # characters at the end of a job's name
+
+
+class RenderedFile:
+    """A file that a project renders, whether it is there or not."""
+
+    __slots__ = ("_output", "name", "path", "project", "project_path", "variant")
+
+    def __init__(self, path: str, project_path: str, project: Project, output: str, variant: str, name: str) -> None:
+        self.path = path
+        """As the user gives it."""
+        self.project_path = project_path
+        self.project = project
+        self._output = output
+        self.variant = variant
+        """The name of its folder; of an object that several variants share, that of the folder for those."""
+        self.name = name
+        """Its path from there."""
+
+    def name_among(self, files: Collection[str]) -> str:
+        """The name under which it is rendered now: a job's changes with its spec.
+
+        Raises JobspecError where none of the variant's *files* is meant.
+        """
+        if self.name in files:
+            return self.name
+        wanted = _without_hash(self.name) if os.path.isfile(self.path) else ""
+        for each in files:
+            if wanted and _without_hash(each) == wanted:
+                return each
+        hint = closest(self.name, files) or f"it renders {', '.join(sorted(files))}"
+        raise JobspecError(f"{self.path}: the variant `{self.variant}` renders no such file: {hint}")
+
+    def state(self, content: bytes, name: str) -> State:
+        """How it differs from the *content* that is rendered now, under that name."""
+        if not os.path.isfile(self.path):
+            return "missing"
+        found = content_of(Found(self.path, named=True))
+        if name == self.name and found == content:
+            return "same"
+        return "edited" if self._hash() not in (None, tree.digest_of(found)) else "stale"
+
+    def _hash(self) -> str | None:
+        """What the inventory has for it; None without an inventory."""
+        try:
+            text = content_of(Found(os.path.join(self._output, tree.NAME), named=True)).decode()
+            return tree.parse(text).get(f"{self.variant}/{self.name}", "")
+        except (JobspecError, ValueError):
+            return None
+
+
+def _without_hash(name: str) -> str:
+    """The name of a job's file up to the hash of its spec; empty where none is in it."""
+    before, _, digest = name.removesuffix(".yaml").rpartition("-")
+    return before if len(digest) == _HASH and not digest.strip("0123456789abcdef") else ""
+
+
+def find(path: str, project: str | None) -> RenderedFile | FileResult:
+    """The rendered file at a path, or what is wrong with the nearest project above it, or with the *project* that is given.
+
+    Raises JobspecError where no project renders to its folder, and for a file of which jobspec makes all.
+    """
+    others = []
+    for candidate in [project] if project is not None else _projects_above(path):
+        found = read_project(Found(candidate, named=True))
+        if not isinstance(found, Project):
+            return found
+        output = _output(candidate, found)
+        inside = os.path.relpath(os.path.realpath(path), os.path.realpath(output)).split(os.sep)
+        if inside[0] != os.pardir:
+            return RenderedFile(path, candidate, found, output, *_in_variant(path, inside))
+        others.append(f"{candidate} renders to {output}")
+    why = "; ".join(others) or f"there is no {FILE} above it"
+    raise JobspecError(f"{path}: no project renders it: {why}; `--project FILE` names the project")
+
+
+def _projects_above(path: str) -> Iterator[str]:
+    """The project files in the folders around a path, the nearest first."""
+    here = os.path.abspath(path)
+    while os.path.dirname(here) != here:
+        here = os.path.dirname(here)
+        candidate = os.path.join(here, FILE)
+        if os.path.isfile(candidate):
+            yield min(os.path.relpath(candidate), candidate, key=len)
+
+
+def _output(path: str, project: Project) -> str:
+    try:
+        return ProjectFiles(path).output(project.output)
+    except Unreadable as error:
+        raise JobspecError(f"{project.output_place}: cannot render to `{project.output}`: {error}") from None
+
+
+def _in_variant(path: str, inside: list[str]) -> tuple[str, str]:
+    """The folder and the name of a file below the output folder."""
+    if inside[-1] in (KUSTOMIZATION, tree.NAME):
+        what = "lists what engines read" if inside[-1] == KUSTOMIZATION else "holds the hashes of the rendered files"
+        raise JobspecError(f"{path}: jobspec writes this file itself: it {what}, and no value in it comes from your files")
+    if len(inside) < 2 or (len(inside) > 2 and inside[0] != SHARED):
+        raise JobspecError(f"{path}: no rendered file: name one, such as FOLDER/VARIANT/pytorchjob-NAME.yaml")
+    return inside[0], "/".join(inside[1:])

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 
-from jobspec.catalogue import rules, stage_of
-from jobspec.choice.comments import MARKER, ignores, without_ignored
-from jobspec.choice.settings import Settings, declared, require_known
 from jobspec.commands.files import mentions, reader
 from jobspec.commands.output import write_whole
 from jobspec.diagnostics import JobspecError
@@ -14,15 +11,18 @@ from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read
 from jobspec.results import FileResult
+from jobspec.rules.catalogue import rules, stage_of
+from jobspec.rules.ignores import MARKER, Settings, declared, ignores, require_known, without_ignored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
-    from jobspec.choice.comments import Ignores
     from jobspec.commands.files import Found
     from jobspec.diagnostics import Diagnostic
+    from jobspec.rules.ignores import Ignores
+
 
 PROJECT = "jobspec.yaml"
 PYPROJECT = "pyproject.toml"
@@ -116,7 +116,7 @@ def verdict_of(
     told = without_ignored(results, ignored, homes, rules(), asked) if ignored else results
     told = [each.with_only(settings.selected(each.diagnostics)) for each in told]
     if write_baseline is not None:
-        from jobspec.choice.baseline import written
+        from jobspec.rules.baseline import written
 
         write_whole(write_baseline, written(told, _placed(write_baseline)))
         return told, False
@@ -157,8 +157,8 @@ def _placed(baseline: str) -> Callable[[str], str]:
 
 
 def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[str]) -> list[FileResult]:
-    from jobspec.choice.baseline import read as known_in
-    from jobspec.choice.baseline import stale_entries, without_known
+    from jobspec.rules.baseline import read as known_in
+    from jobspec.rules.baseline import stale_entries, without_known
 
     try:
         with open(path, encoding="utf-8") as file:
@@ -177,3 +177,6 @@ def _beyond_baseline(results: Sequence[FileResult], path: str, asked: frozenset[
     left, stale = without_known(results, known_in(text, path), placed, looked_at=looked_at)
     told = list(stale_entries(stale, path, text))
     return [*left, FileResult(path, [], told)] if told else left
+
+
+# Check the files of a command that goes on with their documents.

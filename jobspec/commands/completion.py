@@ -1,4 +1,4 @@
-"""`jobspec completion`: print what has a shell complete commands, options and files."""
+"""The command line of `jobspec completion`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,39 @@ import sys
 
 import shtab
 
-from jobspec.choice.settings import SEVERITIES
+from jobspec.commands import COMMANDS, command_line
+from jobspec.commands.options import parser_for
+from jobspec.rules.ignores import SEVERITIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Action, ArgumentParser
 
+    from jobspec.commands.options import Options
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    what = "put it where the shell reads it, such as `jobspec completion bash > ~/.local/share/bash-completion/completions/jobspec`"
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help=what)
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    whole = parser_for("jobspec", "")
+    commands = whole.add_subparsers()
+    for name, (what, _) in COMMANDS.items():
+        command_line(name).add_arguments(commands.add_parser(name, help=what))
+    return print_completion(whole, options.shell)
+
+
+# `jobspec completion`: print what has a shell complete commands, options and files.
+
+
 _FILES = ("PATH", "FILE", "PROJECT")
 
 
-def run(parser: ArgumentParser, shell: str) -> int:
+def print_completion(parser: ArgumentParser, shell: str) -> int:
     """Print the script for a shell, by the parser of the whole command line."""
     _name_values(parser)
     sys.stdout.write(f"{shtab.complete(parser, shell=shell).rstrip()}\n")

@@ -1,4 +1,4 @@
-"""`jobspec diff`: what the change of a project since a Git ref does."""
+"""The command line of `jobspec diff`."""
 
 from __future__ import annotations
 
@@ -8,25 +8,52 @@ import sys
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, reader
+from jobspec.commands.options import Option, declare, inputs_of, kind_options
 from jobspec.commands.output import deliver, takes_colour, width_of, write_whole
 from jobspec.commands.project import plan, rendered_variants, result_of
-from jobspec.commands.project_files import ProjectFiles
-from jobspec.commands.ref_files import FilesAtRef
+from jobspec.commands.project_files import FilesAtRef, ProjectFiles
 from jobspec.diagnostics import JobspecError
-from jobspec.gitops.diff.comparison import ProjectState, compare
-from jobspec.gitops.diff.prices import Prices
-from jobspec.gitops.engine_tree import EngineTree, engine_tree
-from jobspec.gitops.tree import tree_of
 from jobspec.kinds import PRICES
-from jobspec.reports.diff.view import View
+from jobspec.project.capacity import Prices
+from jobspec.project.comparison import ProjectState, compare
+from jobspec.project.tree import EngineTree, engine_tree, tree_of
+from jobspec.reports.diff import View, markdown_report, text_report
+from jobspec.reports.diff_json import json_report
 from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Collection, Sequence
 
     from jobspec.commands.inputs import Inputs
-    from jobspec.commands.project import Files
+    from jobspec.commands.options import Options
+    from jobspec.commands.project import FilesAround
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    from jobspec.reports.formats import DIFF_FORMATS
+
+    add = parser.add_argument
+    add("ref", nargs="?", default="HEAD", metavar="REF", help="the commit to compare with, such as `main`; HEAD by default")
+    add("--project", default="jobspec.yaml", metavar="FILE", help="the project, if it is not jobspec.yaml in the working folder")
+    add("--prices", metavar="FILE", help="a price list, by which to tell what jobs cost at most")
+    add("--exit-code", action="store_true", help="exit with 1 where the project renders to something else")
+    options = [
+        *kind_options(),
+        Option("--output", "-o", choices=DIFF_FORMATS, what="the format of the report"),
+        Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
+    ]
+    declare(parser, options)
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    return diff_project(inputs_of(options), options.ref, project=options.project, prices=options.prices, exit_code=options.exit_code)
+
+
+# `jobspec diff`: what the change of a project since a Git ref does.
 
 
 class DiffSide:
@@ -44,7 +71,7 @@ class DiffSide:
         """None where something is wrong."""
 
 
-def run(inputs: Inputs, ref: str, *, project: str, prices: str | None, exit_code: bool) -> int:
+def diff_project(inputs: Inputs, ref: str, *, project: str, prices: str | None, exit_code: bool) -> int:
     """Compare the project's sources at *ref* with those of the working tree, and report; 1 where one of them has an error.
 
     With *exit_code*, 1 also where they differ.
@@ -65,7 +92,7 @@ def run(inputs: Inputs, ref: str, *, project: str, prices: str | None, exit_code
     return 1 if exit_code and comparison.differs else 0
 
 
-def _side(inputs: Inputs, files: Files) -> DiffSide:
+def _side(inputs: Inputs, files: FilesAround) -> DiffSide:
     planned = plan(inputs, files).with_variants()
     releases = planned.cluster.releases
     if not all(each.valid for each in planned.results) or not planned.project:
@@ -101,15 +128,14 @@ def _prices(path: str) -> Prices | FileResult:
 
 
 def _deliver(inputs: Inputs, view: View) -> None:
-    from importlib import import_module
-
-    write = import_module(f"jobspec.reports.diff.{inputs.output}").report
+    if inputs.output == "text" and inputs.output_file is None:
+        sys.stdout.write(text_report(view, colour=takes_colour(sys.stdout), width=width_of(sys.stdout)))
+        return
+    text = {"text": text_report, "markdown": markdown_report, "json": json_report}[inputs.output](view)
     if inputs.output_file is not None:
-        write_whole(inputs.output_file, write(view))
-    elif inputs.output == "text":
-        sys.stdout.write(write(view, colour=takes_colour(sys.stdout), width=width_of(sys.stdout)))
+        write_whole(inputs.output_file, text)
     else:
-        sys.stdout.write(write(view))
+        sys.stdout.write(text)
 
 
 def _deliver_problems(inputs: Inputs, wrong: Sequence[FileResult], releases: dict[str, str], read: Sequence[Found]) -> None:

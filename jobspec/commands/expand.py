@@ -1,22 +1,25 @@
-"""`jobspec expand`: print the objects that operators will make of jobs."""
+"""The command line of `jobspec expand`."""
 
 from __future__ import annotations
 
 import sys
 
-from jobspec.commands.checking import checked_together
 from jobspec.commands.files import find, reader
-from jobspec.commands.inputs import load, require_workload
+from jobspec.commands.inputs import load_setting, require_workload
+from jobspec.commands.options import Option, add_paths, declare, inputs_of, journey_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
+from jobspec.commands.validate import checked_together
 from jobspec.diagnostics import JobspecError
 from jobspec.results import FileResult
 from jobspec.workloads import KINDS, is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Sequence
 
     from jobspec.commands.inputs import Inputs
+    from jobspec.commands.options import Options
     from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.operators.expansion import ExpandedJob
@@ -24,13 +27,44 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
-def run(inputs: Inputs, *, form: str, defaults: bool, origin: bool, gang_scheduler: str) -> int:
+def options() -> list[Option]:
+    """Its options."""
+    forms = ("auto", "table", "yaml", "json")
+    return [
+        *journey_options(),
+        Option("--output", "-o", dest="form", choices=forms, what="a table on a terminal and YAML elsewhere (auto), or one of these"),
+        Option("--defaults", what="add what the API server fills in, as `kubectl get` will show it"),
+        Option(
+            "--gang-scheduler",
+            metavar="NAME",
+            what="expand as a training-operator with this `--gang-scheduler-name` does: volcano, or a scheduler of scheduler-plugins",
+        ),
+        Option("--origin", what="write behind each line of YAML where it comes from"),
+    ]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    declare(add_paths(parser), options())
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    return expand_jobs(
+        inputs_of(options), form=options.form, defaults=options.defaults, origin=options.origin, gang_scheduler=options.gang_scheduler or ""
+    )
+
+
+# `jobspec expand`: print the objects that operators will make of jobs.
+
+
+def expand_jobs(inputs: Inputs, *, form: str, defaults: bool, origin: bool, gang_scheduler: str) -> int:
     """Print what becomes of all jobs in files that a server accepts; 1 where an error was found."""
     if form == "auto":
         form = "table" if is_terminal(sys.stdout) and not origin else "yaml"
     if origin and form != "yaml":
         raise JobspecError("--origin is for YAML: leave out `-o`, or write `-o yaml`")
-    setting = load(inputs)
+    setting = load_setting(inputs)
     found = find(inputs.paths)
     checked = checked_together(found, setting, skip_unknown=inputs.skip_unknown)
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or [each.result for each in checked])]
@@ -78,11 +112,11 @@ def _beside(file: Checked, files: Sequence[Checked]) -> list[Document]:
 
 def _write(expanded: Sequence[ExpandedJob], form: str, target: Target, *, origin: bool) -> None:
     if form == "table":
-        from jobspec.reports.expansion.table import table
+        from jobspec.reports.expansion import table
 
         sys.stdout.write(table(expanded, width=width_of(sys.stdout), colour=takes_colour(sys.stdout)))
         return
-    from jobspec.reports.expansion.ordered import ordered
+    from jobspec.reports.expansion import ordered
 
     objects = ordered([each for job in expanded for each in job.objects], target)
     if form == "json":
@@ -91,7 +125,7 @@ def _write(expanded: Sequence[ExpandedJob], form: str, target: Target, *, origin
         whole = {"apiVersion": "v1", "kind": "List", "items": [each.data() for each in objects]}
         sys.stdout.write(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
     elif origin:
-        from jobspec.reports.expansion.origin import with_origin
+        from jobspec.reports.expansion import with_origin
 
         sys.stdout.write("---\n".join(map(with_origin, objects)))
     else:

@@ -1,23 +1,52 @@
-"""`jobspec explain`: explain a rule, or a field of a kind."""
+"""The command line of `jobspec explain`."""
 
 from __future__ import annotations
 
 import sys
 
+from jobspec.commands.options import declare, target_option
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.explanations import RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Iterable, Iterator
 
+    from jobspec.commands.options import Options
     from jobspec.schemas.explain import Field, Page
     from jobspec.schemas.places import Root
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    add = parser.add_argument
+    add(
+        "name",
+        nargs="?",
+        metavar="RULE|KIND.PATH",
+        help="a rule, the name in brackets behind a message; or a field, such as TrainJob.spec.trainer, as messages spell it, too; "
+        "without it, all rules are listed",
+    )
+    declare(parser, [target_option("explain the field as of this release, not of the newest; repeatable")])
+    add("--recursive", action="store_true", help="print the names and types of all fields below, nothing else")
+    add("--markdown", action="store_true", help="print the pages of all rules as Markdown, which is docs/rules.md")
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    if options.name and options.markdown:
+        raise JobspecError("--markdown is for all rules: leave the name out")
+    return explain_topic(options.name, targets=options.target, recursive=options.recursive, markdown=options.markdown)
+
+
+# `jobspec explain`: explain a rule, or a field of a kind.
+
 
 _NARROW = 40  # columns: with less left for descriptions, types stand above them
 
 
-def run(name: str | None, *, targets: Iterable[str], recursive: bool, markdown: bool) -> int:
+def explain_topic(name: str | None, *, targets: Iterable[str], recursive: bool, markdown: bool) -> int:
     """Print the explanation of a rule by its name, or of a field by `KIND.PATH`; without a name, one line for each rule.
 
     *markdown*: all rules as one page.
@@ -33,7 +62,7 @@ def run(name: str | None, *, targets: Iterable[str], recursive: bool, markdown: 
 
 
 def _all_rules(*, markdown: bool) -> None:
-    from jobspec.catalogue import page, rules
+    from jobspec.rules.catalogue import page, rules
 
     if markdown:
         sys.stdout.write(page())
@@ -47,9 +76,9 @@ def _rule(name: str) -> str:
         return f"{name}: {RULES[name]}\n"
     if "." in name:
         return ""
-    from jobspec.catalogue import rules
-    from jobspec.lint.page import as_text
+    from jobspec.lint.rule import as_text
     from jobspec.lint.rules import RULES as LINT
+    from jobspec.rules.catalogue import rules
 
     advice = next((rule for rule in LINT if rule.name == name), None)
     if advice:
@@ -69,8 +98,8 @@ def _steps(text: str) -> tuple[str, list[str]]:
     kind, *steps = [Key(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"[^.\[\]]+|\[[^\[\]]*\]", text)]
     by_lower = {each.lower(): each for each in _kinds()}
     if kind.lower() not in by_lower:
-        from jobspec.catalogue import rules
         from jobspec.kubernetes.problems import closest
+        from jobspec.rules.catalogue import rules
 
         known = by_lower.values() if steps else [*rules(), *by_lower.values()]
         what = "kind" if steps else "rule or kind"

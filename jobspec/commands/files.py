@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+
 STDIN = "<stdin>"
 ENDINGS = (".yaml", ".yml", ".json")
 _PART = 1 << 14  # bytes; to ask for many more than there are costs as much as the file
@@ -145,3 +146,24 @@ def reader(files: Iterable[Found]) -> Callable[[str], str]:
         return decoded if isinstance(decoded, str) else ""
 
     return text
+
+
+# Ask git: one program, run without a shell, whose errors become ours.
+
+
+def git(folder: str, *arguments: str, why: str, stdin: bytes = b"") -> bytes:
+    """What git prints in a folder. Raises JobspecError with *why* and git's own words where it fails."""
+    import subprocess
+
+    command = ["git", "-C", folder, *arguments]
+    try:
+        done = subprocess.run(command, input=stdin, capture_output=True, check=False)  # noqa: S603 (no shell; a ref is no option)
+    except FileNotFoundError:
+        raise JobspecError(f"{why}: there is no `git` on the path") from None
+    if done.returncode:
+        error = done.stderr.decode(errors="replace").strip()
+        raise JobspecError(why + (f": {error}" if error else ""))
+    return done.stdout
+
+
+# Spread work over forked processes.

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
+from jobspec import pipeline, replacements
 from jobspec.commands.choosing import wanted
-from jobspec.commands.files import STDIN, Found, content_of
-from jobspec.commands.rewriting import complete_earlier, show
-from jobspec.commands.trials import Trials
+from jobspec.commands.files import STDIN, Found, content_of, skips_unknown
+from jobspec.commands.output import how_to_run, with_progress
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
 from jobspec.fixes.rounds import Mended, mend_files
+from jobspec.project.tree import differences
 from jobspec.replacements import Replacement, replace_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import TextIO
 
-    from jobspec.choice.settings import Settings
+    from jobspec.cluster import Cluster
+    from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
-    from jobspec.commands.trials import Say
     from jobspec.diagnostics import Diagnostic
+    from jobspec.pipeline import Checked
+    from jobspec.replacements import Replacement
+    from jobspec.results import FileResult
+    from jobspec.rules.ignores import Settings
+
+    #: All files, and the paths of those that are asked about, to the results of these.
+    Say = Callable[[Sequence[Checked], Collection[str]], Sequence[FileResult]]
 
 
 class FixedFile:
@@ -104,3 +113,69 @@ def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str) -> No
             stream.write(f"{each.found.path}: {number} problem{'s' if number > 1 else ''} {done}\n")
         for diagnostic in each.mended.refused:
             stream.write(f"{diagnostic.mark}: not {done}, mend it by hand [{diagnostic.rule}]\n")
+
+
+# Files that a command gives new contents: shown as a diff, or all written or none, after what an earlier run has left undone there.
+
+
+def complete_earlier(found: Sequence[Found], option: str, *, writes: bool) -> bool:
+    """Complete what a run that was interrupted has begun in the folders of these files, and say so; whether there was any.
+
+    Raises JobspecError where this run is to write nothing there (not *writes*), naming the *option* with which it would.
+    """
+    folders = {os.path.dirname(each.path) or os.curdir for each in found if each.path != STDIN}
+    if not writes:
+        for journal in replacements.interrupted(folders):
+            raise JobspecError(f"{journal}: a run was interrupted that wrote some of its files: complete it with {option}")
+        return False
+    is_completed = replacements.complete(folders)
+    if is_completed and sys.stderr:
+        sys.stderr.write("jobspec: an earlier run that was interrupted here is completed\n")
+    return is_completed
+
+
+def show(changed: Mapping[str, Replacement]) -> None:
+    """Print what changes in files, by their paths, as a diff that `git apply` takes in the current folder."""
+    named = {_in_diff(path): each for path, each in changed.items()}
+    sys.stdout.writelines(
+        differences({name: each.before for name, each in named.items()}, {name: each.after for name, each in named.items()})
+    )
+    sys.stdout.flush()
+
+
+def _in_diff(path: str) -> str:
+    """The file that a path leads to, as from the current folder, or, where it lies elsewhere, as from the root."""
+    if path == STDIN:
+        return path
+    whole = os.path.realpath(path) if os.path.isfile(path) else os.path.abspath(path)
+    name = os.path.relpath(whole)
+    return whole.lstrip(os.sep) if name.split(os.sep)[0] == os.pardir else name
+
+
+# What is said of files with other texts: each text is checked once, and a file is seen among all the others.
+
+
+class Trials:
+    """Judges files with the texts that they would have."""
+
+    __slots__ = ("_checked", "_cluster", "_found", "_say", "_skips")
+
+    def __init__(self, found: Sequence[Found], cluster: Cluster, say: Say, *, skip_unknown: bool) -> None:
+        self._found = {each.path: each for each in found}
+        self._cluster = cluster
+        self._say = say
+        self._skips = skip_unknown
+        self._checked: dict[tuple[str, str], Checked] = {}
+
+    def __call__(self, texts: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
+        """The texts of all files, and the paths of some, to everything that is said of these."""
+        new = [each for each in texts.items() if each not in self._checked]
+        for each, checked in zip(new, with_progress(new, self._check, how_to_run(new)), strict=True):
+            self._checked[each] = checked
+        resolved = pipeline.resolve([self._checked[each] for each in texts.items()], self._cluster)
+        return {each.path: each.diagnostics for each in self._say(resolved, about) if each.path in about}
+
+    def _check(self, file: tuple[str, str]) -> Checked:
+        path, text = file
+        source = pipeline.Source(path, text, skip_unknown=self._skips or skips_unknown(self._found[path]))
+        return pipeline.checked(source, (), self._cluster)

@@ -1,4 +1,4 @@
-"""`jobspec import`: existing manifests become bases and variants of a project that renders to them again."""
+"""The command line of `jobspec import`."""
 
 from __future__ import annotations
 
@@ -8,35 +8,57 @@ import sys
 from jobspec import additions, pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, find, reader, source_of
-from jobspec.commands.inputs import load
+from jobspec.commands.inputs import load_setting
+from jobspec.commands.options import add_paths, declare, target_option
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
-from jobspec.gitops.combinations import combinations_of
-from jobspec.gitops.importing.originals import originals
-from jobspec.gitops.importing.plan import Destination, Existing, plan
-from jobspec.gitops.project import FILE, OUTPUT
-from jobspec.gitops.sources import Sources
-from jobspec.gitops.tree import differences
+from jobspec.project.import_overlays import originals
+from jobspec.project.importing import Destination, Existing, plan
+from jobspec.project.project import FILE, OUTPUT, Sources
+from jobspec.project.tree import differences
+from jobspec.project.variants import combinations_of
 from jobspec.results import FileResult
 from jobspec.targets import parse_wish
 from jobspec.workloads import KINDS, is_workload, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Iterator, Mapping, Sequence
 
     from jobspec.commands.inputs import Inputs
-    from jobspec.gitops.importing.originals import Original
-    from jobspec.gitops.importing.plan import Planned
-    from jobspec.gitops.project import Project
+    from jobspec.commands.options import Options
     from jobspec.pipeline import Checked
+    from jobspec.project.import_overlays import Original
+    from jobspec.project.importing import Planned
+    from jobspec.project.project import Project
 
 
-def run(inputs: Inputs, *, to: str, preview: bool) -> int:
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    add = add_paths(parser).add_argument
+    add("--to", metavar="DIR", default="base", help="the folder for the bases, below the working folder; `base` by default")
+    declare(parser, [target_option("make a new project for this release, not for the newest; repeatable")])
+    add("--skip-unknown", action="store_true", help="skip documents that are no manifest or of an unknown kind")
+    add("--preview", action="store_true", help="write nothing, and print what would be written, as a diff")
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    from jobspec.commands.inputs import Inputs
+
+    inputs = Inputs(options.paths, targets=options.target, skip_unknown=options.skip_unknown)
+    return import_files(inputs, to=options.to, preview=options.preview)
+
+
+# `jobspec import`: existing manifests become bases and variants of a project that renders to them again.
+
+
+def import_files(inputs: Inputs, *, to: str, preview: bool) -> int:
     """Import manifests into the project of the working folder, with bases below *to*; 1 where an error was found."""
     if additions.complete(os.curdir):
         sys.stderr.write("jobspec: an earlier run that was interrupted here is completed\n")
@@ -84,7 +106,7 @@ def _project(inputs: Inputs) -> Project | FileResult | None:
 
 def _cluster(inputs: Inputs, project: Project | None) -> Cluster:
     if project is None:
-        return load(inputs).cluster
+        return load_setting(inputs).cluster
     wrong = list(project.wrong_releases())
     if wrong:
         raise JobspecError("\n".join(f"{each.mark}: {each.message}" for each in wrong))

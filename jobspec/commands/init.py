@@ -1,4 +1,4 @@
-"""`jobspec init`: write a small repository that passes its own checks, or the checks alone for a project that is there."""
+"""The command line of `jobspec init`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,51 @@ from jobspec.commands.files import Found
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import JobspecError
-from jobspec.gitops.engines.declared import OUTPUT as ENGINE_OUTPUT
-from jobspec.gitops.project import FILE, OUTPUT, Project
-from jobspec.gitops.scaffold import checks, scaffold
+from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT
+from jobspec.project.project import FILE, OUTPUT, Project
+from jobspec.project.scaffold import checks, scaffold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Mapping
 
+    from jobspec.commands.options import Options
 
-def run(folder: str, *, kind: str, name: str, namespace: str, engine: str, repository: str) -> int:
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    from jobspec.project.scaffold import ENGINES, KINDS
+
+    add = parser.add_argument
+    add("folder", nargs="?", default=".", metavar="DIR", help="where to; the working folder by default, and none of its files is replaced")
+    add("--kind", choices=KINDS, default=KINDS[0], help=f"the kind of the job; {KINDS[0]} by default")
+    add("--name", default="mnist", help="the name of the job; `mnist` by default")
+    add("--namespace", default="training", help="the namespace of the variants; `training` by default")
+    add("--engine", choices=list(ENGINES), default="argocd", help="what syncs the tree; `argocd` by default")
+    url = "https://git.example/ml/jobs.git"
+    add("--repository", metavar="URL", default=url, help=f"the URL from which the engine fetches the repository; {url} by default")
+    add("--checks", action="store_true", help="write the hooks and the workflow alone, into the root of a repository that has a project")
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    if options.checks:
+        return run_checks(options.folder)
+    return init_repository(
+        options.folder,
+        kind=options.kind,
+        name=options.name,
+        namespace=options.namespace,
+        engine=options.engine,
+        repository=options.repository,
+    )
+
+
+# `jobspec init`: write a small repository that passes its own checks, or the checks alone for a project that is there.
+
+
+def init_repository(folder: str, *, kind: str, name: str, namespace: str, engine: str, repository: str) -> int:
     """Write the repository into a folder, in which none of its files may be yet."""
     around = ProjectFiles(os.path.join(folder, FILE))
     files = scaffold(

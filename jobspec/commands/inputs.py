@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic, Mark
+import os
+
+from jobspec.cluster import Cluster, StoredObjects
+from jobspec.commands.files import Found, content_of
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
+from jobspec.documents.reader import decode, read
+from jobspec.kinds import PROJECT
+from jobspec.overlays.load import Given, OverlayFile, load, shipped, shipped_file
 from jobspec.results import FileResult
 from jobspec.targets import complete, is_later, parse_wish, reported
 
@@ -13,8 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobspec.cluster import StoredObjects
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
-    from jobspec.overlays.overlay import Overlay
+    from jobspec.overlays.load import Overlay
     from jobspec.targets import Target
 
 
@@ -99,7 +107,7 @@ class Setting:
         return Setting(cluster, self.overlays, self.wrong, self.remarks, self.crds)
 
 
-def load(inputs: Inputs, *, stored: StoredObjects | None = None, for_server: bool = False) -> Setting:
+def load_setting(inputs: Inputs, *, stored: StoredObjects | None = None, for_server: bool = False) -> Setting:
     """Read the CRDs and overlays of a command line; *for_server*: the CRDs are to be stored on one, so that all of a folder are read.
 
     Raises JobspecError for what is not there and for unknown releases.
@@ -125,7 +133,7 @@ def _remark(operator: str, cluster: Cluster) -> FileResult:
 def _crds(inputs: Inputs, target: Target, *, for_server: bool) -> tuple[Sequence[Document | UnreadFile], list[FileResult]]:
     if not inputs.crds:
         return [], []
-    from jobspec.commands.crds import find_crds, read_crds
+    from jobspec.commands.cluster import find_crds, read_crds
 
     crds, wrong = (read_crds if for_server else find_crds)(inputs.crds, target)
     return crds, [FileResult(file, [], problems) for file, problems in wrong.items()]
@@ -138,7 +146,7 @@ def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Seque
 
     if not schema_locations:
         return CustomKinds(crds)
-    from jobspec.commands.json_schemas import JSONSchemas
+    from jobspec.commands.cluster import JSONSchemas
 
     return CustomKinds(crds, JSONSchemas(schema_locations))
 
@@ -146,8 +154,6 @@ def _custom_kinds(crds: Sequence[Document | UnreadFile], schema_locations: Seque
 def _overlays(inputs: Inputs, target: Target) -> tuple[list[Overlay], list[FileResult]]:
     if not inputs.overlays and not inputs.sets:
         return [], []
-    from jobspec.commands.overlays import load_overlays
-
     overlays, problems = load_overlays(inputs.overlays, inputs.sets, target)
     files = dict.fromkeys(problem.mark.file for problem in problems)
     return overlays, [FileResult(file, [], [problem for problem in problems if problem.mark.file == file]) for file in files]
@@ -165,3 +171,85 @@ def require_workload(overlays: Sequence[Overlay], results: Sequence[FileResult])
     hint = f"the kinds are {', '.join(kind for _, kind in KINDS)}"
     first = results[0]
     return [first.with_diagnostics([Diagnostic("no-workload", message, Mark(first.path), hint=hint)]), *results[1:]]
+
+
+# Read the CRDs that users name (`--crd`), from files and folders.
+
+
+# Find and read the JSON Schemas that users bring, in kubeconform's layout (`--schema-location`).
+
+
+# The overlays of a command line: names and paths to files, and `--set` to values.
+
+
+def load_overlays(names: Sequence[str], sets: Sequence[str], target: Target) -> tuple[list[Overlay], list[Diagnostic]]:
+    """The overlays with these names or paths, in order, each once, with the values of `--set`, and the problems of both.
+
+    Raises JobspecError for a name that is no overlay and for a `--set` that fits none.
+    """
+    return load([_file(name) for name in dict.fromkeys(names)], [_given(text) for text in sets], target)
+
+
+def _file(name: str) -> OverlayFile:
+    """The overlay of a shipped name, or in the file at a path."""
+    if os.sep not in name and not name.endswith((".yaml", ".yml", ".json")):
+        return _shipped(name)
+    if not os.path.isfile(name):
+        raise JobspecError(f"no overlay at {name}: there is no such file")
+    try:
+        with open(name, "rb") as file:
+            return OverlayFile(name, file.read())
+    except OSError as error:
+        raise JobspecError(f"{name}: {error.strerror}") from None
+
+
+def _shipped(name: str) -> OverlayFile:
+    known = shipped()
+    if name in known:
+        return shipped_file(name)
+    from jobspec.kubernetes.problems import closest
+
+    hint = closest(name, known)
+    raise JobspecError(f"no overlay `{name}`: {f'{hint} ' if hint else ''}jobspec ships {', '.join(known)}; your own is given by its path")
+
+
+def _given(text: str) -> Given:
+    """The value in the text of a `--set`, `OVERLAY.NAME=VALUE`."""
+    place, equals, value = text.partition("=")
+    overlay, dot, name = place.rpartition(".")
+    if not equals or not dot or not overlay or not name:
+        raise JobspecError(f"--set {text}: write OVERLAY.NAME=VALUE")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise JobspecError(f"--set {place}: the value is not UTF-8")
+    return Given(overlay, name, value, f"--set {text}")
+
+
+# The stored objects that manifests update: those of other files, or of the same files at a Git ref.
+
+
+# The contracts of images that the settings name.
+
+
+def project_among(paths: Sequence[str]) -> str | None:
+    """The path of the project that a command line means: the working folder's without a path, or the only path; None where it is none.
+
+    Raises JobspecError without a path and without a project in the working folder.
+    """
+    if not paths:
+        from jobspec.project.project import FILE
+
+        if os.path.lexists(FILE) and not os.path.isfile(FILE):
+            raise JobspecError(f"{FILE} in the working folder is no file that can be read")
+        if not os.path.isfile(FILE):
+            raise JobspecError(
+                f"give the PATH of manifests to render; without one, {FILE} in the working folder is rendered: there is none"
+            )
+        return FILE
+    if len(paths) > 1 or not os.path.isfile(paths[0]):
+        return None
+    content = content_of(Found(paths[0], named=True))
+    if b"jobspec.dev/" not in content or b"Project" not in content:
+        return None
+    text = decode(content, paths[0])
+    documents = read(text, file=paths[0])[0] if isinstance(text, str) else []
+    return paths[0] if any(each.group_kind == PROJECT for each in documents) else None

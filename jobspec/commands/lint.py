@@ -1,41 +1,65 @@
-"""`jobspec lint`: tell what is accepted, will run, and bites."""
+"""The command line of `jobspec lint`."""
 
 from __future__ import annotations
 
 import sys
 
 from jobspec.commands.files import find, reader
-from jobspec.commands.inputs import load, require_workload
+from jobspec.commands.inputs import load_setting, require_workload
+from jobspec.commands.options import add_paths, choice_options, declare, fix_options, input_options, inputs_of, kind_options, settings_of
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.validate import check_files, with_projects
 from jobspec.lint.linting import lint, usual
+from jobspec.pipeline import Checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from jobspec.choice.settings import Settings
     from jobspec.commands.files import Found
+    from jobspec.commands.fixing import Say
     from jobspec.commands.inputs import Inputs, Setting
+    from jobspec.commands.options import Option, Options
     from jobspec.commands.project import Plan
-    from jobspec.commands.trials import Say
     from jobspec.commands.validate import Advise
     from jobspec.diagnostics import Diagnostic
     from jobspec.lint.rule import Rule
     from jobspec.pipeline import Checked
     from jobspec.results import FileResult
+    from jobspec.rules.ignores import Settings
 
 
-def run(inputs: Inputs, *, fix: bool, diff: bool, settings: Settings | None, write_baseline: str | None) -> int:
+def options() -> list[Option]:
+    """Its options."""
+    return [*input_options(), *kind_options(), *fix_options(), *choice_options()]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    declare(add_paths(parser), options())
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    return lint_files(
+        inputs_of(options), fix=options.fix, diff=options.diff, settings=settings_of(options), write_baseline=options.write_baseline
+    )
+
+
+# `jobspec lint`: tell what is accepted, will run, and bites.
+
+
+def lint_files(inputs: Inputs, *, fix: bool, diff: bool, settings: Settings | None, write_baseline: str | None) -> int:
     """Check files, folders and standard input as `validate` does, lint what is accepted, and report; 1 where an error was found.
 
     *fix* mends first what has one safe remedy, *diff* shows that and writes nothing.
     """
-    setting = load(inputs)
+    setting = load_setting(inputs)
     if settings:
-        from jobspec.commands.contracts import with_contracts
+        from jobspec.commands.cluster import with_contracts
 
-        setting = with_contracts(setting, settings)
+        setting = setting.with_cluster(with_contracts(setting.cluster, settings))
     found = find(inputs.paths, markdown=inputs.markdown)
     if (fix or diff) and not setting.wrong:
         from jobspec.commands.fixing import fix_files
@@ -83,8 +107,11 @@ def _adviser(chosen: Callable[[Rule], bool]) -> Advise:
     """What is said of a planned project besides its mistakes."""
 
     def advise(planned: Plan, told: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-        from jobspec.commands.lint_project import advice_on
+        from jobspec.commands.project import advice_on
 
         return advice_on(planned, told, chosen)
 
     return advise
+
+
+# Lint a project: each variant as it renders, on the lines of the base or overlay that say so.

@@ -1,4 +1,4 @@
-"""`jobspec migrate`: jobs of another kind or release whose pods are the same, and a report of what is not."""
+"""The command line of `jobspec migrate`."""
 
 from __future__ import annotations
 
@@ -8,32 +8,74 @@ import sys
 from jobspec import additions, pipeline, replacements, targets
 from jobspec.cluster import Cluster
 from jobspec.commands.files import STDIN, content_of, find, reader, source_of
-from jobspec.commands.inputs import load
+from jobspec.commands.fixing import complete_earlier, show
+from jobspec.commands.inputs import load_setting, project_among
+from jobspec.commands.options import Option, add_paths, declare, target_option
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
-from jobspec.commands.project_among import project_among
 from jobspec.commands.project_files import ProjectFiles
-from jobspec.commands.rewriting import complete_earlier, show
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
-from jobspec.migration.loss import LOST
-from jobspec.migration.releases import KINDS
-from jobspec.migration.whole import File, to_release, to_trainjobs
+from jobspec.migrate.files import File, to_release, to_trainjobs
+from jobspec.migrate.jobs import LOST
+from jobspec.migrate.releases import KINDS
 from jobspec.results import FileResult, result_of
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Sequence
 
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs
-    from jobspec.migration.project import MigratedProject
-    from jobspec.migration.whole import MigratedFile
+    from jobspec.commands.options import Options
+    from jobspec.migrate.files import MigratedFile
+    from jobspec.migrate.project import MigratedProject
     from jobspec.pipeline import Checked
-    from jobspec.reports.excerpt import ReadText
+    from jobspec.reports.text import ReadText
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    from jobspec.reports.formats import MIGRATION_FORMATS
+
+    add = add_paths(parser).add_argument
+    what = "TrainJob, for PyTorchJobs; or trainer=RELEASE, for TrainJobs and runtimes of another release"
+    add("--to", metavar="KIND|RELEASE", required=True, help=what)
+    add("--in-place", action="store_true", help="write the files again, all of them or none")
+    add("--to-dir", metavar="DIR", help="write the files that change into a folder, under the same names")
+    add("--diff", action="store_true", help="print what would change, and write nothing")
+    add("--strict", action="store_true", help="write nothing and exit with 1 where anything is lost")
+    add("--skip-unknown", action="store_true", help="skip documents that are no manifest or of an unknown kind")
+    add("--gang-scheduler", metavar="NAME", help="the `--gang-scheduler-name` that training-operator was started with")
+    options = [
+        target_option("with --to TrainJob the releases to come from and to go to; else the trainer to come from; repeatable"),
+        Option("--output", "-o", choices=MIGRATION_FORMATS, what="the format of the report"),
+        Option("--output-file", metavar="FILE", what="write the report into a file, whole or not at all"),
+    ]
+    declare(parser, options)
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    from jobspec.commands.inputs import Inputs
+
+    writing = Writing(diff=options.diff, folder=options.to_dir, in_place=options.in_place)
+    inputs = Inputs(
+        options.paths,
+        targets=options.target,
+        output=options.output,
+        output_file=options.output_file,
+        skip_unknown=options.skip_unknown,
+    )
+    return migrate_files(inputs, to=options.to, writing=writing, strict=options.strict, gang_scheduler=options.gang_scheduler or "")
+
+
+# `jobspec migrate`: jobs of another kind or release whose pods are the same, and a report of what is not.
+
 
 TRAINJOB = "TrainJob"
 _TRAINER = "trainer"
@@ -52,13 +94,13 @@ class Writing:
         self.in_place = in_place
 
 
-def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_scheduler: str) -> int:
+def migrate_files(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_scheduler: str) -> int:
     """Migrate the jobs in files; 1 where one cannot be migrated, or with *strict* where anything is lost."""
     release = _release(to)
     project = project_among(inputs.paths)
     if project:
         return _of_project(project, inputs, release, writing=writing, strict=strict, gang_scheduler=gang_scheduler)
-    setting = load(inputs)
+    setting = load_setting(inputs)
     found = find(inputs.paths)
     is_completed = complete_earlier(found, "--in-place", writes=writing.in_place)
     before = _source(inputs, found, setting.cluster) if release else setting.cluster
@@ -90,7 +132,7 @@ def run(inputs: Inputs, *, to: str, writing: Writing, strict: bool, gang_schedul
 
 def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, strict: bool, gang_scheduler: str) -> int:
     """Migrate the bases of a project."""
-    from jobspec.migration.project import migrate_project
+    from jobspec.migrate.project import migrate_project
 
     if inputs.targets:
         raise JobspecError(f"--target is for files: {path} says itself which releases it is for")

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from typing import Any, TextIO, TypeVar
 
     from jobspec.commands.inputs import Inputs
-    from jobspec.reports.excerpt import ReadText
+    from jobspec.reports.text import ReadText
     from jobspec.results import FileResult
 
     T = TypeVar("T")
     R = TypeVar("R")
+
 
 _WORTH_SPREADING = 48  # files; starting processes costs about as much as checking these
 _WIDTH = 100  # columns, where the terminal's are not known
@@ -29,8 +30,6 @@ def with_progress(
 ) -> list[R]:
     """`run(items, work)`; on a terminal, with the number of done items shown meanwhile. *done_to_each*: a verb, and what an item is."""
     if sys.stderr and is_terminal(sys.stderr):
-        from jobspec.commands.progress import shown
-
         return shown(items, work, run, sys.stderr, done_to_each=done_to_each)
     return run(items, work)
 
@@ -111,3 +110,48 @@ def _replace(path: str, content: bytes) -> None:
         if os.path.exists(new):
             os.unlink(new)
         raise
+
+
+# Show the progress of a long run on a terminal.
+
+
+_PATIENCE = 1.0  # seconds before anything is shown
+_PAUSE = 0.1
+_CLEAR = "\r\x1b[K"
+
+
+def shown(
+    items: Sequence[T], work: Callable[[T], R], run: Callable[..., list[R]], stream: TextIO, *, done_to_each: tuple[str, str]
+) -> list[R]:
+    """`run(items, work)`; meanwhile a line on *stream*, such as `checked 3 of 9 files`, shows the number of done ones, and is erased then.
+
+    A timer's signal draws the line. Processes that *run* forks have no timer; they set a byte for each item in shared memory.
+    """
+    import mmap
+    import signal
+
+    done = mmap.mmap(-1, max(len(items), 1))
+    drawn = False
+    verb, noun = done_to_each
+    total = f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
+
+    def mark_done(numbered: tuple[int, T]) -> R:
+        number, item = numbered
+        answer = work(item)
+        done[number] = 1
+        return answer
+
+    def draw(*_: object) -> None:
+        nonlocal drawn
+        drawn = True
+        os.write(stream.fileno(), f"{_CLEAR}{verb} {done[:].count(1)} of {total}".encode())
+
+    before = signal.signal(signal.SIGALRM, draw)
+    signal.setitimer(signal.ITIMER_REAL, _PATIENCE, _PAUSE)
+    try:
+        return run(list(enumerate(items)), mark_done)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if drawn:
+            os.write(stream.fileno(), _CLEAR.encode())

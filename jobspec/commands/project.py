@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from jobspec.cluster import Cluster
-from jobspec.commands.files import Found, content_of
-from jobspec.commands.inputs import Inputs, load
-from jobspec.commands.output import how_to_run, with_progress
+from jobspec.commands import trees as owned_trees
+from jobspec.commands.files import Found, content_of, reader
+from jobspec.commands.inputs import Inputs, load_setting
+from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.project_files import ProjectFiles
-from jobspec.commands.rendered_tree import before
+from jobspec.commands.trees import OwnedTree, before
 from jobspec.diagnostics import Diagnostic, JobspecError
-from jobspec.gitops.combinations import combinations_of
-from jobspec.gitops.engine_tree import EngineTree, engine_tree
-from jobspec.gitops.project import Project
-from jobspec.gitops.rendering import RenderedVariant, judged_together, refused_variant, render_variant
-from jobspec.gitops.sources import Sources, Unreadable
-from jobspec.gitops.tree import Tree, tree_of
-from jobspec.gitops.variants import variant_of, variants_from
-from jobspec.gitops.whole import project_in
 from jobspec.kubernetes.problems import closest
-from jobspec.pipeline import Source
+from jobspec.lint.linting import lint
+from jobspec.pipeline import Checked, Source, foresee
+from jobspec.project import tree
+from jobspec.project.project import Project, Sources, Unreadable
+from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, refused_variant, render_variant
+from jobspec.project.tree import EngineTree, Tree, complete, engine_tree, project_in, tree_of, with_inventory
+from jobspec.project.variants import combinations_of, variant_of, variants_from
 from jobspec.results import FileResult
 
 TYPE_CHECKING = False
@@ -27,14 +29,15 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from jobspec.commands.inputs import Setting
-    from jobspec.commands.ref_files import FilesAtRef
-    from jobspec.gitops.combinations import Combination
-    from jobspec.gitops.engines.declared import Engines
-    from jobspec.gitops.tree import Files as TreeFiles
-    from jobspec.gitops.variants import Variant
+    from jobspec.commands.project_files import FilesAtRef
+    from jobspec.lint.rule import Rule
     from jobspec.programs.contracts import Contract
+    from jobspec.project.project import Engines
+    from jobspec.project.tree import Files
+    from jobspec.project.tree import Files as TreeFiles
+    from jobspec.project.variants import Combination, Variant
 
-    Files = ProjectFiles | FilesAtRef
+    FilesAround = ProjectFiles | FilesAtRef
     T = TypeVar("T")
 
 
@@ -88,7 +91,7 @@ class Plan:
     def __init__(
         self,
         results: Sequence[FileResult],
-        files: Files,
+        files: FilesAround,
         cluster: Cluster,
         *,
         project: Project | None = None,
@@ -164,7 +167,7 @@ class PlannedEngines:
         self.path = path
 
 
-def plan(inputs: Inputs, files: Files) -> Plan:
+def plan(inputs: Inputs, files: FilesAround) -> Plan:
     """Read a project with the overlays that it names. Raises JobspecError where its file holds anything else, too."""
     path = files.project.path
     project = read_project(files.project)
@@ -193,7 +196,7 @@ def plan(inputs: Inputs, files: Files) -> Plan:
 
 def plan_with_contracts(inputs: Inputs, files: ProjectFiles, given: Mapping[str, Contract] | None = None) -> Plan:
     """The same, in a cluster that knows the contracts of images which the project declares, and those that are *given*."""
-    from jobspec.commands.contracts import contracts_of
+    from jobspec.commands.cluster import contracts_of
 
     planned = plan(inputs, files)
     if not planned.project or not (given or planned.project.contracts):
@@ -202,7 +205,7 @@ def plan_with_contracts(inputs: Inputs, files: ProjectFiles, given: Mapping[str,
     return planned.with_cluster(planned.cluster.with_contracts({**contracts, **(given or {})}), wrong)
 
 
-def _engines(project: Project, files: Files, output: str) -> PlannedEngines | None:
+def _engines(project: Project, files: FilesAround, output: str) -> PlannedEngines | None:
     """The engines of a project that has any."""
     engines = project.engines
     if not engines or not (engines.argocd or engines.flux):
@@ -212,7 +215,7 @@ def _engines(project: Project, files: Files, output: str) -> PlannedEngines | No
 
 def _setting(project: Project, inputs: Inputs) -> Setting:
     """The cluster of the project's releases, with the command line's kinds."""
-    return load(
+    return load_setting(
         Inputs(
             inputs.paths,
             targets=[f"{operator}={release}" for operator, release in project.wishes.items()],
@@ -263,7 +266,7 @@ def _unchangeable(planned: Plan, rendered: Sequence[RenderedVariant], folders: M
     fixed = {each.name: each for each in planned.combinations if not each.hashed and each.name in folders}
     if not fixed:
         return []
-    from jobspec.gitops.fixed_names import committed_before, unchangeable
+    from jobspec.project.effects import committed_before, unchangeable
 
     found = [(fixed[each.name], committed_before(each, folders[each.name])) for each in rendered if each.name in fixed]
     changed = [(combination, committed) for combination, committed in found if committed is not None]
@@ -283,7 +286,7 @@ def mistakes_of(planned: Plan, path: str, others: Collection[str]) -> list[Diagn
     return [each for each in found if each.mark.file == path or each.mark.file not in others]
 
 
-def _wrong_outputs(project: Project, files: Files) -> Iterator[Diagnostic]:
+def _wrong_outputs(project: Project, files: FilesAround) -> Iterator[Diagnostic]:
     output = ""
     try:
         output = files.output(project.output)
@@ -340,3 +343,81 @@ def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], pro
     found = [*said, *problems, *(problem for each in results for problem in each.diagnostics)]
     once = {(each.rule, str(each.mark), each.message): each for each in reversed(found)}
     return FileResult(path, [row for each in results for row in each.documents], list(once.values())[::-1])
+
+
+# The project that a command line means, found without loading what reads projects: most command lines mean manifests.
+
+
+# The rendered tree as it is on disk, and as it was committed.
+
+
+def advice_on(planned: Plan, told: Iterable[Diagnostic], chosen: Callable[[Rule], bool]) -> Iterator[Diagnostic]:
+    """What becomes of a project's variants, and what bites in them: once however many have it, but for what is *told* of files already."""
+    if not all(each.valid for each in planned.results):
+        return
+    of_files, of_variants = set(map(_place, told)), set()
+    for variant in planned.variants:
+        for each in _of_variant(variant, planned.cluster, chosen):
+            identity = (*_place(each), "" if each.mark.layer else each.message)
+            if _place(each) not in of_files and identity not in of_variants:
+                of_variants.add(identity)
+                yield each
+
+
+def _place(each: Diagnostic) -> tuple[str, str, int, int]:
+    return each.rule, os.path.normpath(each.mark.file), each.mark.line, each.mark.column
+
+
+def _of_variant(variant: Variant, cluster: Cluster, chosen: Callable[[Rule], bool]) -> Iterator[Diagnostic]:
+    """The errors of a variant, or what becomes of its objects and bites in them, which are a world of their own."""
+    checked, objects = documents_of(variant, cluster)
+    if not checked.result.valid:
+        yield from checked.result.diagnostics
+        return
+    foreseen = foresee(Checked(checked.result, list(objects.values()), checked.objects), cluster)
+    (result,) = lint([foreseen], cluster.target, chosen)
+    yield from (each for each in result.diagnostics if each.stage in ("outcome", "lint"))
+
+
+def write_project(inputs: Inputs, path: str, *, only: Collection[str], check: bool) -> int:
+    """Render a project, or with *check* compare only; 1 where an error was found, or a difference."""
+    if inputs.overlays or inputs.sets or inputs.targets:
+        raise JobspecError(f"--overlay, --set and --target are for manifests: a project says in {path} what is rendered")
+    rendered = render_project(inputs, path, only=only)
+    if not rendered.valid:
+        deliver(
+            rendered.results, rendered.releases, inputs, sys.stderr if inputs.output == "text" else sys.stdout, read=reader(rendered.read)
+        )
+        return 1
+    return _compare(rendered, only) if check else _write(inputs, rendered, only)
+
+
+def _compare(rendered: RenderedProject, only: Collection[str]) -> int:
+    lines = owned_trees.compare(_trees(rendered, only))
+    sys.stdout.writelines(lines)
+    return 1 if lines else 0
+
+
+def _write(inputs: Inputs, rendered: RenderedProject, only: Collection[str]) -> int:
+    changed = owned_trees.write(_trees(rendered, only))
+    if inputs.output == "text":
+        sys.stdout.writelines(f"{path}\n" for path in changed)
+    stream = sys.stderr if inputs.output == "text" else sys.stdout
+    deliver(rendered.results, rendered.releases, inputs, stream, read=reader(rendered.read))
+    return 0
+
+
+def _trees(rendered: RenderedProject, only: Collection[str]) -> list[OwnedTree]:
+    """The tree of variants, and that of engines where all variants are rendered: it depends on all of them."""
+
+    def variants(found: Files, hashes: dict[str, str]) -> Files:
+        """The rendered variants with the earlier runs that stay; with *only* some, the files of the others as they are."""
+        others = [path for path in hashes if path in found and "/" in path and path.partition("/")[0] not in only] if only else []
+        kept = {path: found[path] for path in others} | dict(rendered.earlier)
+        known = hashes | {path: tree.digest_of(content) for path, content in rendered.earlier.items()}
+        return complete(rendered.tree.only(only) if only else rendered.tree, kept, known)
+
+    owned = [OwnedTree(rendered.output, variants)]
+    if rendered.engine_output:
+        owned.append(OwnedTree(rendered.engine_output, lambda *_: with_inventory(rendered.engine_files)))
+    return owned

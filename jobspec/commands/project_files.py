@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import posixpath
 
-from jobspec.commands.files import Found, content_of
+from jobspec.commands.files import Found, content_of, git
 from jobspec.diagnostics import JobspecError
-from jobspec.gitops.sources import Unreadable
+from jobspec.documents.reader import MAX_BYTES
 from jobspec.pipeline import Source
+from jobspec.project.project import Unreadable
 
 
 class ProjectFiles:
@@ -82,3 +84,115 @@ def _repository(folder: str) -> str:
 
 def _is_inside(path: str, folder: str) -> bool:
     return os.path.commonpath((path, folder)) == folder
+
+
+# The files around a project as they were at a Git ref: the same ones that `project_files` reads from the disk.
+
+
+_MISSING = {"missing": "there is no such file", "dangling": "it is a link to nothing", "loop": "it is a link to itself"} | {
+    "notdir": "there is no such file",
+    "symlink": "it leads out of the repository",
+    "ambiguous": "there is no such file",
+}
+
+
+class FilesAtRef:
+    """Reads what a project named at a ref, each file under the name that git has for it: `HEAD:base/job.yaml`."""
+
+    __slots__ = ("_folder", "_repository", "commit", "found", "project", "ref")
+
+    def __init__(self, ref: str, project: str) -> None:
+        """*project* is the path of the project's file in the working tree. Raises JobspecError where there is no such ref."""
+        self._repository = os.path.dirname(project) or os.curdir
+        self.ref = ref
+        inside = _prefix(self._repository)
+        self.commit = _commit(self._repository, ref)
+        self._folder = inside.rstrip("/")
+        self.found: list[Found] = []
+        """The other files that were read, for reports."""
+        self.project = Found(f"{ref}:{inside}{os.path.basename(project)}", named=True)
+        """The project's own file; without content where the ref has none."""
+        content = self._content(f"{inside}{os.path.basename(project)}")
+        if isinstance(content, bytes):
+            self.project = Found(self.project.path, named=True, content=content)
+
+    def read(self, path: str) -> Source:
+        """A file by its path from the project's folder. Raises Unreadable."""
+        place = posixpath.normpath(posixpath.join("/", self._folder, path))
+        if _leads_out(self._folder, path):
+            raise Unreadable("it leads out of the repository")
+        content = self._content(place[1:])
+        if isinstance(content, str):
+            raise Unreadable(content)
+        name = f"{self.ref}:{place[1:]}"
+        self.found.append(Found(name, named=True, content=content))
+        return Source(name, content)
+
+    def output(self, path: str, other: str = "") -> str:  # noqa: ARG002 (nothing is written, so that no folder is in the way of another)
+        """A folder that the project rendered to, from the repository's root. Raises Unreadable for one outside of it."""
+        if _leads_out(self._folder, path):
+            raise Unreadable("it is outside of the repository")
+        return posixpath.normpath(posixpath.join(self._folder, path))
+
+    @staticmethod
+    def in_repository(place: str) -> str:
+        """The path of a folder from the root of the repository, which it is already."""
+        return place
+
+    def below(self, folder: str) -> set[str]:
+        """The files that the ref has below a folder, which `output` gave, by their paths from there."""
+        why = f"cannot list {self.ref}:{folder}"
+        listed = git(self._repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit, "--", f"{folder}/", why=why)
+        return {os.fsdecode(path).removeprefix(f"{folder}/") for path in listed.split(b"\0") if path}
+
+    def _content(self, path: str) -> bytes | str:
+        """The content of a file by its path from the root, as far as it can matter; or why it cannot be read."""
+        if "\n" in path:
+            return _MISSING["missing"]
+        asked = os.fsencode(f"{self.commit}:{path}\n")
+        answer = git(self._repository, "cat-file", "--batch", "--follow-symlinks", why=f"cannot read {self.ref}:{path}", stdin=asked)
+        about, _, rest = answer.partition(b"\n")
+        words = about.decode(errors="replace").split()
+        if words[0] in _MISSING:
+            return _MISSING[words[0]]
+        if words[-1] in _MISSING:
+            return _MISSING[words[-1]]
+        return rest[: min(int(words[2]), MAX_BYTES + 1)] if words[1] == "blob" else "it is no file"
+
+
+def _leads_out(folder: str, path: str) -> bool:
+    """Whether a path from a folder of the repository leaves it."""
+    inside = posixpath.normpath(posixpath.join(folder or ".", path))
+    return posixpath.isabs(inside) or inside.split("/")[0] == ".."
+
+
+def _prefix(folder: str) -> str:
+    """The path of a folder from the repository's root, empty or with a `/` at its end. Raises JobspecError outside of a working tree."""
+    where = os.path.realpath(folder)
+    is_inside = git(folder, "rev-parse", "--is-inside-work-tree", why=f"{where} is in no Git repository").strip()
+    if is_inside != b"true":
+        raise JobspecError(f"{where} is in no working tree of its Git repository, and what would be compared is the working tree")
+    return os.fsdecode(git(folder, "rev-parse", "--show-prefix", why=f"cannot find the repository of {where}").removesuffix(b"\n"))
+
+
+def _commit(folder: str, ref: str) -> str:
+    """The commit that a ref names. Raises JobspecError where it names none."""
+    try:
+        found = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", why=f"`{ref}` names no commit")
+    except JobspecError as error:
+        raise JobspecError(f"{error}: {_hint(folder, ref)}") from None
+    return found.decode().strip()
+
+
+def _hint(folder: str, ref: str) -> str:
+    """What to do about a ref that names no commit."""
+    if ".." in ref:
+        return "give one ref, such as `main`: the other side is the working tree"
+    if os.path.exists(ref):
+        return "a project is named by `--project FILE`"
+    is_shallow = git(folder, "rev-parse", "--is-shallow-repository", why="cannot ask about the clone").strip() == b"true"
+    if is_shallow:
+        return "this is a shallow clone, so fetch more of it first (in GitHub Actions, `fetch-depth: 2` of actions/checkout gives `HEAD^1`)"
+    if not git(folder, "for-each-ref", "--count=1", why="cannot list refs"):
+        return "the repository has no commit yet"
+    return "fetch it first, if it is one of another clone"

@@ -1,25 +1,48 @@
-"""`jobspec render`: apply overlays, check the result, and write it as a stream or as a folder of files."""
+"""The command line of `jobspec render`."""
 
 from __future__ import annotations
 
 import sys
 
 from jobspec import rendering
-from jobspec.commands.checking import checked_together
 from jobspec.commands.files import find, reader
-from jobspec.commands.inputs import load, require_workload
+from jobspec.commands.inputs import load_setting, project_among, require_workload
+from jobspec.commands.options import Option, add_paths, declare, input_options, inputs_of, kind_options
 from jobspec.commands.output import deliver
-from jobspec.commands.project_among import project_among
+from jobspec.commands.validate import checked_together
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Sequence
 
     from jobspec.commands.inputs import Inputs
+    from jobspec.commands.options import Options
 
 
-def run(inputs: Inputs, *, to: str | None, only: Sequence[str], check: bool) -> int:
+def options() -> list[Option]:
+    """Its options."""
+    to = Option("--to", metavar="DIR", what="write one file for each resource into DIR, instead of a stream to standard output")
+    only = Option("--only", metavar="VARIANT", repeatable=True, what="of a project, render this variant and leave the others; repeatable")
+    check = Option("--check", what="of a project, write nothing, and fail with a diff where the rendered tree is another one")
+    return [*input_options(), *kind_options(), to, only, check]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    declare(add_paths(parser, number="*"), options())
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    return render_jobs(inputs_of(options), to=options.to, only=options.only, check=options.check)
+
+
+# `jobspec render`: apply overlays, check the result, and write it as a stream or as a folder of files.
+
+
+def render_jobs(inputs: Inputs, *, to: str | None, only: Sequence[str], check: bool) -> int:
     """Render a project, of which *only* and *check* tell more, or manifests; 1 where an error was found."""
     project = project_among(inputs.paths)
     if project is None:
@@ -28,16 +51,16 @@ def run(inputs: Inputs, *, to: str | None, only: Sequence[str], check: bool) -> 
         return _render_manifests(inputs, to=to)
     if to is not None:
         raise JobspecError(f"--to is for manifests: {project} says itself where it is rendered to")
-    from jobspec.commands import render_project
+    from jobspec.commands.project import write_project
 
-    return render_project.run(inputs, project, only=only, check=check)
+    return write_project(inputs, project, only=only, check=check)
 
 
 def _render_manifests(inputs: Inputs, *, to: str | None) -> int:
     """Render to standard output, or to the folder *to*, whole or not at all."""
     if to == "":
         raise JobspecError("--to needs the name of a folder")
-    setting = load(inputs)
+    setting = load_setting(inputs)
     target, releases = setting.cluster.target, setting.cluster.releases
     found = find(inputs.paths)
     checked = checked_together(found, setting, skip_unknown=inputs.skip_unknown)
@@ -63,3 +86,6 @@ def _render_manifests(inputs: Inputs, *, to: str | None) -> int:
             sys.stdout.writelines(f"{path}\n" for path in written)
         deliver(results, releases, inputs, sys.stderr if inputs.output == "text" else sys.stdout, read=reader(found))
     return 0
+
+
+# `jobspec render` of a project: its trees are written as a whole, or compared with those that are there.

@@ -1,4 +1,4 @@
-"""`jobspec run`: a job on this machine, one process for each of its pods."""
+"""The command line of `jobspec run`."""
 
 from __future__ import annotations
 
@@ -10,25 +10,42 @@ import sys
 
 from jobspec import pipeline
 from jobspec.commands.files import find, reader, source_of
-from jobspec.commands.inputs import load
+from jobspec.commands.inputs import load_setting
+from jobspec.commands.options import Option, add_paths, declare, input_options, inputs_of
 from jobspec.commands.output import deliver, takes_colour
 from jobspec.diagnostics import JobspecError
-from jobspec.local.life import life_of
-from jobspec.local.pods import local_pods
-from jobspec.local.processes import LocalProcess, LocalRun
-from jobspec.local.sources import ObjectValues
 from jobspec.operators.expansion import expand
+from jobspec.run.pods import ObjectValues, local_pods
+from jobspec.run.processes import LocalProcess, LocalRun, life_of
 from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Sequence
     from typing import Any
 
     from jobspec.commands.inputs import Inputs
+    from jobspec.commands.options import Options
     from jobspec.documents.document import Document
-    from jobspec.local.life import Life
-    from jobspec.local.pods import LocalPod
+    from jobspec.run.pods import LocalPod
+    from jobspec.run.processes import Life
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    command = Option("--command", metavar="COMMAND", what="what each pod runs in place of its container's `command`; the `args` stay")
+    kill = Option("--kill", metavar="POD@TIME", repeatable=True, what="kill the process of a pod once, such as worker-1@30s; repeatable")
+    declare(add_paths(parser), [*input_options(), command, kill])
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    return run_job(inputs_of(options), command=options.command, kills=options.kill)
+
+
+# `jobspec run`: a job on this machine, one process for each of its pods.
+
 
 _COLOURS = (36, 33, 35, 32, 34, 91)  # of a terminal: cyan, yellow, magenta, green, blue, bright red
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -36,9 +53,9 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _RANKS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
-def run(inputs: Inputs, *, command: str | None, kills: Sequence[str]) -> int:
+def run_job(inputs: Inputs, *, command: str | None, kills: Sequence[str]) -> int:
     """Run the training job in the files; 0 where it succeeds, 1 where it fails or is refused."""
-    setting = load(inputs)
+    setting = load_setting(inputs)
     found = find(inputs.paths)
     read = [pipeline.checked(source_of(each, skip_unknown=True), setting.overlays, setting.cluster) for each in found]
     checked = [] if setting.wrong else pipeline.resolve(read, setting.cluster)

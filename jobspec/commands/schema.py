@@ -1,4 +1,4 @@
-"""`jobspec schema`: write what is derived from the models, for servers, editors and kustomize."""
+"""The command line of `jobspec schema`."""
 
 from __future__ import annotations
 
@@ -7,20 +7,61 @@ import os
 import sys
 
 from jobspec import data, models
+from jobspec.commands.options import declare, formatter, target_option
 from jobspec.diagnostics import JobspecError
 from jobspec.kinds import COMPONENTS
-from jobspec.schemas import crd as crds
-from jobspec.schemas import openapi
+from jobspec.schemas import files as crds
+from jobspec.schemas import json_schema
 from jobspec.schemas.files import files
+from jobspec.schemas.upstream import table
 from jobspec.targets import OPERATORS, choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from jobspec.commands.options import Options
     from jobspec.models.base import Model
     from jobspec.targets import Target
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", prog="jobspec schema")
+
+    def action(name: str, what: str) -> ArgumentParser:
+        return actions.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.", formatter_class=formatter)
+
+    crd = action("crd", "print the CustomResourceDefinitions of kinds, as `kubectl apply` takes them")
+    crd.add_argument("kinds", nargs="*", metavar="KIND", help="PyTorchJob, TrainJob and so on, in upper or lower case")
+    crd.add_argument("--all", action="store_true", help="every kind of the operators")
+    declare(crd, [target_option("the CRD of this release, not of the newest; repeatable")])
+    crd.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml", help="json is compact: one line for each kind")
+    kustomize = action("kustomize", "print an OpenAPI document by which kustomize merges the lists of these kinds as overlays do")
+    kustomize.add_argument("--base", metavar="FILE", help="the document to add them to, instead of the one of the cluster at hand")
+    declare(kustomize, [target_option("the fields of this release, not of the newest; repeatable")])
+    action("export", "write all schemas").add_argument("folder", metavar="DIR", help="where to")
+    check = action("check", "fail where a schema that was written differs from the models")
+    check.add_argument("folder", nargs="?", metavar="DIR", help="where `schema export` wrote them; jobspec's own, if nothing is said")
+    kubernetes = action("kubernetes", "print the table of built-in kinds, `schemas/kubernetes.json`, from upstream's OpenAPI documents")
+    kubernetes.add_argument("releases", nargs="+", metavar="RELEASE=DIR", help="1.36=FOLDER, the folder api/openapi-spec of its source")
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    if options.action == "crd":
+        return crd(options.kinds, everything=options.all, targets=options.target, output=options.output)
+    if options.action == "kustomize":
+        return kustomize(options.base, targets=options.target)
+    if options.action == "kubernetes":
+        return write_kubernetes_kinds(options.releases)
+    return check(options.folder) if options.action == "check" else export(options.folder)
+
+
+# `jobspec schema`: write what is derived from the models, for servers, editors and kustomize.
+
 
 #: Kind -> operator, of the operators' kinds; only these have a CRD.
 _OPERATORS = {kind: component for (_, kind), component in COMPONENTS.items() if component in OPERATORS}
@@ -60,7 +101,7 @@ def _models(kinds: Iterable[str], target: Target) -> Iterator[tuple[type[Model],
 def kustomize(base: str | None, *, targets: Iterable[str]) -> int:
     """Print an OpenAPI document with the merge keys of the operators' kinds, for `openapi: {path: ...}` of a kustomization."""
     target = choose(targets)
-    document = openapi.with_kinds(_fetched() if base is None else _read(base), _models(_OPERATORS, target))
+    document = json_schema.with_kinds(_fetched() if base is None else _read(base), _models(_OPERATORS, target))
     sys.stdout.write(json.dumps(document, separators=(",", ":")) + "\n")
     return 0
 
@@ -145,3 +186,35 @@ def _text(path: str) -> str:
             return file.read()
     except FileNotFoundError:
         return ""
+
+
+# `jobspec schema kubernetes`: the built-in kinds of Kubernetes releases, from the OpenAPI documents in upstream's source.
+
+
+def write_kubernetes_kinds(wishes: Iterable[str]) -> int:
+    """Print the table `schemas/kubernetes.json` for `RELEASE=FOLDER` texts, oldest release first."""
+    sys.stdout.write(table({release: _documents(folder) for release, folder in map(_wish, wishes)}))
+    return 0
+
+
+def _wish(text: str) -> tuple[str, str]:
+    release, equals, folder = text.partition("=")
+    if not equals or not os.path.isdir(folder):
+        raise JobspecError(f"schema kubernetes: {text}: write RELEASE=FOLDER with upstream's folder api/openapi-spec at this release")
+    return release, folder
+
+
+def _documents(folder: str) -> tuple[Any, list[Any]]:
+    """The document of version 2 in a folder, and those of version 3."""
+    newer = os.path.join(folder, "v3")
+    try:
+        return _read_openapi(os.path.join(folder, "swagger.json")), [
+            _read_openapi(os.path.join(newer, name)) for name in sorted(os.listdir(newer))
+        ]
+    except (OSError, ValueError) as error:
+        raise JobspecError(f"schema kubernetes: {error}") from None
+
+
+def _read_openapi(path: str) -> Any:
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)

@@ -1,4 +1,4 @@
-"""`jobspec validate`: predict an API server's verdict on files."""
+"""The command line of `jobspec validate`."""
 
 from __future__ import annotations
 
@@ -7,29 +7,83 @@ import sys
 
 from jobspec import pipeline
 from jobspec.commands.files import find, reader, source_of
-from jobspec.commands.inputs import load, require_workload
-from jobspec.commands.output import deliver, how_to_run, with_progress
+from jobspec.commands.inputs import load_setting, require_workload
+from jobspec.commands.options import (
+    Option,
+    add_paths,
+    choice_options,
+    declare,
+    fix_options,
+    input_options,
+    inputs_of,
+    kind_options,
+    settings_of,
+)
+from jobspec.commands.output import deliver, how_to_run, one_by_one, with_progress
 from jobspec.documents.document import PAGES
 from jobspec.kinds import PROJECT, group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from argparse import ArgumentParser
     from collections.abc import Callable, Iterable, Sequence
 
-    from jobspec.choice.settings import Settings
     from jobspec.cluster import Cluster, StoredObjects
     from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
+    from jobspec.commands.options import Options
     from jobspec.commands.project import Plan
     from jobspec.diagnostics import Diagnostic
     from jobspec.pipeline import Checked
     from jobspec.results import DocumentResult, FileResult
+    from jobspec.rules.ignores import Settings
 
     #: A project that is planned, and what is told of files already, to what is said of its variants.
     Advise = Callable[[Plan, Iterable[Diagnostic]], Iterable[Diagnostic]]
 
 
-def run(
+def options() -> list[Option]:
+    """Its options."""
+    return [
+        *input_options(),
+        *kind_options(),
+        Option(
+            "--from",
+            dest="stored",
+            metavar="PATH",
+            exclusive=True,
+            what="judge updates of the objects in this file or folder; all other objects are new",
+        ),
+        Option("--from-ref", dest="ref", metavar="REF", exclusive=True, what="judge updates of the objects in the same files at a Git ref"),
+        Option("--no-outcome", dest="outcome", what="stop at the server's own answer, and do not tell what becomes of accepted jobs"),
+        *fix_options(),
+        *choice_options(),
+    ]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare its arguments and options."""
+    declare(add_paths(parser), options())
+
+
+def run(options: Options) -> int:
+    """Run the command with what its command line says; the exit code."""
+    return validate_files(
+        inputs_of(options),
+        stored=options.stored,
+        ref=options.ref,
+        outcome=options.outcome,
+        fix=options.fix,
+        diff=options.diff,
+        settings=settings_of(options),
+        write_baseline=options.write_baseline,
+    )
+
+
+# `jobspec validate`: predict an API server's verdict on files.
+
+
+def validate_files(
     inputs: Inputs,
     *,
     stored: str | None,
@@ -45,11 +99,11 @@ def run(
     Manifests are judged as updates of the objects in *stored*, a file or folder, or in the same files at *ref*. *outcome*: what becomes
     of accepted jobs is told, too. *fix* mends first what has a certain remedy, *diff* shows that and writes nothing.
     """
-    setting = load(inputs, stored=_stored(inputs, stored, ref))
+    setting = load_setting(inputs, stored=_stored(inputs, stored, ref))
     if settings:
-        from jobspec.commands.contracts import with_contracts
+        from jobspec.commands.cluster import with_contracts
 
-        setting = with_contracts(setting, settings)
+        setting = setting.with_cluster(with_contracts(setting.cluster, settings))
     found = find(inputs.paths, markdown=inputs.markdown)
     if (fix or diff) and _fix(inputs, setting, settings, found, diff=diff):
         return 1
@@ -138,6 +192,15 @@ def check_files(
 def _stored(inputs: Inputs, stored: str | None, ref: str | None) -> StoredObjects | None:
     if stored is None and ref is None:
         return None
-    from jobspec.commands.stored import from_files, from_ref
+    from jobspec.commands.cluster import from_files, from_ref
 
     return from_ref(ref, inputs.paths) if ref is not None else from_files(stored or "")
+
+
+def checked_together(found: Sequence[Found], setting: Setting, *, skip_unknown: bool) -> list[Checked]:
+    """The files with their overlays applied, each judged with the objects of the others; none where the setting itself is wrong."""
+
+    def check_one(each: Found) -> Checked:
+        return pipeline.checked(source_of(each, skip_unknown=skip_unknown), setting.overlays, setting.cluster)
+
+    return [] if setting.wrong else pipeline.resolve(with_progress(found, check_one, one_by_one), setting.cluster)

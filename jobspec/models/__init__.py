@@ -6,27 +6,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from jobspec.models.base import Model
     from jobspec.models.customresourcedefinition import CustomResourceDefinition as CustomResourceDefinition
-    from jobspec.models.jobset import JobSet as JobSet
+    from jobspec.models.jobset import JobSet
     from jobspec.models.overlay import Overlay as Overlay
-    from jobspec.models.persistentvolumeclaim import PersistentVolumeClaim as PersistentVolumeClaim
-    from jobspec.models.pod.pod import Pod as Pod
-    from jobspec.models.pod.stored_template import PodTemplate as PodTemplate
-    from jobspec.models.prices import Prices as Prices
-    from jobspec.models.project import Project as Project
-    from jobspec.models.pytorchjob import PyTorchJob as PyTorchJob
+    from jobspec.models.pod.pod import Pod, PodTemplate
+    from jobspec.models.pod.volume import PersistentVolumeClaim
+    from jobspec.models.project import Prices, Project
+    from jobspec.models.pytorchjob import PyTorchJob
     from jobspec.models.runtime import ClusterTrainingRuntime as ClusterTrainingRuntime
     from jobspec.models.runtime import TrainingRuntime as TrainingRuntime
-    from jobspec.models.trainjob import TrainJob as TrainJob
+    from jobspec.models.trainjob import TrainJob
 
 _MODULES = {
     "ClusterTrainingRuntime": "runtime",
     "CustomResourceDefinition": "customresourcedefinition",
     "JobSet": "jobset",
     "Overlay": "overlay",
-    "PersistentVolumeClaim": "persistentvolumeclaim",
+    "PersistentVolumeClaim": "pod.volume",
     "Pod": "pod.pod",
-    "PodTemplate": "pod.stored_template",
-    "Prices": "prices",
+    "PodTemplate": "pod.pod",
+    "Prices": "project",
     "Project": "project",
     "PyTorchJob": "pytorchjob",
     "TrainJob": "trainjob",

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from jobspec.models.base import AtomicList, Int32, Int64, Model, Pointer, Required, SetList, Unset, Until
 from jobspec.models.meta import EmbeddedMeta, LabelSelector
-from jobspec.models.pod.template import PodTemplateSpec
+from jobspec.models.pod.spec import PodTemplateSpec
 
 
 class PodFailurePolicyOnExitCodesRequirement(Model):

@@ -6,7 +6,6 @@ from annotated_types import MaxLen, MinLen
 from pydantic import Field
 
 from jobspec import cel_rules
-from jobspec.models.autoscaling import MetricSpec
 from jobspec.models.base import (
     AtomicList,
     Choices,
@@ -25,6 +24,7 @@ from jobspec.models.base import (
 )
 from jobspec.models.jobset import JobSetSpec
 from jobspec.models.meta import EmbeddedMeta, ObjectMeta
+from jobspec.models.pytorchjob import MetricSpec
 
 
 class EnvInjectionTarget(Model):

@@ -7,20 +7,34 @@ overlays that do not conflict commute.
 from __future__ import annotations
 
 from jobspec import workloads
-from jobspec.diagnostics import Diagnostic, each_once
-from jobspec.documents.document import Document
-from jobspec.overlays.companions import companions
-from jobspec.overlays.job import decides_pods, overlaid
-from jobspec.overlays.shared_volumes import unshared_volumes
+from jobspec.diagnostics import Diagnostic, Key, each_once, spell
+from jobspec.documents.document import Document, Sound
+from jobspec.documents.marked_tree import MarkedTree, items, with_marks
+from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
+from jobspec.operators.trainer.runtimes import nodes_of
+from jobspec.overlays.conflicts import conflict, conflicting, settings_of, settings_of_flags
+from jobspec.overlays.flags import set_flags
+from jobspec.overlays.load import TRAINING, Substitution
+from jobspec.overlays.merge import APPEND, Merge, wrong_removals
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
 
+    from jobspec.diagnostics import Diagnostic, Path
+    from jobspec.documents.document import Document
     from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.overlays.job import OverlaidJob
-    from jobspec.overlays.overlay import Overlay
+    from jobspec.overlays.conflicts import OverlayValue
+    from jobspec.overlays.load import Overlay
+    from jobspec.overlays.trainjob import TrainJobPods
+    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
+    from jobspec.workloads import TrainingRole
+
+    #: Tells the settings of a patch.
+    Settings = Callable[[], Iterator[OverlayValue]]
 
 
 class Applied:
@@ -85,3 +99,360 @@ def _as_documents(added: Sequence[MarkedTree], before: Sequence[Document]) -> li
     """Companions as documents that follow those of a file."""
     first = before[-1].index + 1
     return [Document(tree.data(), tree.marks, file=before[0].file, index=number) for number, tree in enumerate(added, first)]
+
+
+# Apply one overlay to one job.
+
+
+class Application:
+    """The application of one overlay to one job: it changes the job's tree, and collects settings, volumes and problems."""
+
+    __slots__ = ("_set", "document", "overlay", "pods", "problems", "shape", "volumes")
+
+    def __init__(
+        self, document: Document, shape: Shape, overlay: Overlay, problems: list[Diagnostic], pods: TrainJobPods | None = None
+    ) -> None:
+        self.document = document
+        self.shape = shape
+        self.overlay = overlay
+        self.pods = pods
+        self.problems = problems
+        """The problems of the job's applications so far; this one adds its own."""
+        self._set: list[Settings] = []
+        self.volumes: list[MarkedTree] = []
+
+    @property
+    def settings(self) -> list[OverlayValue]:
+        """What the overlay sets and removes, which few ask for."""
+        return _all(self._set)
+
+    def changed_job(self, job: MarkedTree) -> MarkedTree:
+        """The job with the overlay's partial manifest for its kind merged into it."""
+        partial = self.overlay.spec.get("job", self.document.kind)
+        patch = self._substituted(partial) if partial else None
+        return self._merged(job, patch, (), entry=-1) if patch else job
+
+    def changed_pods(self, job: MarkedTree, roles: list[TrainingRole]) -> MarkedTree:
+        """The job with the overlay's entries for training pods merged into the pod templates of the *roles* that the job has."""
+        entries = items(self.overlay.spec.get("pods"))
+        if not entries:
+            return job
+        roles = [role for role in roles if not role.path or job.get(*map(str, role.path))]  # the overlay can remove a role itself
+        by_entry: list[tuple[MarkedTree | None, list[Settings]]] = []
+        for number, entry in enumerate(entries):
+            wanted = entry.get("roles")
+            chosen = [role for role in roles if role.answers_to(wanted.data() if wanted else ())]
+            if not chosen:
+                self._report_missing_role(entry, wanted, roles)
+            already = len(self._set)
+            for role in chosen:
+                job = self._changed_pod(job, role, entry, number)
+            by_entry.append((wanted, self._set[already:]))
+        if self.pods:
+            self._report_differing_roles(by_entry)
+        return job
+
+    def _changed_pod(self, job: MarkedTree, role: TrainingRole, entry: MarkedTree, number: int) -> MarkedTree:
+        substituted = self._substituted(entry, role.container)
+        if substituted and self.pods:
+            return self._changed_nodes(job, self.pods, substituted, entry.get("roles"), number)
+        template, flags = (substituted.get("template"), substituted.get("flags")) if substituted else (None, None)
+        if template:
+            job = self._merged(job, template, role.path, entry=number)
+        return self._with_flags(job, flags, role, number) if flags else job
+
+    def _changed_nodes(self, job: MarkedTree, pods: TrainJobPods, entry: MarkedTree, roles: MarkedTree | None, number: int) -> MarkedTree:
+        """The TrainJob with an entry merged into it; its pod templates are those of its runtime."""
+        from jobspec.overlays.runtime import keep_runtime_values, set_trainer_flags
+
+        template, flags = entry.get("template"), entry.get("flags")
+        wrong = list(wrong_removals(template, pods.template_shape, ())) if template else []
+        self.problems.extend(wrong)
+        if template and not wrong:
+            if roles and len(set(roles.data())) == 1:
+                volumes = template.get("spec", "volumes")
+                self.volumes.extend(items(volumes and volumes.get(APPEND)) or items(volumes))
+            job = keep_runtime_values(job, template, pods, overlay=self.overlay.name, entry=number)
+            everything, patch = pods.translate(template, job)
+            job = self._merged(job, patch, (), entry=number, everything=everything)
+        if flags:
+            job = set_trainer_flags(job, flags, pods, overlay=self.overlay.name, entry=number)
+            self._set.append(lambda: settings_of_flags(flags, ("spec", "trainer")))
+        return job
+
+    def _merged(self, job: MarkedTree, patch: MarkedTree, path: Path, *, entry: int, everything: MarkedTree | None = None) -> MarkedTree:
+        """The job with a patch merged into it; *everything* is the patch with also the settings that the job has already."""
+        shape = self.shape.at(path)
+        wrong = list(wrong_removals(patch, shape, path))
+        if wrong:
+            self.problems.extend(wrong)
+            return job
+        merge = Merge(self.overlay.name, entry)
+        changed = job.replace_at(path, lambda base: merge(base, patch, shape, path))
+        self.problems.extend(merge.problems)
+        self._set.append(lambda: settings_of(everything or patch, shape, path))
+        return changed
+
+    def _with_flags(self, job: MarkedTree, flags: MarkedTree, role: TrainingRole, number: int) -> MarkedTree:
+        path = (*role.path, "spec", "containers")
+        containers = items(job.get(*map(str, path)))
+        for index, container in enumerate(containers):
+            name = container.get("name")
+            if name and name.value == role.container:
+                containers[index], found = set_flags(container, flags, (*path, index), overlay=self.overlay.name, entry=number)
+                self.problems.extend(found)
+                self._set.append(lambda: settings_of_flags(flags, (*path, Key(role.container))))
+                return job.replace_at(path, lambda tree: tree.with_value(containers))
+        if all(problem.rule != "missing-container" for problem in self.problems):  # else the same mistake is reported already
+            message = f"the {role.name} has no container `{role.container}`, which is the one that trains"
+            self.problems.append(Diagnostic("missing-container", message, flags.place()))
+        return job
+
+    def _substituted(self, tree: MarkedTree, container: str = "") -> MarkedTree | None:
+        """The tree with the values of the overlay's parameters, and the *container* that trains, in place; None where nothing is left."""
+        substitution = Substitution({**self.overlay.values, TRAINING: container})
+        result = substitution(tree)
+        self.problems.extend(substitution.problems)
+        return result
+
+    def _report_differing_roles(self, by_entry: list[tuple[MarkedTree | None, list[Settings]]]) -> None:
+        """Report settings for one role that conflict with those for another: a TrainJob has one kind of pod for both."""
+        for number, (roles, later) in enumerate(by_entry):
+            for others, earlier in by_entry[:number]:
+                if (roles and sorted(roles.data())) != (others and sorted(others.data())):
+                    self.problems.extend(self._differing_roles(*pair) for pair in conflicting(_all(earlier), _all(later)))
+
+    def _differing_roles(self, other: OverlayValue, setting: OverlayValue) -> Diagnostic:
+        message = f"`{self.overlay.name}` makes different changes to roles (see {other.mark}), and a TrainJob has one kind of pod"
+        hint = "make the change to all pods, or leave the overlay out"
+        return Diagnostic("not-expressible", message, setting.mark, field=spell(setting.address), hint=hint)
+
+    def _report_missing_role(self, entry: MarkedTree, wanted: MarkedTree | None, roles: list[TrainingRole]) -> None:
+        names = ", ".join(wanted.data()) if wanted else "any role"
+        known = " and ".join(role.name for role in roles) or "none"
+        message = f"`{self.overlay.name}` changes pods of {names}, and the job {self.document.name} has pods of {known} only"
+        place = wanted.place() if wanted else entry.place()
+        hint = "add the role to the job, or leave the overlay out"
+        self.problems.append(Diagnostic("missing-role", message, place, hint=hint))
+
+
+def _all(settings: list[Settings]) -> list[OverlayValue]:
+    return [each for told in settings for each in told()]
+
+
+# Apply overlays to one job.
+
+
+class OverlaidJob:
+    """A job with overlays applied, one after the other."""
+
+    __slots__ = ("_applications", "_found", "_made", "_roles", "_shape", "_sound", "document", "pods", "tree")
+
+    def __init__(
+        self,
+        document: Document,
+        tree: MarkedTree,
+        shape: Shape,
+        roles: list[TrainingRole],
+        pods: TrainJobPods | None,
+        *,
+        found: Sequence[Diagnostic],
+        applications: Sequence[Application] = (),
+        sound: Sound | None = None,
+    ) -> None:
+        self.document = document
+        """The base."""
+        self.tree = tree
+        self._shape = shape
+        self._roles = roles
+        """The roles of the job with the partial jobs of all overlays."""
+        self.pods = pods
+        """Of a TrainJob: its pods; None for other kinds."""
+        self._found = found
+        self._applications = applications
+        self._sound = sound
+        self._made: Document | None = None
+
+    @property
+    def result(self) -> Document:
+        """The job with the overlays, made on first use."""
+        if self._made is None:
+            self._made = _as_document(self.tree, self.document, self._sound)
+        return self._made
+
+    def with_overlay(self, overlay: Overlay) -> OverlaidJob:
+        """The job with one more overlay, which brings no role that is not known already."""
+        found = list(self._found)
+        pods = self.pods and self.pods.with_own_problems()
+        application = Application(self.document, self._shape, overlay, found, pods)
+        tree = application.changed_pods(application.changed_job(self.tree), self._roles)
+        found += [] if overlay.override else _conflicts(self._applications, application)
+        return self._changed(tree, pods, found, [*self._applications, application], self._sound)
+
+    def as_sound(self) -> OverlaidJob:
+        """The same job, which the server has accepted: of what more overlays make of it, only the differences are checked."""
+        return self._changed(self.tree, self.pods, self._found, self._applications, Sound(self._shape, self.tree.data()))
+
+    def _changed(
+        self,
+        tree: MarkedTree,
+        pods: TrainJobPods | None,
+        found: Sequence[Diagnostic],
+        applications: Sequence[Application],
+        sound: Sound | None,
+    ) -> OverlaidJob:
+        return OverlaidJob(self.document, tree, self._shape, self._roles, pods, found=found, applications=applications, sound=sound)
+
+    @property
+    def problems(self) -> list[Diagnostic]:
+        """What is wrong with the overlays on this job."""
+        return [*self._found, *(self.pods.problems if self.pods else ())]
+
+    @property
+    def volumes(self) -> list[MarkedTree]:
+        """Of a TrainJob: the volumes that overlays add for some roles only, and that every node has."""
+        return [volume for each in self._applications for volume in each.volumes]
+
+    @property
+    def settings(self) -> Sequence[OverlayValue]:
+        """What the last of the overlays sets and removes."""
+        return self._applications[-1].settings if self._applications else ()
+
+
+def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[Overlay], target: Target) -> OverlaidJob:
+    """The job with overlays applied in order; its runtime is looked for among the *others*.
+
+    The partial jobs of all overlays are merged first, since an overlay's changes to pods reach also the roles that another one adds.
+    """
+    shape = shapes.load(document.api_version, document.kind, target)
+    assert shape
+    tree = with_marks(document.data, document.marks)
+    found: list[Diagnostic] = []
+    with_roles = document
+    if any(decides_pods(overlay, document.kind) for overlay in overlays):
+        for overlay in overlays:
+            tree = Application(document, shape, overlay, found).changed_job(tree)
+        with_roles = _as_document(tree, document, document.sound)
+    warnings = [problem for problem in found if problem.severity == "warning"]  # errors are found again below
+    pods = _pods(with_roles, shape, others, target)
+    job = OverlaidJob(document, tree, shape, workloads.training_roles(with_roles), pods, found=warnings, sound=document.sound)
+    for overlay in overlays:
+        job = job.with_overlay(overlay)
+    return job
+
+
+def decides_pods(overlay: Overlay, kind: str) -> bool:
+    """Whether an overlay's partial job of a kind can decide which pods there are, and of which runtime: labels and annotations do not."""
+    partial = overlay.spec.get("job", kind)
+    fields = partial.value if partial and isinstance(partial.value, dict) else {}
+    metadata = fields.get("metadata")
+    inside = metadata.value if metadata and isinstance(metadata.value, dict) else ()
+    return bool(fields.keys() - {"metadata"}) or not set(inside) <= {"labels", "annotations"}
+
+
+def _as_document(tree: MarkedTree, base: Document, sound: Sound | None) -> Document:
+    return Document(tree.data(), tree.marks, file=base.file, index=base.index, sound=sound)
+
+
+def _pods(job: Document, shape: Shape, others: Iterable[Document], target: Target) -> TrainJobPods | None:
+    """Of a TrainJob: its pods, with its runtime; None for other kinds."""
+    if all(role.path for role in workloads.training_roles(job)):
+        return None
+    from jobspec.operators.trainer.runtimes import runtime_of
+    from jobspec.overlays.trainjob import JobRuntime, TrainJobPods
+
+    return TrainJobPods(shape, JobRuntime(job, runtime_of(job, others, target), target["trainer"]), target)
+
+
+def _conflicts(earlier: Iterable[Application], later: Application) -> Iterator[Diagnostic]:
+    name = later.overlay.name
+    for each in earlier:
+        if each.overlay.name != name:
+            yield from (conflict(*pair, (each.overlay.name, name)) for pair in conflicting(each.settings, later.settings))
+
+
+# The manifests that overlays add beside a job.
+
+
+def companions(overlays: Iterable[Overlay], namespaces: Sequence[MarkedTree | None]) -> tuple[list[MarkedTree], list[Diagnostic]]:
+    """The companion manifests of overlays, each object once, in the order of the overlays' names.
+
+    A companion without a namespace is added to each of *namespaces*, those of the jobs; None is a job without one.
+    """
+    found: dict[tuple[str, ...], MarkedTree] = {}
+    problems = []
+    for overlay in sorted(overlays, key=lambda each: each.name):
+        substitution = Substitution(overlay.values)
+        declared = overlay.spec.get("resources")
+        manifests = [each for each in map(substitution, declared.value if declared else ()) if each]
+        problems += substitution.problems
+        for companion in (each for manifest in manifests for each in _in_namespaces(manifest, namespaces)):
+            name = _object_id(companion)
+            other = found.setdefault(name, companion)
+            if other.data() != companion.data():
+                message = f"`{overlay.name}` adds another {name[1]} `{name[3]}` than `{other.mark.layer}` (in {other.mark})"
+                problems.append(Diagnostic("overlay-conflict", message, companion.place()))
+    return list(found.values()), problems
+
+
+def _in_namespaces(companion: MarkedTree, namespaces: Sequence[MarkedTree | None]) -> list[MarkedTree]:
+    metadata = companion.get("metadata")
+    api_version, kind, *_ = _object_id(companion)
+    if metadata is None or not isinstance(metadata.value, dict) or "namespace" in metadata.value or is_cluster_scoped(api_version, kind):
+        return [companion]
+    return [_in_namespace(companion, namespace) for namespace in namespaces]
+
+
+def _in_namespace(companion: MarkedTree, namespace: MarkedTree | None) -> MarkedTree:
+    if namespace is None:
+        return companion
+    return companion.replace_at(("metadata",), lambda metadata: metadata.with_value({**metadata.value, "namespace": namespace}))
+
+
+def _object_id(tree: MarkedTree) -> tuple[str, ...]:
+    """What identifies an object: apiVersion, kind, namespace, name."""
+    paths = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
+    values = [tree.get(*path) for path in paths]
+    return tuple(str(value.value) if value else "" for value in values)
+
+
+# Check that claims which an overlay mounts for one role can be mounted by every node of a TrainJob.
+
+
+_MANY = "ReadWriteMany"
+
+
+def unshared_volumes(jobs: Iterable[OverlaidJob], documents: Sequence[Document], added: Sequence[MarkedTree]) -> Iterator[Diagnostic]:
+    """A problem for each claim that several nodes mount and that is not ReadWriteMany; *added* are the companions of *documents*."""
+    claims = [data for data in (*(document.data for document in documents), *(tree.data() for tree in added)) if _is_claim(data)]
+    modes = {claim["metadata"]["name"]: (claim.get("spec") or {}).get("accessModes") or [] for claim in claims if _has_name(claim)}
+    for job in jobs:
+        count = _number_of_nodes(job)
+        for volume in job.volumes if count > 1 else ():
+            name = volume.get("persistentVolumeClaim", "claimName")
+            if name and isinstance(name.value, str) and _MANY not in modes.get(name.value, ()):
+                yield _unshared(name, count, modes.get(name.value))
+
+
+def _number_of_nodes(job: OverlaidJob) -> int:
+    """In how many pods a TrainJob trains; 1 where `numNodes` is no number, which the schema check reports."""
+    number = job.tree.get("spec", "trainer", "numNodes")
+    if job.pods is None or (number and not isinstance(number.value, (int, float, type(None)))):
+        return 1
+    return nodes_of(job.tree.data(), job.pods.runtime.document)
+
+
+def _is_claim(data: Any) -> bool:
+    return isinstance(data, dict) and group_kind(str(data.get("apiVersion")), str(data.get("kind"))) == PERSISTENT_VOLUME_CLAIM
+
+
+def _has_name(claim: dict[str, Any]) -> bool:
+    return isinstance(claim.get("metadata"), dict) and isinstance(claim["metadata"].get("name"), str)
+
+
+def _unshared(name: MarkedTree, count: int, modes: list[str] | None) -> Diagnostic:
+    message = f"a TrainJob has no master, so all its {count} nodes mount the claim `{name.value}`"
+    if modes is None:
+        hint = f"make sure that its access mode is {_MANY}; it is not in this file"
+        return Diagnostic("volume-not-shared", message, name.place(), severity="warning", hint=hint)
+    return Diagnostic("volume-not-shared", f"{message}, which is {', '.join(modes)}", name.place(), hint=f"the claim has to be {_MANY}")

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from jobspec import data
 from jobspec.diagnostics import Diagnostic, Key, spell
-from jobspec.overlays.directives import APPEND, is_removal
 from jobspec.overlays.flags import text_after
-from jobspec.overlays.merge import chosen, identity
+from jobspec.overlays.merge import APPEND, chosen, identity, is_removal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

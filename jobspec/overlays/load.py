@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 
-from jobspec import data
-from jobspec.diagnostics import Diagnostic, JobspecError
-from jobspec.documents.marked_tree import MarkedTree, with_marks
+from jobspec import data, workloads
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.documents.marked_tree import MarkedTree, field_value, items, with_marks
 from jobspec.documents.reader import decode, read
+from jobspec.go.formats import is_quantity
 from jobspec.kinds import OVERLAY
+from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import verdict
-from jobspec.overlays.overlay import Overlay, name_of
-from jobspec.overlays.overlay_check import check_overlay
-from jobspec.overlays.parameters import parameter_values
+from jobspec.overlays.merge import APPEND, REMOVE, WHEN, is_removal
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
+    from jobspec.diagnostics import Mark
     from jobspec.documents.document import Document
-    from jobspec.overlays.parameters import Given
+    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
+
+    Values = Mapping[str, Any]
 
 
 class OverlayFile:
@@ -134,3 +138,375 @@ def _without_nulls(tree: MarkedTree, shape: Shape) -> MarkedTree:
         if child.value is not None or below.type == "any":
             kept[name] = _without_nulls(child, below)
     return tree.with_value(kept)
+
+
+# An overlay that is ready to be applied.
+
+
+class Overlay:
+    """A checked overlay, with values for its parameters."""
+
+    __slots__ = ("given", "name", "override", "spec", "tree", "values")
+
+    def __init__(self, tree: MarkedTree, values: Mapping[str, Any], given: Mapping[str, Mark] | None = None) -> None:
+        self.tree = tree
+        spec = tree.get("spec")
+        assert spec
+        self.spec = spec
+        self.name = name_of(tree)
+        override = spec.get("override")
+        self.override = bool(override and override.value)
+        self.values = values
+        self.given: Mapping[str, Mark] = given or {}
+        """Where a file gives parameters their values."""
+
+    def conflicts(self) -> list[MarkedTree]:
+        """The names of overlays that cannot be applied together with this one."""
+        named = self.spec.get("conflicts")
+        return list(named.value) if named else []
+
+
+def name_of(tree: MarkedTree) -> str:
+    """The `metadata.name` of an overlay, which has one."""
+    name = tree.get("metadata", "name")
+    assert name
+    return str(name.value)
+
+
+# Check an overlay by itself: undeclared parameters, unknown directives, contradictions.
+
+
+def check_overlay(overlay: MarkedTree) -> list[Diagnostic]:
+    """Everything that is wrong with an overlay, whatever job it is applied to."""
+    spec = overlay.get("spec")
+    assert spec
+    check = _Check(dict(spec.entries("parameters")))
+    check.parameters()
+    check.pods(spec)
+    check.jobs(spec)
+    check.resources(spec)
+    check.unused()
+    return check.problems
+
+
+class _Check:
+    """A walk over one overlay, with the parameters that it uses and the problems found so far."""
+
+    def __init__(self, declared: dict[str, MarkedTree]) -> None:
+        self.declared = declared
+        self.used: set[str] = set()
+        self.problems: list[Diagnostic] = []
+
+    def parameters(self) -> None:
+        for name, declaration in self.declared.items():
+            if name == TRAINING:
+                self._problem(f"`{name}` is not free as a parameter's name: it stands for the training container", declaration)
+            elif not name.replace("_", "").replace("-", "").isalnum():
+                self._problem(f"`{name}` cannot be a parameter's name", declaration, "use letters, digits, `-` and `_`")
+
+    def pods(self, spec: MarkedTree) -> None:
+        entries = spec.get("pods")
+        for entry in entries.value if entries else ():
+            roles = entry.get("roles")
+            if roles and not roles.value:
+                self._problem("`roles` names no role", roles, "leave it out to mean every training pod")
+            for field, directives in (("flags", (WHEN,)), ("template", (WHEN, APPEND, REMOVE))):
+                child = entry.get(field)
+                if child:
+                    self._walk(child, directives, pod=True)
+
+    def jobs(self, spec: MarkedTree) -> None:
+        known = {kind: version for version, kind in workloads.KINDS}
+        for kind, partial in spec.entries("job"):
+            if kind not in known:
+                hint = closest(kind, known) or f"the kinds are {', '.join(known)}"
+                self._problem(f"`{kind}` is no kind of training job", partial, hint)
+            elif not isinstance(partial.value, dict):
+                self._problem(f"`{kind}` takes a partial manifest, a mapping", partial)
+            else:
+                self._identity(partial, {"apiVersion": known[kind], "kind": kind})
+            self._walk(partial, (WHEN, APPEND, REMOVE))
+
+    def _identity(self, partial: MarkedTree, own: dict[str, str]) -> None:
+        for field, value in own.items():
+            child = partial.get(field)
+            if child and child.value != value:
+                self._problem(f"an overlay cannot change the `{field}` of a job", child, f"write `{value}`, or leave it out")
+
+    def resources(self, spec: MarkedTree) -> None:
+        entries = spec.get("resources")
+        for entry in entries.value if entries else ():
+            self._walk(entry, (WHEN,))
+            if not all((child := entry.get(key)) and isinstance(child.value, str) for key in ("apiVersion", "kind")):
+                message = "an entry of `resources` is a manifest: a mapping with text as `apiVersion` and `kind`"
+                self.problems.append(Diagnostic("not-a-manifest", message, entry.place()))
+
+    def unused(self) -> None:
+        for name, declaration in self.declared.items():
+            if name not in self.used and name != TRAINING:
+                self._problem(f"the parameter `{name}` is used nowhere", declaration, f"write `${{{name}}}` where its value belongs")
+
+    def _walk(self, tree: MarkedTree, directives: tuple[str, ...], *, pod: bool = False, is_item: bool = False) -> None:
+        if isinstance(tree.value, str):
+            self._names(tree.value, tree, pod=pod)
+        for child in tree.value if isinstance(tree.value, list) else ():
+            self._walk(child, directives, pod=pod, is_item=True)
+        for key, child in tree.value.items() if isinstance(tree.value, dict) else ():
+            self._names(key, child, pod=pod)
+            if key.startswith("$") and not key.startswith(("${", "$${")) and key not in directives:
+                self._unknown(key, child, directives)
+            elif key == WHEN:
+                self._when(child)
+                continue
+            elif key == APPEND:
+                self._append(tree, child)
+            elif key == REMOVE:
+                self._remove(child, is_item=is_item)
+            self._walk(child, directives, pod=pod)
+
+    def _names(self, text: str, tree: MarkedTree, *, pod: bool) -> None:
+        for name in [part for part, is_name in pieces(text) if is_name] if "${" in text else ():
+            self.used.add(name)
+            if name == TRAINING and not pod:
+                self._problem("`${training}` is the container of a pod, and known in `pods` only", tree)
+            elif name not in self.declared and name != TRAINING:
+                hint = closest(name, self.declared) or "write `$${` for a literal `${`"
+                self._problem(f"`${{{name}}}` is no parameter of this overlay", tree, hint)
+
+    def _append(self, tree: MarkedTree, added: MarkedTree) -> None:
+        if len(tree.value.keys() - {WHEN}) > 1 or not isinstance(added.value, list):
+            self._problem("`$append` takes a list and stands alone in its mapping", tree)
+        for item in filter(is_removal, items(added)):
+            self._problem("an item cannot be appended and removed", item, "write the list itself in place of `$append`")
+
+    def _remove(self, removal: MarkedTree, *, is_item: bool) -> None:
+        if not is_item:
+            self._problem("`$remove` stands in an item of a list", removal, "`null` in place of a value removes a field")
+        elif removal.value is not True:
+            hint = "leave `$remove` out to keep the item, or write `$when` to remove it for some values of a parameter"
+            self._problem("`$remove` takes `true` only", removal, hint)
+
+    def _when(self, when: MarkedTree) -> None:
+        if not isinstance(when.value, dict) or not when.value:
+            self._problem("`$when` takes a mapping of parameters to lists of values", when)
+            return
+        for name, choices in when.value.items():
+            self.used.add(name)
+            if name not in self.declared:
+                self._problem(f"`$when` asks for `{name}`, which is no parameter of this overlay", choices, closest(name, self.declared))
+            elif not isinstance(choices.value, list):
+                self._problem(f"`$when` takes a list of values for `{name}`", choices)
+            else:
+                self._choices(name, choices)
+
+    def _choices(self, name: str, choices: MarkedTree) -> None:
+        kind = self.declared[name].get("type")
+        enum = self.declared[name].get("enum")
+        assert kind
+        for choice in choices.value:
+            if not fits(choice.value, kind.value) or (enum and str(choice.value) not in enum.data()):
+                self._problem(f"`{name}` never is `{choice.value}`", choice)
+
+    def _unknown(self, key: str, child: MarkedTree, directives: tuple[str, ...]) -> None:
+        removals = "`null` in place of a value removes it, and `$remove: true` an item of a list"
+        hint = removals if key == "$patch" else f"here, there are {' and '.join(directives)}"
+        mark = child.key or child.mark
+        self.problems.append(Diagnostic("invalid-overlay", f"there is no `{key}` here", mark, hint=closest(key, directives) or hint))
+
+    def _problem(self, message: str, tree: MarkedTree, hint: str = "") -> None:
+        self.problems.append(Diagnostic("invalid-overlay", message, tree.place(), hint=hint))
+
+
+# Parameters of an overlay: their values, from `--set` and defaults, and the substitution of `${name}`.
+
+
+TRAINING = "training"  # `${training}`: the container that the operator requires
+
+
+class Given:
+    """A value that somebody gives to a parameter of an overlay: its text, and where they gave it."""
+
+    __slots__ = ("name", "overlay", "place", "text")
+
+    def __init__(self, overlay: str, name: str, text: str, place: str) -> None:
+        self.overlay = overlay
+        self.name = name
+        self.text = text
+        self.place = place
+        """What diagnostics show as the file, such as `--set gpu-nccl.gpus=2`."""
+
+    @property
+    def mark(self) -> Mark:
+        """The place of a mistake in it."""
+        return Mark(self.place, layer=self.overlay)
+
+
+def parameter_values(overlay: str, declared: MarkedTree | None, given: Mapping[str, Given]) -> tuple[dict[str, Any], list[Diagnostic]]:
+    """The value of each declared parameter: the given text as the parameter's type, else the default, else None for unset.
+
+    A mistake in a text is reported where it was given; a missing value at the declaration in the *overlay*.
+    """
+    declarations: dict[str, MarkedTree] = declared.value if declared else {}
+    problems = [_unknown(each, declarations) for name, each in given.items() if name not in declarations]
+    found: dict[str, Any] = {}
+    for name, declaration in declarations.items():
+        try:
+            found[name] = _value(name, declaration, given[name].text if name in given else None, overlay)
+        except _Mistake as mistake:
+            mark = given[name].mark if name in given else declaration.place()
+            problems.append(Diagnostic(mistake.rule, mistake.message, mark, hint=mistake.hint, field=f"spec.parameters[{name}]"))
+            found[name] = None
+    return found, problems
+
+
+def _unknown(given: Given, declarations: Mapping[str, MarkedTree]) -> Diagnostic:
+    known = f"it has {', '.join(f'`{each}`' for each in declarations)}" if declarations else "it has none"
+    hint = closest(given.name, declarations) or known
+    return Diagnostic("unknown-parameter", f"the overlay has no parameter `{given.name}`", given.mark, hint=hint)
+
+
+class _Mistake(Exception):
+    def __init__(self, rule: str, message: str, hint: str = "") -> None:
+        self.rule = rule
+        self.message = message
+        self.hint = hint
+
+
+def _value(name: str, declaration: MarkedTree, given: str | None, overlay: str) -> Any:
+    kind = field_value(declaration, "type")
+    if given is not None:
+        value = _typed(name, given, kind)
+    elif (default := field_value(declaration, "default")) is not None:
+        value = default
+        if not fits(value, kind):
+            raise _Mistake("invalid-overlay", f"the default of `{name}` is not of its type, {kind}")
+    elif field_value(declaration, "optional"):
+        return None
+    else:
+        raise _Mistake("missing-parameter", f"the overlay needs a value for `{name}`", f"give one with `--set {overlay}.{name}=...`")
+    rule = "wrong-parameter" if given is not None else "invalid-overlay"
+    _check_limits(name, value, declaration, rule)
+    return value
+
+
+def _typed(name: str, text: str, kind: str) -> Any:
+    if kind == "integer" and _is_integer(text):
+        return int(text)
+    if kind == "boolean" and text in ("true", "false"):
+        return text == "true"
+    if kind == "quantity" and is_quantity(text):
+        return int(text) if _is_integer(text) else text
+    if kind == "string":
+        return text
+    examples = {"integer": "an integer", "boolean": "`true` or `false`", "quantity": "a quantity such as `2`, `500m` or `8Gi`"}
+    raise _Mistake("wrong-parameter", f"`{name}` takes {examples[kind]}, not `{text}`")
+
+
+def _is_integer(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isdecimal() and digits.isascii() and len(digits) <= 19  # 64 bits, as any integer of an API
+
+
+def fits(value: Any, kind: str) -> bool:
+    """Whether a value is of a parameter's type."""
+    if kind == "quantity":
+        return type(value) is int or (isinstance(value, str) and is_quantity(value))
+    return type(value) is {"integer": int, "boolean": bool, "string": str}[kind]
+
+
+def _check_limits(name: str, value: Any, declaration: MarkedTree, rule: str) -> None:
+    enum = declaration.get("enum")
+    if enum and as_text(value) not in enum.data():
+        choices = ", ".join(f"`{each}`" for each in enum.data())
+        raise _Mistake(rule, f"`{name}` takes {choices}, not `{value}`", closest(value, enum.data()))
+    least, most = field_value(declaration, "minimum"), field_value(declaration, "maximum")
+    if type(value) is int and least is not None and value < least:
+        raise _Mistake(rule, f"`{name}` takes at least {least}, not {value}")
+    if type(value) is int and most is not None and value > most:
+        raise _Mistake(rule, f"`{name}` takes at most {most}, not {value}")
+
+
+class Substitution:
+    """Puts the values of parameters into parts of one overlay; leaves out what is unset and what `$when` excludes.
+
+    The overlay has passed `check_overlay`: every name that it uses is declared.
+    """
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.problems: list[Diagnostic] = []
+
+    def __call__(self, tree: MarkedTree) -> MarkedTree | None:
+        """The tree with every `${name}` replaced, None where nothing is left of it."""
+        return self._substituted(tree) if has_dollar(tree) else tree
+
+    def _substituted(self, tree: MarkedTree) -> MarkedTree | None:
+        value = tree.value
+        if isinstance(value, dict):
+            return self._mapping(tree)
+        if isinstance(value, list):
+            kept = [child for child in map(self._substituted, value) if child]
+            return tree.with_value(kept) if kept or not value else None
+        if isinstance(value, str) and "$" in value:
+            text = self._text(value)
+            return None if text is None else tree.with_value(text)
+        return tree
+
+    def _mapping(self, tree: MarkedTree) -> MarkedTree | None:
+        if WHEN in tree.value and not self._holds(tree.value[WHEN]):
+            return None
+        rest = [(name, child) for name, child in tree.value.items() if name != WHEN]
+        kept: dict[str, MarkedTree] = {}
+        for name, child in rest:
+            key = self._text(name) if "$" in name else name
+            result = self._substituted(child)
+            if result is None or key is None:
+                continue
+            if key in kept:
+                message = f"the key `{name}` becomes `{as_text(key)}`, which stands in this mapping already"
+                self.problems.append(Diagnostic("invalid-overlay", message, child.key or child.mark))
+            kept[as_text(key)] = result
+        return tree.with_value(kept) if kept or not rest else None
+
+    def _holds(self, when: MarkedTree) -> bool:
+        """Whether `$when: {form: [both, label]}` holds: every parameter in it has one of the listed values."""
+        return all(self.values[name] in choices.data() for name, choices in when.value.items())
+
+    def _text(self, text: str) -> Any:
+        """A text with its parameters substituted: a whole `${name}` keeps the value's type; None where one is unset."""
+        parts = pieces(text)
+        values = [self.values[part] if is_name else part for part, is_name in parts]
+        if len(parts) == 1 or None in values:
+            return None if None in values else values[0]
+        return "".join(map(as_text, values))
+
+
+def has_dollar(tree: MarkedTree) -> bool:
+    """Whether a dollar is in a tree; without one, nothing is to be substituted."""
+    value = tree.value
+    if isinstance(value, dict):
+        return any("$" in name for name in value) or any(map(has_dollar, value.values()))
+    if isinstance(value, list):
+        return any(map(has_dollar, value))
+    return isinstance(value, str) and "$" in value
+
+
+def pieces(text: str) -> list[tuple[str, bool]]:
+    """A text cut into pieces, each with whether it is a name in `${}`; `$${` is a literal `${`."""
+    found = []
+    literal, rest = "", text
+    while "${" in rest:
+        before, _, rest = rest.partition("${")
+        if before.endswith("$"):
+            literal += before[:-1] + "${"
+            continue
+        name, _, rest = rest.partition("}")
+        found += [(literal + before, False), (name, True)]
+        literal = ""
+    found.append((literal + rest, False))
+    return [(part, is_name) for part, is_name in found if part or is_name] or [("", False)]
+
+
+def as_text(value: object) -> str:
+    """A value as a text has it, and as `--set` takes it: booleans in lower case."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

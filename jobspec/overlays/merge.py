@@ -11,7 +11,6 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Key, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items, share_rank
 from jobspec.kubernetes.problems import closest
-from jobspec.overlays.directives import APPEND, is_removal, only_removes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Path
     from jobspec.schemas.shapes import Shape
+
 
 #: Lists whose items an overlay has to find in the base; only `$append` may bring new ones.
 MUST_EXIST = frozenset(("containers", "initContainers", "ephemeralContainers"))
@@ -198,3 +198,67 @@ def _beside_keys(item: MarkedTree, there: MarkedTree, shape: Shape) -> MarkedTre
 def _list_of(base: MarkedTree | None, patch: MarkedTree) -> MarkedTree:
     """The tree whose place the merged list has: the base where that is a list, else the patch."""
     return base if base and isinstance(base.value, list) else patch
+
+
+# The directives of overlays: `$when`, `$append` for lists without keys, and `$remove` for items of lists with keys.
+
+
+WHEN = "$when"
+APPEND = "$append"
+REMOVE = "$remove"
+
+
+def is_removal(item: MarkedTree) -> bool:
+    """Whether an item of a list is of the form `{name: DEBUG, $remove: true}`."""
+    return isinstance(item.value, dict) and REMOVE in item.value
+
+
+def only_removes(patch: MarkedTree) -> bool:
+    """Whether a patch only removes."""
+    if isinstance(patch.value, dict):
+        return bool(patch.value) and all(map(only_removes, patch.value.values()))
+    return patch.value is None or (bool(items(patch)) and all(map(is_removal, items(patch))))
+
+
+# Check the removals in a patch: `{name: DEBUG, $remove: true}` needs the keys of the list, and takes nothing else.
+
+
+def wrong_removals(patch: MarkedTree, shape: Shape | None, path: Path) -> Iterator[Diagnostic]:
+    """A problem for each removal in a patch that does not name an item by its keys alone; *shape* knows the keys."""
+    return _wrong_removals(patch, shape, path) if _removes(patch) else iter(())
+
+
+def _removes(patch: MarkedTree) -> bool:
+    """Whether there is a removal in a patch; most have none."""
+    value = patch.value
+    if isinstance(value, dict):
+        return REMOVE in value or any(map(_removes, value.values()))
+    return isinstance(value, list) and any(map(_removes, value))
+
+
+def _wrong_removals(patch: MarkedTree, shape: Shape | None, path: Path) -> Iterator[Diagnostic]:
+    patch = patch.get(APPEND) or patch
+    if isinstance(patch.value, dict):
+        for name, child in patch.value.items():
+            step = Key(name) if shape and shape.fields is None else name
+            yield from _wrong_removals(child, shape.at((name,)) if shape else None, (*path, step))
+    for number, item in enumerate(items(patch)):
+        if is_removal(item):
+            yield from _wrong_removal(item, shape, path)
+        else:
+            yield from _wrong_removals(item, shape.items if shape else None, (*path, number))
+
+
+def _wrong_removal(item: MarkedTree, shape: Shape | None, path: Path) -> Iterator[Diagnostic]:
+    name, field = path[-1], spell(path)
+    if shape is None or not shape.merge:
+        message, hint = f"`$remove` finds items by their keys, and those of `{name}` have none", "write the whole list, or `null`"
+        yield Diagnostic("invalid-overlay", message, item.place(), field=field, hint=hint)
+        return
+    keys = " and ".join(f"`{key}`" for key in shape.merge)
+    if identity(item, shape) is None:
+        yield Diagnostic("invalid-overlay", f"`$remove` in `{name}` needs {keys} beside it", item.place(), field=field)
+    for other in [each for each in item.value if each not in (*shape.merge, REMOVE)]:
+        message = f"`$remove` removes an item with all of its fields, and only {keys} can stand beside it"
+        mark = item.value[other].key or item.value[other].mark
+        yield Diagnostic("invalid-overlay", message, mark, field=field, hint=f"leave `{other}` out")

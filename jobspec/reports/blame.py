@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 
-from jobspec.gitops.blame import RUNTIME
-from jobspec.reports.excerpt import columns, cut
-from jobspec.reports.text import paint
-from jobspec.reports.visible import visible
+from jobspec.project.blame import RUNTIME
+from jobspec.reports.text import columns, cut, paint, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.diagnostics import Mark
-    from jobspec.gitops.blame import Blamed, Origin
-    from jobspec.gitops.causes import Cause
+    from jobspec.project.blame import Blamed, Cause, Origin
 
 #: What is told of a file on disk that is not the one that is rendered now, by how it differs.
 STATES = {

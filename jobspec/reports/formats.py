@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from jobspec.results import coverage
+from jobspec.results import count, coverage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from jobspec.reports.excerpt import ReadText
+    from jobspec.reports.text import ReadText
     from jobspec.results import FileResult
+
 
 #: For people, programs, CI servers, code scanning, and annotations of a pull request on GitHub.
 FORMATS = ("text", "json", "junit", "sarif", "github")
-
 #: Those of `jobspec migrate`, with one for a pull request's text.
 MIGRATION_FORMATS = (*FORMATS, "markdown")
-
 #: Those of `jobspec diff`: for people, for the comment of a pull request, for programs.
 DIFF_FORMATS = ("text", "markdown", "json")
 
@@ -36,10 +35,7 @@ def report(
 ) -> str:
     """The report of a run in one of the formats; *read*, *colour* and *width* are for excerpts of files in `text`."""
     if output != "text":
-        from importlib import import_module
-
-        text: str = import_module(f"jobspec.reports.{output}").report(files, releases)
-        return text
+        return _format(output)(files, releases)
     lines: list[str] = []
     if any(each.diagnostics for each in files):
         from jobspec.reports.text import diagnostic_lines
@@ -47,3 +43,30 @@ def report(
         lines = diagnostic_lines(files, read, colour=colour, width=width)
     last = coverage(files, releases)
     return "\n".join([*lines, f"\x1b[1m{last}\x1b[0m" if colour else last, ""])
+
+
+def _format(output: str) -> Callable[[Sequence[FileResult], Mapping[str, str]], str]:
+    if output == "json":
+        return json_report
+    from jobspec.reports import ci
+
+    return {"junit": ci.junit_report, "sarif": ci.sarif_report, "github": ci.github_report, "markdown": ci.markdown_report}[output]
+
+
+# A report as one JSON object.
+
+
+def json_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
+    """All files with their documents and diagnostics, the target's releases, and the counts."""
+    reported = [
+        {
+            "path": each.path,
+            "valid": each.valid,
+            "documents": [document.as_dict() for document in each.documents],
+            "diagnostics": [diagnostic.as_dict() for diagnostic in each.diagnostics],
+        }
+        for each in files
+    ]
+    from json import dumps
+
+    return dumps({"files": reported, "target": releases, "summary": count(files)}, indent=2, ensure_ascii=False) + "\n"

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from jobspec.reports.excerpt import FileLines, excerpt
-from jobspec.reports.places import layer_of
-from jobspec.reports.visible import visible
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.reports.excerpt import ReadText
+    from jobspec.diagnostics import Diagnostic, Mark
     from jobspec.results import FileResult
+
+    #: The text of a file by its name; empty if it cannot be read again.
+    ReadText = Callable[[str], str]
+
 
 _INDENT = "    "
 _LEAST_WIDTH = 20  # columns for an excerpt, however narrow the terminal
-
 _BOLD, _DIM = "1", "2"
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;34"}
 
@@ -69,3 +69,126 @@ def _details(diagnostic: Diagnostic, *, colour: bool) -> Iterator[str]:
 def paint(text: str, code: str, *, colour: bool) -> str:
     """The text in a colour of the terminal, by its code; unchanged without *colour* or a code."""
     return f"\x1b[{code}m{text}\x1b[0m" if colour and code and text else text
+
+
+# Show lines in the columns of a terminal: that of a diagnostic, with carets below the place, and others cut to a width.
+
+
+_TAB = "    "
+_UNSEEN = "\ufffd"
+_OTHER_BREAKS = "\x85\u2028\u2029"  # line breaks in YAML 1.1 only: no line is better than a wrong one
+
+
+class FileLines:
+    """The lines of files; a file is read when its first line is asked for."""
+
+    def __init__(self, read: ReadText) -> None:
+        self._read = read
+        self._lines: dict[str, list[str]] = {}
+
+    def line(self, mark: Mark) -> str:
+        """The line in which a mark begins; empty if the mark has no line, or the file cannot be read again."""
+        if not mark.line:
+            return ""
+        if mark.file not in self._lines:
+            self._lines[mark.file] = _lines(self._read(mark.file))
+        lines = self._lines[mark.file]
+        return lines[mark.line - 1] if mark.line <= len(lines) else ""
+
+
+def _lines(text: str) -> list[str]:
+    if any(other in text for other in _OTHER_BREAKS):
+        return []
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def excerpt(line: str, mark: Mark, *, width: int) -> tuple[str, str]:
+    """A line, cut around the mark if it is wider than *width* columns, and the carets below it."""
+    start = mark.column - 1
+    end = max(mark.end_column - 1 if mark.end_line == mark.line else len(line), start + 1)
+    first = max(start - width // 3, 0) if _is_wide(line, end, width) else 0
+    shown = "…" if first else ""
+    carets = " " * len(shown)
+    for number in range(first, len(line)):
+        text, columns = _cells(line[number])
+        room = width - len(carets)
+        if columns > room or (columns == room and number + 1 < len(line)):
+            shown += "…"
+            break
+        shown += text
+        carets += ("^" if start <= number < end else " ") * columns
+    if start >= len(line):
+        carets += "^"
+    return shown.rstrip(), carets.rstrip()
+
+
+def _is_wide(line: str, end: int, width: int) -> bool:
+    """Whether a line up to an index fills *width* columns; very long lines are not measured character by character."""
+    return end >= 4 * width or sum(_cells(character)[1] for character in line[:end]) >= width
+
+
+def _cells(character: str) -> tuple[str, int]:
+    """The text that is shown for a character, and its width in columns."""
+    if " " <= character <= "~":
+        return character, 1
+    if character == "\t":
+        return _TAB, len(_TAB)
+    from unicodedata import category, east_asian_width
+
+    kind = category(character)
+    if kind in ("Mn", "Me"):
+        return character, 0
+    if kind.startswith("C") or kind in ("Zl", "Zp"):
+        return _UNSEEN, 1
+    return character, 2 if east_asian_width(character) in ("W", "F") else 1
+
+
+def columns(text: str) -> int:
+    """The width of a line in columns of a terminal."""
+    return len(text) if text.isascii() else sum(_cells(each)[1] for each in text)
+
+
+def cut(text: str, width: int | None) -> str:
+    """A line of at most *width* columns, which ends in `…` where it is cut; whole without a width."""
+    if width is None or columns(text) <= width:
+        return text
+    kept = text[: max(width, 0)]
+    while columns(kept) > width - 1 and kept:
+        kept = kept[:-1]
+    return f"{kept}…" if width > 0 else ""
+
+
+# Make text from files and paths safe to print: escape control characters and everything else that cannot be seen.
+
+
+def visible(text: str) -> str:
+    """The text as one line, with escapes for line breaks, control characters and other invisible characters.
+
+    Bytes of a path that are not UTF-8, which Python stores as lone surrogates, are printed unchanged.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() or "\udc80" <= each <= "\udcff" else _escape(each) for each in text)
+
+
+def clean(text: str) -> str:
+    """The visible text in strict UTF-8, as XML and SARIF need it; bytes of a path that are not UTF-8 are replaced."""
+    return visible(text).encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+# Places in reports: paths for reports that are read elsewhere, such as by a code scanning service, and the names of overlays.
+
+
+def from_here(path: str) -> str:
+    """The path relative to the working folder, mostly the repository's root; unchanged for a file outside of it."""
+    relative = os.path.relpath(path)
+    return path if relative.split(os.sep, 1)[0] == os.pardir else relative
+
+
+def layer_of(mark: Mark) -> str:
+    """` (overlay NAME)` for a place in an overlay, ` (variant NAME)` for one of a variant; empty where the place names it already."""
+    return f" ({mark.layer_kind} {mark.layer})" if mark.layer and mark.file != f"overlay {mark.layer}" else ""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from jobspec.cel_rules import is_transition
 from jobspec.kinds import built_in, find
 from jobspec.models import roots
+from jobspec.models.base import QUANTITY
 from jobspec.schemas import json_schema
-from jobspec.schemas.compiled import compiled, compiled_builtin
+from jobspec.schemas.structure import releases_of, structure_of, structure_of_builtin
 from jobspec.targets import RELEASES, builtin_path, schema_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
-    from jobspec.models.base import Resource
+    from jobspec.models.base import Model, Resource
+    from jobspec.schemas.structure import Structure
 
 
 def files() -> Iterator[tuple[str, str]]:
@@ -31,3 +36,200 @@ def files() -> Iterator[tuple[str, str]]:
     for kind in built_in():
         for api_version in kind.api_versions:
             yield f"compiled/{builtin_path(api_version, kind.name)}", compiled_builtin(api_version, kind.name)
+
+
+# Structures to compiled schemas, the small files that `jobspec.shapes` loads.
+
+
+_LEFT_OUT = ("atomic", "granular", "description")  # facts that checks and overlays do not use
+_OF_GO_CODE = ("required", "default")  # facts that built-in kinds have from Go code, after decoding
+_LINKS = ("values", "items")
+
+
+def compiled(model: type[Model], release: str) -> str:
+    """The text of a kind's compiled file: a line for each distinct shape; shapes refer to others by index."""
+    resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
+    document = {"apiVersion": resource.api_version, "kind": resource.kind, "component": resource.component, "release": release}
+    table = _Table([{}])
+    table.rows[0] = table.flattened(_root(structure_of(model, release), resource))
+    return _text(document, table)
+
+
+def compiled_builtin(api_version: str, kind: str) -> str:
+    """The text of a built-in kind's compiled file: its shape in each release, by index, and one table for all releases."""
+    table = _Table([])
+    roots = {release: table.place(_decoded(structure_of_builtin(api_version, kind, release))) for release in releases_of(api_version, kind)}
+    document = {"apiVersion": api_version, "kind": kind, "component": "kubernetes", "releases": roots}
+    return _text(document, table)
+
+
+def _text(document: dict[str, Any], table: _Table) -> str:
+    """A file's JSON: its first line ends where the shapes begin, of which each has its own line, and its last line ends all."""
+    head = _json({**document, "shapes": []}).removesuffix("]}")
+    return "\n".join([head, ",\n".join(map(_json, table.rows)), "]}\n"])
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _decoded(structure: Structure) -> Structure:
+    """What decoding sees of a built-in kind: which fields are required, Go code decides later, but for those of the metadata."""
+    bare = _without(structure, _OF_GO_CODE)
+    return {**bare, "fields": {**bare["fields"], "metadata": {**structure["fields"]["metadata"], "meta": True}}}
+
+
+def _without(structure: Structure, facts: tuple[str, ...]) -> Structure:
+    made = {key: value for key, value in structure.items() if key not in facts}
+    if "fields" in structure:
+        made["fields"] = {name: _without(child, facts) for name, child in structure["fields"].items()}
+    return made | {key: _without(structure[key], facts) for key in _LINKS if key in structure}
+
+
+def _root(structure: Structure, resource: Resource) -> Structure:
+    """The structure of the whole object, with what only that has: metadata of an object, and the scale subresource's paths."""
+    fields = structure["fields"]
+    root = {**structure, "fields": {**fields, "metadata": {**fields["metadata"], "meta": True}}}
+    if resource.scale:
+        root["scale"] = {name: path.strip(".").split(".") for name, path in resource.scale.paths.items()}
+    return root
+
+
+def _ruled(flat: dict[str, Any]) -> int:
+    """When the rules of a shape are evaluated: 2 on every request, 1 on updates only, 0 if there are none."""
+    return max((1 if is_transition(rule["rule"]) else 2 for rule in flat.get("rules", ())), default=0)
+
+
+def _is_parsed(flat: dict[str, Any]) -> bool:
+    """Whether Go programs parse the values of a shape: quantities, times and int-or-string."""
+    return flat["type"] == "int-or-string" or flat.get("format") in ("quantity", "date-time")
+
+
+def _children(flat: dict[str, Any]) -> list[int]:
+    return [*flat.get("fields", {}).values(), *(flat[key] for key in _LINKS if key in flat)]
+
+
+class _Table:
+    """The shapes so far, each once; one that refers to others comes behind them, but for the first of a model's file."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.rows = rows
+        self._known: dict[str, int] = {}
+
+    def place(self, structure: Structure) -> int:
+        """The index of a structure's shape."""
+        flat = self._flat(structure)
+        text = json.dumps(flat)
+        if text not in self._known:
+            self._known[text] = len(self.rows)
+            self.rows.append(self._completed(flat))
+        return self._known[text]
+
+    def flattened(self, structure: Structure) -> dict[str, Any]:
+        """A structure's shape, which refers to others by index."""
+        return self._completed(self._flat(structure))
+
+    def _flat(self, structure: Structure) -> dict[str, Any]:
+        """What a shape is by itself, with the indices of the shapes inside it."""
+        flat = {key: value for key, value in structure.items() if key not in _LEFT_OUT}
+        if "fields" in structure:
+            flat["fields"] = {name: self.place(child) for name, child in structure["fields"].items()}
+        return flat | {key: self.place(structure[key]) for key in _LINKS if key in structure}
+
+    def _completed(self, flat: dict[str, Any]) -> dict[str, Any]:
+        """The same with what follows from the shapes inside it."""
+        inner = [self.rows[child] for child in _children(flat)]
+        ruled = max([_ruled(flat), *(each.get("ruled", 0) for each in inner)])
+        parsed = _is_parsed(flat) or any(each.get("parsed") for each in inner)
+        defaulted = [name for name, index in flat.get("fields", {}).items() if self.rows[index].get("default") is not None]
+        found = {"defaulted": defaulted, "ruled": ruled, "parsed": parsed}
+        return flat | {name: value for name, value in found.items() if value}
+
+
+# Structures to CustomResourceDefinitions (`apiextensions.k8s.io/v1`).
+
+
+_LIMITS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_AS_THEY_ARE = ("description", "pattern", "enum", "default", *_LIMITS)
+_RULES = "x-kubernetes-validations"
+
+
+def crd(model: type[Model], release: str) -> dict[str, Any]:
+    """The CustomResourceDefinition of a kind at a release of its operator."""
+    resource: Resource = model.RESOURCE  # type: ignore[attr-defined]
+    root = schema(structure_of(model, release))
+    root["properties"]["metadata"] = {"type": "object"}  # the API server's own
+    version = {"name": resource.version, "served": True, "storage": True, "schema": {"openAPIV3Schema": root}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{resource.plural}.{resource.group}"},
+        "spec": {
+            "group": resource.group,
+            "names": _names(resource),
+            "scope": resource.scope,
+            "versions": [version | _columns(resource) | _subresources(resource)],
+        },
+    }
+
+
+def schema(structure: Structure) -> dict[str, Any]:
+    """A structure and those inside it as an `openAPIV3Schema`."""
+    made: dict[str, Any] = {key: structure[key] for key in _AS_THEY_ARE if structure.get(key) is not None}
+    made |= _type(structure)
+    if structure.get("fields"):
+        made["properties"] = {name: schema(child) for name, child in structure["fields"].items()}
+    if "required" in structure:
+        made["required"] = structure["required"]
+    if "values" in structure:
+        made["additionalProperties"] = schema(structure["values"])
+    if "items" in structure:
+        made["items"] = schema(structure["items"])
+    made |= _list_type(structure)
+    if "rules" in structure:
+        made[_RULES] = structure["rules"]
+    return made
+
+
+def _type(structure: Structure) -> dict[str, Any]:
+    kind, form = structure["type"], structure.get("format", "")
+    if kind == "int-or-string":
+        pattern = {"pattern": QUANTITY} if form == "quantity" else {}
+        return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True, **pattern}
+    if kind == "any":
+        return {"x-kubernetes-preserve-unknown-fields": True}
+    free = kind == "object" and "fields" not in structure and "values" not in structure
+    return {"type": kind} | ({"format": form} if form else {}) | ({"x-kubernetes-preserve-unknown-fields": True} if free else {})
+
+
+def _list_type(structure: Structure) -> dict[str, Any]:
+    if "keys" in structure:
+        return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": structure["keys"]}
+    if "unique" in structure:
+        return {"x-kubernetes-list-type": "set"}
+    if "atomic" in structure:
+        return {"x-kubernetes-list-type" if structure["type"] == "array" else "x-kubernetes-map-type": "atomic"}
+    if "granular" in structure:
+        return {"x-kubernetes-map-type": "granular"}
+    return {}
+
+
+def _names(resource: Resource) -> dict[str, str]:
+    singular = resource.kind.lower()
+    return {"kind": resource.kind, "listKind": f"{resource.kind}List", "plural": resource.plural, "singular": singular}
+
+
+def _columns(resource: Resource) -> dict[str, Any]:
+    columns = [
+        {"name": column.name, "type": column.type, "jsonPath": column.path}
+        | ({"description": column.description} if column.description else {})
+        for column in resource.columns
+    ]
+    return {"additionalPrinterColumns": columns} if columns else {}
+
+
+def _subresources(resource: Resource) -> dict[str, Any]:
+    made: dict[str, Any] = {"status": {}} if resource.status else {}
+    if resource.scale:
+        made["scale"] = resource.scale.paths
+    return {"subresources": made} if made else {}

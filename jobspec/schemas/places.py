@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.kinds import built_in
 from jobspec.models.base import Model
-from jobspec.schemas.builtin import releases_of, structure_of_builtin
-from jobspec.schemas.structure import structure_of
+from jobspec.schemas.structure import releases_of, structure_of, structure_of_builtin
 from jobspec.targets import RELEASES
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from contextlib import contextmanager, nullcontext
 from jobspec.kinds import group_kind
 from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, shipped
-from jobspec.server import pool, preparation, webhooks
-from jobspec.server.hints import with_hints
+from jobspec.server import client, preparation, webhooks
+from jobspec.server.preparation import with_hints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def ask(
     """
 
     def answers_to(some: Sequence[Question]) -> dict[Question, ServerAnswer]:
-        return dict(zip(some, pool.each(some, server.ask, done=done), strict=True))
+        return dict(zip(some, client.each(some, server.ask, done=done), strict=True))
 
     answers = answers_to([each for each in questions if each.gvk in _FIRST])
     if owned:

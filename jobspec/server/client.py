@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import json
+import queue
+import threading
 import time
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import urllib3
+from kubernetes import client as kubernetes
+from kubernetes import config
 from urllib3 import exceptions as errors
+from yaml import YAMLError
 
 from jobspec.diagnostics import JobspecError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeVar
 
     from kubernetes.client import ApiClient
     from urllib3.response import BaseHTTPResponse
 
+    T = TypeVar("T")
+    R = TypeVar("R")
+
+
 MANAGER = "jobspec"  # the field manager of all requests
 JSON, YAML, APPLY = "application/json", "application/yaml", "application/apply-patch+yaml"
-
 _CONNECT_SECONDS = 10
 _ANSWER_SECONDS = 60  # a webhook alone may take 30
 _PAUSES = (0.2, 0.5, 1.0)  # seconds before each further try
@@ -196,3 +205,90 @@ def _cause(error: BaseException) -> str:
         inner = seen.args[1] if len(seen.args) > 1 and isinstance(seen.args[1], BaseException) else None
         seen = inner or seen.__cause__ or seen.__context__
     return str(error)
+
+
+# Clients for the cluster of a kubeconfig: a context of the user's own file, or the current context of given content.
+
+
+_LOOPBACK = ("localhost", "::1")
+_BROKEN = (YAMLError, OSError, ValueError, TypeError, AttributeError, KeyError)  # what the package raises for a file that is no kubeconfig
+
+
+def of_context(context: str, files: str | None) -> Client:
+    """A client for a context of the user's kubeconfig; *files* is the value of KUBECONFIG, None where it is unset.
+
+    Raises JobspecError where there is no such context, or the file cannot be read.
+    """
+    configuration = kubernetes.Configuration()
+    try:
+        contexts, _ = config.list_kube_config_contexts(files)
+        chosen = next((each for each in contexts if each["name"] == context), None)
+        if chosen is None:
+            names = ", ".join(str(each["name"]) for each in contexts)
+            raise JobspecError(f"--context {context}: the kubeconfig has no such context; it has {names}")
+        config.load_kube_config(files, context, configuration, persist_config=False)
+    except config.ConfigException as error:
+        raise JobspecError(f"--context {context}: {error}") from None
+    except _BROKEN as error:
+        raise JobspecError(f"--context {context}: the kubeconfig cannot be read: {error}") from None
+    return _client(configuration, f"context `{context}`", chosen["context"].get("namespace") or "default")
+
+
+def of_config(content: dict[str, Any], name: str) -> Client:
+    """A client for the current context of a kubeconfig's content; *name* is the server's name in messages."""
+    configuration = kubernetes.Configuration()
+    config.load_kube_config_from_dict(content, client_configuration=configuration, persist_config=False)
+    return _client(configuration, name, "default")
+
+
+def _client(configuration: Any, name: str, namespace: str) -> Client:
+    if "://" not in configuration.host:
+        raise JobspecError(f"{name}: the `server` of the kubeconfig is `{configuration.host}`; write https:// before it")
+    host = urlsplit(configuration.host).hostname or ""
+    if host in _LOOPBACK or host.startswith("127."):
+        configuration.proxy = None  # kubectl uses no proxy for loopback either
+    return Client(kubernetes.ApiClient(configuration), name, namespace=namespace)
+
+
+# Call a function for many items, several at a time, and stop at once on ^C.
+
+
+_AT_A_TIME = 8
+
+
+def each(items: Sequence[T], work: Callable[[T], R], *, done: Callable[[], None]) -> list[R]:
+    """`[work(item) for item in items]`, several at a time; *done* is called after each. The first exception is raised at once.
+
+    The threads are daemons, so that the process can end while a server is slow; an executor would wait for them.
+    """
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    stopped = threading.Event()
+    finished: queue.SimpleQueue[tuple[int, R | None, BaseException | None]] = queue.SimpleQueue()
+    for number in range(len(items)):
+        waiting.put(number)
+
+    def run() -> None:
+        while not stopped.is_set():
+            try:
+                number = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                finished.put((number, work(items[number]), None))
+            except BaseException as error:
+                finished.put((number, None, error))
+                return
+
+    for _ in range(min(_AT_A_TIME, len(items))):
+        threading.Thread(target=run, daemon=True).start()
+    results: dict[int, R] = {}
+    try:
+        while len(results) < len(items):
+            number, result, error = finished.get()
+            if error is not None:
+                raise error
+            results[number] = result  # type: ignore[assignment]  # without an error there is one
+            done()
+    finally:
+        stopped.set()
+    return [results[number] for number in range(len(items))]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 
-from jobspec.server.messages import DENIED, TYPED_PATCH, from_message
-from jobspec.server.places import at_field, at_first_field
+from jobspec.diagnostics import Diagnostic, Key, Mark
+from jobspec.overlays.load import as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
-    from jobspec.diagnostics import Diagnostic
+    from jobspec.diagnostics import Diagnostic, Path, Severity
     from jobspec.server.client import Reply
     from jobspec.server.question import Question
+
 
 #: The `reason` of a cause -> the rule. For other reasons, the words of the message decide.
 _REASONS = {
@@ -30,7 +32,6 @@ _WORDS = (
     (re.compile(r"should be (greater|less) than|must be (greater|less) than|non-negative"), "out-of-range"),
     (re.compile(r"should match|must match the regex|must consist of|regex used for validation"), "wrong-format"),
 )
-
 _CONFLICT = "FieldManagerConflict"
 _CALL_FAILED = re.compile(r'failed calling webhook "([^"]+)": (.*)', re.DOTALL)
 _RBAC = re.compile(r'User "([^"]*)" cannot (\w+) resource "([^"]*)"(?:.* in the namespace "([^"]*)")?')
@@ -119,3 +120,241 @@ def _conflict(question: Question, field: str, managers: Iterable[str]) -> Diagno
         field,
         hint=f"leave the field to {' and '.join(who)}, or take it over: kubectl apply --server-side --force-conflicts",
     )
+
+
+# The message of a refusal without causes as diagnostics, by the known forms of such messages.
+
+
+DENIED = re.compile(r'admission webhook "([^"]+)" denied the request: (.*)', re.DOTALL)
+TYPED_PATCH = re.compile(r"failed to create typed patch object \([^)]*\): (.*)", re.DOTALL)
+_UNKNOWN_FIELD = re.compile(r'unknown field "((?:[^"\\]|\\.)*)"')
+_DUPLICATE_KEY = re.compile(r'line (\d+): key "((?:[^"\\]|\\.)*)" already set in map')
+_YAML_LINE = re.compile(r"yaml: (?:unmarshal errors:\s+)?line (\d+): (.*)", re.DOTALL)
+_GO_TYPE = re.compile(r"json: cannot unmarshal (\w+)(?: [^ ]+)? into Go (?:struct field (\w+)\.(\S+)|value) of type (\S+)")
+_NO_NAMESPACE = re.compile(r'^namespaces "([^"]*)" not found$')
+
+
+# Diagnostics at the place in a document that a server names: a field, a line of the text, or nothing.
+
+
+FIELD = r"\.?[A-Za-z][\w-]*(?:\.[\w/-]+|\[[^\]]*\])*"
+_SAID_OF_FIELD = re.compile(rf"^({FIELD}): (.*)", re.DOTALL)
+_SAID_IN_PATCH = re.compile(r"\s*((?:[^:\[\s]|\[[^\]]*\])+): (.*)")
+_NEXT_OF_LIST = re.compile(rf", (?={FIELD}: (?:Invalid|Required|Unsupported|Duplicate|Forbidden|Not found|Too|Internal))")
+
+
+def from_message(question: Question, message: str) -> Iterator[Diagnostic]:
+    """The diagnostics of a message; none where it has no known form."""
+    for form, diagnostics in _FORMS:
+        found = form.search(message)
+        if found:
+            yield from diagnostics(question, found)
+            return
+
+
+def _strict_decoding(question: Question, found: re.Match[str]) -> Iterator[Diagnostic]:
+    """The unknown fields and duplicate keys that strict decoding lists."""
+    text = found[1]
+    for field in _UNKNOWN_FIELD.findall(text):
+        yield unknown_field(question, field)
+    duplicates = _DUPLICATE_KEY.findall(text)
+    if duplicates and question.duplicates:
+        yield from question.duplicates
+        return
+    for line, key in duplicates:
+        yield at_line(question, "duplicate-key", f"`{key}` stands twice in this mapping", int(line))
+
+
+def _at_yaml_line(question: Question, found: re.Match[str]) -> Iterator[Diagnostic]:
+    yield at_line(question, "yaml-syntax", found[2], int(found[1]))
+
+
+def _go_type(question: Question, found: re.Match[str]) -> Iterator[Diagnostic]:
+    """A value of another type than a built-in kind's field; where it is an entry of a map, the server names the map only."""
+    was, owner, inside, wanted = found[1], found[2] or "", found[3] or "", found[4]
+    field = f"metadata.{inside}" if owner == "ObjectMeta" and not inside.startswith("metadata") else inside
+    path = resolve(field, question.document.data)
+    value = question.value(path)
+    if isinstance(value, dict) and was != "object":
+        path = (*path, *[key for key, each in value.items() if _JSON_NAMES[type(each)] == was][:1])
+    mark = question.document.marks.nearest(path).place()
+    message = f"this takes {wanted.lstrip('*')}, not {was}"
+    yield Diagnostic("wrong-type", message, mark, field=field, document=question.document.index)
+
+
+_JSON_NAMES = {bool: "bool", int: "number", float: "number", str: "string", dict: "object", list: "array", type(None): "null"}
+
+
+def _typed_patch(question: Question, found: re.Match[str]) -> Iterator[Diagnostic]:
+    """The mistakes that server-side apply lists when it cannot decode a document by the schema."""
+    for line in found[1].removeprefix("errors:").splitlines():
+        said = _SAID_IN_PATCH.match(line)
+        if not said:
+            continue
+        field, message = said.groups()
+        if message == "field not declared in schema":
+            yield unknown_field(question, field)
+        else:
+            rule = "wrong-type" if message.startswith("expected") else "duplicate-item" if "duplicate" in message else "refused-value"
+            yield at_field(question, rule, message.partition(", got &value")[0], field)
+
+
+def _denied(question: Question, found: re.Match[str]) -> Iterator[Diagnostic]:
+    """The errors of a validating webhook: one, or several in brackets."""
+    webhook, text = found[1], found[2].strip()
+    go_type = _GO_TYPE.search(text)
+    if go_type:
+        yield from _go_type(question, go_type)
+        return
+    listed = _NEXT_OF_LIST.split(text[1:-1]) if text.startswith("[") and text.endswith("]") else [text]
+    for each in listed:
+        said = _SAID_OF_FIELD.match(each)
+        field, message = said.groups() if said else ("", each)
+        yield at_field(question, "refused-by-webhook", f"{message} (webhook {webhook})", field)
+
+
+def _no_namespace(question: Question, found: re.Match[str]) -> Iterator[Diagnostic]:
+    yield at_field(question, "missing-namespace", f"the server has no namespace `{found[1]}`", "metadata.namespace")
+
+
+def _stale(question: Question, _: re.Match[str]) -> Iterator[Diagnostic]:
+    message = "the live object has another version than this, which an update would have to match"
+    yield at_field(question, "refused-by-server", message, "metadata.resourceVersion", hint="leave `resourceVersion` out of files")
+
+
+def _other_namespace(question: Question, _: re.Match[str]) -> Iterator[Diagnostic]:
+    yield at_field(question, "invalid-name", "this is no namespace that an object of this kind can be in", "metadata.namespace")
+
+
+#: The known forms of a message, and the function that makes diagnostics of each; the first that matches counts.
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[Question, re.Match[str]], Iterator[Diagnostic]]], ...] = (
+    (re.compile(r"(?:strict decoding error|error strict decoding YAML): (.*)", re.DOTALL), _strict_decoding),
+    (DENIED, _denied),
+    (TYPED_PATCH, _typed_patch),
+    (_GO_TYPE, _go_type),
+    (_YAML_LINE, _at_yaml_line),
+    (_NO_NAMESPACE, _no_namespace),
+    (re.compile(r"^the namespace of the provided object does not match"), _other_namespace),
+    (re.compile(r"^Operation cannot be fulfilled on .* the object has been modified"), _stale),
+)
+_FIELD_FIRST = re.compile(rf"^({FIELD})(?=[: ]|$)")
+_QUOTED_VALUE = re.compile(r'^Invalid value: "((?:[^"\\]|\\.)*)"')
+_GO_VALUE = re.compile(r"^Invalid value: &?[\w.*\[\]]+\{.*?\}: ", re.DOTALL)  # Go's debugging format, with memory addresses
+
+
+def unknown_field(question: Question, field: str) -> Diagnostic:
+    """The diagnostic of an unknown field, at its key."""
+    path = resolve(field, question.document.data)
+    marks = question.document.marks.nearest(path)
+    mark, field = marks.key or marks.mark, field.removeprefix(".")
+    return Diagnostic("unknown-field", f"unknown field `{path[-1]}`", mark, field=field, document=question.document.index)
+
+
+def at_first_field(question: Question, rule: str, message: str, *, severity: Severity = "error") -> Diagnostic:
+    """A diagnostic at the field that the message begins with; at the document where it begins with none."""
+    found = _FIELD_FIRST.match(message.removeprefix("Invalid value: "))
+    field = found[1] if found and resolve(found[1], question.document.data)[0] in question.document.data else ""
+    return at_field(question, rule, message, field, severity=severity)
+
+
+def at_field(question: Question, rule: str, message: str, field: str, *, hint: str = "", severity: Severity = "error") -> Diagnostic:
+    """A diagnostic at a field, as the server spells it; at the document where *field* is empty."""
+    document = question.document
+    path = resolve(field, document.data)
+    mark = document.marks.nearest((*path, *_entry(question.value(path), message))).place()
+    field = field.removeprefix(".")
+    return Diagnostic(rule, _GO_VALUE.sub("", message), mark, field=field, document=document.index, hint=hint, severity=severity)
+
+
+def _entry(value: Any, message: str) -> Path:
+    """The step to the entry of a map, such as labels, that has the quoted text as key or value: servers name the map only."""
+    quoted = _QUOTED_VALUE.match(message)
+    if not quoted or not isinstance(value, dict):
+        return ()
+    return tuple(key for key, inside in value.items() if quoted[1] in (key, inside))[:1]
+
+
+def at_line(question: Question, rule: str, message: str, line: int) -> Diagnostic:
+    """A diagnostic at a line of the text that was sent; at the document where jobspec wrote that text."""
+    document = question.document
+    mark = Mark(document.file, line + question.lines_before, 1) if question.lines_before is not None else document.marks.place()
+    return Diagnostic(rule, message, mark, document=document.index)
+
+
+# A field as API servers spell it -> the path in a document's data.
+
+
+_FIELD = re.compile(r"\.?([^.\[]+)")
+_BRACKETS = re.compile(r"\[(.*?)\](?=[.\[]|$)")
+_ITEM_KEY = re.compile(r'(\w*)=("(?:[^"\\]|\\.)*"|[^,]*),?')
+
+
+def resolve(field: str, data: Any) -> Path:
+    """The path of a *field*; its steps that the *data* do not have are kept as they are spelt.
+
+    Servers spell one place in several ways: `spec.replicaSpecs[Worker]` and `spec.replicaSpecs.Worker`, also with keys that contain
+    dots; `containers[0]` and `containers[name="a"]`; some begin with a dot.
+    """
+    path: list[str | int] = []
+    rest = field.removeprefix(".")
+    while rest:
+        step, rest = _next(rest, data)
+        if step is None:
+            break
+        path.append(step)
+        data = _inside(data, step)
+    return tuple(path)
+
+
+def _next(rest: str, data: Any) -> tuple[str | int | None, str]:
+    """The first step of the *rest* of a field, and the rest after it; no step where it cannot be read."""
+    if rest.startswith("["):
+        return _in_brackets(rest, data)
+    rest = rest.removeprefix(".")
+    known = [key for key in data if _begins_with(rest, key)] if isinstance(data, dict) else []
+    if known:
+        key = max(known, key=len)
+        return key, rest[len(key) :]
+    found = _FIELD.match(rest)
+    return (_as_written(found[1], data), rest[found.end() :]) if found else (None, "")
+
+
+def _begins_with(rest: str, key: str) -> bool:
+    """Whether the next step is this key, which may contain dots."""
+    return bool(key) and rest.startswith(key) and rest[len(key) : len(key) + 1] in ("", ".", "[")
+
+
+def _as_written(step: str, data: Any) -> str:
+    """The step as the data spell it: some servers write other capitals, as in `spec.RuntimeRef`."""
+    return next((key for key in data if key.lower() == step.lower()), step) if isinstance(data, dict) else step
+
+
+def _in_brackets(rest: str, data: Any) -> tuple[str | int | None, str]:
+    if isinstance(data, dict):
+        for key in sorted(data, key=len, reverse=True):
+            if rest.startswith(f"[{key}]"):
+                return Key(key), rest[len(key) + 2 :]
+    found = _BRACKETS.match(rest)
+    if not found:
+        return None, ""
+    inside, rest = found[1], rest[found.end() :]
+    if inside.isdigit():
+        return int(inside), rest
+    if isinstance(data, list):
+        return _index(inside, data), rest
+    return Key(inside), rest
+
+
+def _index(keys: str, items: list[Any]) -> int | None:
+    """The index of the item with these keys, `name="a"`, or with this value, `="a"`; None where there is none."""
+    wanted = {name: value.strip('"') for name, value in _ITEM_KEY.findall(keys)}
+    for number, item in enumerate(items):
+        if all(as_text(item.get(name) if name and isinstance(item, dict) else item) == value for name, value in wanted.items()):
+            return number
+    return None
+
+
+def _inside(data: Any, step: str | int) -> Any:
+    if isinstance(data, dict):
+        return data.get(step)
+    return data[step] if isinstance(data, list) and isinstance(step, int) and step < len(data) else None

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.catalogue import ADMISSION
 from jobspec.cluster import Cluster, StoredObjects
+from jobspec.rules.catalogue import ADMISSION
 from jobspec.targets import choose
 from tests.hunt import odd_updates
 from tests.hunt.finds import report

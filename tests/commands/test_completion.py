@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.command_line import COMMANDS
+from jobspec.commands import COMMANDS
 from tests.support.processes import environment, program, run_here
 
 SHELLS = ("bash", "zsh", "fish")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from jobspec.documents.writer import write
 from jobspec.operators.made import operator_mark, set_by
-from jobspec.reports.expansion.origin import with_origin
+from jobspec.reports.expansion import with_origin
 from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, RUNTIME
 from tests.support.processes import environment, run, run_here

@@ -9,11 +9,10 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.gitops.diff.capacity import Capacity, capacity_of, is_accelerator
-from jobspec.gitops.diff.prices import Prices, cost_of
 from jobspec.operators.expansion import expand
 from jobspec.pipeline import Source
-from jobspec.reports.diff.view import duration
+from jobspec.project.capacity import Capacity, Prices, capacity_of, cost_of, is_accelerator
+from jobspec.reports.diff import duration
 from jobspec.targets import choose
 from jobspec.workloads import is_workload
 from tests.support import manifests, quick_yaml

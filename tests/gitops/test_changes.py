@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
-from jobspec.gitops.diff.changes import FieldChange, changes
-from jobspec.gitops.diff.fields import fields_of
+from jobspec.project.fields import FieldChange, changes, fields_of
 from jobspec.targets import choose
 
 TARGET = choose([])

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
-from jobspec.gitops.engines.replacing import SPEC_HASH, policy
-from jobspec.gitops.project import Project
-from jobspec.gitops.rendering import objects_of
-from jobspec.gitops.sources import Sources
-from jobspec.gitops.variants import variants_of
 from jobspec.pipeline import Source
+from jobspec.project.engines import SPEC_HASH, policy
+from jobspec.project.project import Project, Sources
+from jobspec.project.rendering import objects_of
+from jobspec.project.variants import variants_of
 from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, RUNTIME, TRAINJOB, files_in, write
 from tests.support.processes import program, run_here

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from jobspec.gitops.health.argocd import customizations
-from jobspec.gitops.health.flux import HEALTH_CHECK_EXPRS
+from jobspec.project.argocd import customizations
+from jobspec.project.flux import HEALTH_CHECK_EXPRS
 from tests.support import cel_health, lua, quick_yaml, reference
 
 _CASES = reference.ROOT / "tests" / "cases" / "health"
-_SCRIPTS = reference.ROOT / "jobspec" / "gitops" / "health" / "lua"
+_SCRIPTS = reference.ROOT / "jobspec" / "project" / "health" / "lua"
 _STATES = {"Healthy": "Current", "Degraded": "Failed", "Progressing": "InProgress", "Suspended": "InProgress"}
 _EXPRESSIONS = {each["kind"]: each for each in HEALTH_CHECK_EXPRS}
 

@@ -15,7 +15,7 @@ import pytest
 from jobspec.cli import main
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
-from jobspec.gitops.importing.equality import difference
+from jobspec.project.import_overlays import difference
 from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, PROJECT_HEAD, RUNTIME, files_in, placed, write
 from tests.support.processes import program, run_here

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.documents.reader import read
-from jobspec.gitops.naming import label_of, room_of
+from jobspec.project.matrix import label_of, room_of
 from tests.support.cases import expectations
 from tests.support.manifests import JOB, PROJECT_HEAD, RUNTIME, TRAINJOB, write
 from tests.support.processes import run_here

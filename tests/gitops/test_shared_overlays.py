@@ -10,11 +10,10 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.reader import read
-from jobspec.gitops.project import FILE, Project
-from jobspec.gitops.rendering import objects_of
-from jobspec.gitops.sources import Sources
-from jobspec.gitops.variants import Variant, variants_of
 from jobspec.pipeline import Source
+from jobspec.project.project import FILE, Project, Sources
+from jobspec.project.rendering import objects_of
+from jobspec.project.variants import Variant, variants_of
 from tests.support.projects import RandomProject, projects
 from tests.support.seeds import examples
 

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from jobspec.cluster import Cluster
-from jobspec.commands.stored import from_files
+from jobspec.commands.cluster import from_files
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
 from jobspec.kubernetes.custom_kinds import CustomKinds

@@ -16,11 +16,10 @@ from jobspec.documents.comments import comments_of
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
-from jobspec.migration.loss import meaning_in
-from jobspec.migration.loss_report import report_of
-from jobspec.migration.nodes import nodes_of
-from jobspec.migration.view import compared, view
-from jobspec.migration.whole import File, MigratedFile, to_release, to_trainjobs
+from jobspec.migrate.files import File, MigratedFile, to_release, to_trainjobs
+from jobspec.migrate.jobs import meaning_in, report_of
+from jobspec.migrate.pods import compared, view
+from jobspec.migrate.source import nodes_of
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand, value_of
 from jobspec.pipeline import Source

@@ -2,10 +2,9 @@
 
 import pytest
 
-from jobspec.catalogue import page
-from jobspec.lint.page import SECTIONS, sections
-from jobspec.lint.rule import Rule
+from jobspec.lint.rule import SECTIONS, Rule, sections
 from jobspec.lint.rules import RULES
+from jobspec.rules.catalogue import page
 from tests.support import quick_yaml
 from tests.support.processes import run_here
 from tests.support.reference import ROOT

@@ -7,9 +7,9 @@ import pytest
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.lint.documents import Documents
 from jobspec.lint.linting import seen, views_of
 from jobspec.lint.topics import TOPICS
+from jobspec.lint.views import Documents
 from jobspec.pipeline import Checked, Source
 from tests.support.cases import target_of
 from tests.support.reference import ROOT, folder

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.gitops.health.argocd import customizations
-from jobspec.gitops.health.flux import HEALTH_CHECK_EXPRS
+from jobspec.project.argocd import customizations
+from jobspec.project.flux import HEALTH_CHECK_EXPRS
 from tests.support import cel_health, lua
 from tests.support.applicationsets import applicationset_controller
 from tests.support.argocd import APPLICATIONS, VARIABLE, ArgoCD, Repository

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from jobspec.documents.document import Document
-from jobspec.migration.choice import migrate_pytorchjob
-from jobspec.migration.migrated import Migrated
+from jobspec.migrate.jobs import Migrated, migrate_pytorchjob
 from jobspec.operators.api_defaults import with_api_defaults
 from tests.migration.jobs import cluster, corpus, documents_of, jobs_among
 from tests.support import server as servers

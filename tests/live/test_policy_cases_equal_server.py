@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobspec.cluster import Cluster
-from jobspec.server.envtest import control_plane
+from jobspec.server.local import control_plane
 from tests.support import quick_yaml
 from tests.support import server as servers
 from tests.support.checking import result

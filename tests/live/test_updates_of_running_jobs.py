@@ -12,9 +12,8 @@ import pytest
 
 from jobspec.cluster import Cluster
 from jobspec.documents.reader import read
-from jobspec.gitops.diff.changes import changes
-from jobspec.gitops.diff.fields import fields_of
-from jobspec.gitops.diff.meaning import update
+from jobspec.project.effects import update
+from jobspec.project.fields import changes, fields_of
 from tests.support.server import OPERATORS, PLURALS, PODS, WORKLOADS, Server, kubeconfig
 
 CLUSTER = Cluster({"training-operator": "1.8.1", "trainer": "2.0.0"})

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.local import processes
-from jobspec.local.life import Life
-from jobspec.local.processes import LocalProcess, LocalRun
+from jobspec.run import processes
+from jobspec.run.processes import Life, LocalProcess, LocalRun
 
 #: Tells that it heeds SIGTERM, and takes its time then.
 SLOW_TO_END = "trap 'sleep 1; exit 0' TERM; echo ready; while :; do sleep 0.1; done"

@@ -10,7 +10,7 @@ from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
-from jobspec.migration.view import JobFacts, view
+from jobspec.migrate.pods import JobFacts, view
 from jobspec.pipeline import Source
 from jobspec.results import FileResult
 

@@ -3,9 +3,8 @@
 import pytest
 
 from jobspec.documents.comments import comments_of
-from jobspec.migration.choice import migrate_pytorchjob
-from jobspec.migration.migrated import Migrated
-from jobspec.migration.texts import place_of, replaced
+from jobspec.migrate.files import place_of, replaced
+from jobspec.migrate.jobs import Migrated, migrate_pytorchjob
 from tests.migration.jobs import accepted, cluster, corpus, documents_of, jobs_among
 from tests.support.reference import folder
 

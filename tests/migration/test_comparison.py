@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.migration.view import compared
+from jobspec.migrate.pods import compared
 from jobspec.programs.launcher import command_line
 from tests.migration.jobs import pytorchjob, text_of, view_of
 

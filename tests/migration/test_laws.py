@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from jobspec.documents.document import Document
-from jobspec.migration.choice import migrate_pytorchjob
-from jobspec.migration.facts import Fact, Key
-from jobspec.migration.loss_report import loss_report, shared_key
-from jobspec.migration.migrated import Migrated, as_document
-from jobspec.migration.releases import RUNTIMES, migrate_runtime, migrate_trainjob
-from jobspec.migration.view import JobFacts, view
+from jobspec.migrate.jobs import Migrated, as_document, loss_report, migrate_pytorchjob, shared_key
+from jobspec.migrate.pods import JobFacts, view
+from jobspec.migrate.releases import RUNTIMES, migrate_runtime, migrate_trainjob
+from jobspec.migrate.source import Fact, Key
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
 from tests.migration.jobs import cluster, documents_of, jobs_among, text_of

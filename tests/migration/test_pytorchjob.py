@@ -4,11 +4,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.migration.choice import migrate_pytorchjob
-from jobspec.migration.hosts import NAME
-from jobspec.migration.loss import LOST
-from jobspec.migration.loss_report import loss_report, shared_key
-from jobspec.migration.migrated import Migrated
+from jobspec.migrate.jobs import LOST, Migrated, loss_report, migrate_pytorchjob, shared_key
+from jobspec.migrate.source import NAME
 from tests.migration.jobs import RELEASES, accepted, cluster, corpus, documents_of, jobs_among, pytorchjob, text_of
 from tests.support.reference import folder
 

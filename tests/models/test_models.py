@@ -9,10 +9,8 @@ from pydantic import ValidationError
 from jobspec.models import PersistentVolumeClaim, PyTorchJob, roots
 from jobspec.models.base import Keyed, Merge, Model
 from jobspec.models.meta import ObjectMeta
-from jobspec.models.pod.container import Container, ContainerPort
-from jobspec.models.pod.resources import ResourceRequirements
-from jobspec.models.pod.spec import PodSpec
-from jobspec.models.pod.template import PodTemplateSpec
+from jobspec.models.pod.container import Container, ContainerPort, ResourceRequirements
+from jobspec.models.pod.spec import PodSpec, PodTemplateSpec
 from jobspec.models.pytorchjob import ElasticPolicy, PyTorchJobSpec, ReplicaSpec
 from tests.support import quick_yaml
 from tests.support.models import dump, refused_at
@@ -129,5 +127,5 @@ def test_merge_keys_are_fields_of_the_items() -> None:
 def test_importing_one_kind_does_not_load_the_others() -> None:
     code = "from jobspec.models import PersistentVolumeClaim; import sys; print(*sys.modules)"
     loaded = python(code, check=True).stdout.split()
-    assert "jobspec.models.persistentvolumeclaim" in loaded
+    assert "jobspec.models.pod.volume" in loaded
     assert "jobspec.models.pytorchjob" not in loaded

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from jobspec import models
-from jobspec.schemas.builtin import structure_of_builtin
-from jobspec.schemas.structure import structure_of
+from jobspec.schemas.structure import structure_of, structure_of_builtin
 from jobspec.targets import RELEASES
 
 _NEWEST = list(RELEASES["kubernetes"])[-1]

@@ -10,7 +10,7 @@ import yaml
 from jobspec import models
 from jobspec.kinds import COMPONENTS
 from jobspec.models.base import Model
-from jobspec.schemas.crd import crd
+from jobspec.schemas.files import crd
 from jobspec.targets import OPERATORS, RELEASES
 from tests.support.reference import ROOT, folder
 

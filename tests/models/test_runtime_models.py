@@ -7,14 +7,21 @@ import pytest
 from jobspec.models import ClusterTrainingRuntime, JobSet, TrainingRuntime
 from jobspec.models.base import Model
 from jobspec.models.job import JobSpec, JobTemplateSpec
-from jobspec.models.jobset import DependsOn, JobSetSpec, ReplicatedJob
-from jobspec.models.jobset_policies import FailurePolicy, FailurePolicyRule, VolumeClaimMeta, VolumeClaimPolicy, VolumeClaimTemplate
+from jobspec.models.jobset import (
+    DependsOn,
+    FailurePolicy,
+    FailurePolicyRule,
+    JobSetSpec,
+    ReplicatedJob,
+    VolumeClaimMeta,
+    VolumeClaimPolicy,
+    VolumeClaimTemplate,
+)
 from jobspec.models.meta import Condition, EmbeddedMeta, ObjectMeta
 from jobspec.models.pod.container import Container
-from jobspec.models.pod.spec import PodSpec
-from jobspec.models.pod.template import PodTemplateSpec
+from jobspec.models.pod.spec import PodSpec, PodTemplateSpec
 from jobspec.models.runtime import EnvInjectionTarget, JobSetTemplateSpec, MLPolicy, TorchMLPolicySource, TrainingRuntimeSpec
-from jobspec.schemas.crd import crd
+from jobspec.schemas.files import crd
 from jobspec.schemas.structure import structure_of
 from jobspec.targets import RELEASES
 from tests.support import quick_yaml

@@ -7,24 +7,25 @@ import pytest
 from jobspec.models import TrainJob
 from jobspec.models.base import Model
 from jobspec.models.meta import ObjectMeta
-from jobspec.models.pod.claim import PersistentVolumeClaimVolumeSource
-from jobspec.models.pod.container import VolumeMount
-from jobspec.models.pod.env import EnvVar
-from jobspec.models.pod.resources import ResourceRequirements
-from jobspec.models.pod.volume import Volume
-from jobspec.models.trainjob import RuntimeRef, Trainer, TrainJobSpec
-from jobspec.models.trainjob_overrides import PodSpecOverride, PodTemplateOverride, TargetJob
-from jobspec.models.trainjob_patches import (
+from jobspec.models.pod.container import EnvVar, ResourceRequirements, VolumeMount
+from jobspec.models.pod.volume import PersistentVolumeClaimVolumeSource, Volume
+from jobspec.models.trainjob import (
     ContainerPatch,
     JobSetSpecPatch,
     JobSetTemplatePatch,
     JobSpecPatch,
     JobTemplatePatch,
+    PodSpecOverride,
     PodSpecPatch,
+    PodTemplateOverride,
     PodTemplatePatch,
     ReplicatedJobPatch,
     RuntimePatch,
+    RuntimeRef,
+    TargetJob,
+    Trainer,
     TrainingRuntimeSpecPatch,
+    TrainJobSpec,
 )
 from jobspec.schemas.structure import structure_of
 from jobspec.targets import RELEASES

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from jobspec.cluster import Cluster
-from jobspec.commands.overlays import load_overlays
+from jobspec.commands.inputs import load_overlays
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from jobspec.commands.overlays import load_overlays
+from jobspec.commands.inputs import load_overlays
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
 from jobspec.kubernetes.verdict import as_sound
 from jobspec.overlays.apply import apply
-from jobspec.overlays.overlay import Overlay
+from jobspec.overlays.load import Overlay
 from jobspec.targets import choose
 
 TARGET = choose([])

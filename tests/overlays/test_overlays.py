@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobspec.cluster import Cluster
-from jobspec.commands.overlays import load_overlays
+from jobspec.commands.inputs import load_overlays
 from jobspec.documents.reader import read
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import shipped

@@ -6,7 +6,7 @@ import pytest
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.overlays.parameters import Given, parameter_values, pieces
+from jobspec.overlays.load import Given, parameter_values, pieces
 
 MARK = Mark("a.yaml", 1, 1, layer="a")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from jobspec.command_line import COMMANDS
+from jobspec.commands import COMMANDS
 from jobspec.overlays.load import shipped
-from jobspec.reports.diff.view import WORDS
+from jobspec.reports.diff import WORDS
 from jobspec.reports.formats import FORMATS
 from tests.support import quick_yaml
 from tests.support.manifests import write

@@ -23,13 +23,13 @@ from urllib.parse import unquote
 import jsonschema
 import pytest
 
-from jobspec import catalogue
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.explanations import RULES
-from jobspec.reports.excerpt import excerpt
 from jobspec.reports.formats import FORMATS, report
+from jobspec.reports.text import excerpt
 from jobspec.results import FileResult
+from jobspec.rules import catalogue
 from jobspec.targets import choose, reported
 from tests.support import checking
 from tests.support.manifests import CLASS, COMPOSE, CONFIG, JOB, write
@@ -513,7 +513,7 @@ def test_progress_on_a_terminal_from_the_first_second_on(tmp_path: Path, number:
     assert _without_colours(rest) == f"{total} documents: {total} valid {RELEASES}\n"  # nothing is left of the progress
 
 
-_IMPATIENT = "from jobspec import cli; from jobspec.commands import progress; progress._PATIENCE = 0.01; cli.program()"
+_IMPATIENT = "from jobspec import cli; from jobspec.commands import output; output._PATIENCE = 0.01; cli.program()"
 
 
 def test_progress_of_a_project_counts_variants(tmp_path: Path) -> None:

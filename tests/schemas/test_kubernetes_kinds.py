@@ -9,7 +9,7 @@ import pytest
 
 from jobspec import kinds
 from jobspec.schemas import shapes
-from jobspec.schemas.builtin import releases_of, structure_of_builtin
+from jobspec.schemas.structure import releases_of, structure_of_builtin
 from jobspec.targets import RELEASES, choose
 from tests.support.processes import run_here
 from tests.support.reference import ROOT

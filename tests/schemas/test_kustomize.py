@@ -14,7 +14,7 @@ import pytest
 from jobspec import models
 from jobspec.cli import main
 from jobspec.kinds import COMPONENTS
-from jobspec.schemas.openapi import with_kinds
+from jobspec.schemas.json_schema import with_kinds
 from jobspec.targets import OPERATORS, RELEASES, choose
 from tests.support import quick_yaml
 from tests.support.processes import environment, program, run_here

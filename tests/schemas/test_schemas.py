@@ -25,7 +25,7 @@ from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS, built_in, find
 from jobspec.kubernetes.verdict import verdict
 from jobspec.schemas import shapes
-from jobspec.schemas.crd import crd
+from jobspec.schemas.files import crd
 from jobspec.schemas.json_schema import json_schema
 from jobspec.targets import OPERATORS, RELEASES, builtin_path, choose, schema_path
 from tests.support import quick_yaml

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.server.paths import resolve
+from jobspec.server.replies import resolve
 
 DATA: dict[str, Any] = {
     "metadata": {"labels": {"a.b/c": "x", "a": "y"}, "finalizers": ["one/a", "two/b"]},

@@ -12,7 +12,7 @@ from jobspec.kinds import COMPONENTS
 from jobspec.server import asking, preparation
 from jobspec.server.api_server import Server
 from jobspec.server.client import YAML, Client
-from jobspec.server.envtest import control_plane
+from jobspec.server.local import control_plane
 from jobspec.server.question import questions_about
 from jobspec.targets import choose
 from tests.support import manifests, quick_yaml

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from jobspec.catalogue import rules
 from jobspec.diagnostics import Diagnostic
+from jobspec.rules.catalogue import rules
 from jobspec.targets import choose
 
 _EXPECTATION = re.compile(r"# ~ ([a-z-]+(?:, [a-z-]+)*)(?:: ?(.*))?$")

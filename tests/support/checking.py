@@ -8,7 +8,7 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.fixes.rounds import Mended, mend_files
-from jobspec.overlays.overlay import Overlay
+from jobspec.overlays.load import Overlay
 from jobspec.pipeline import Checked, Manifests, Source
 from jobspec.results import FileResult
 

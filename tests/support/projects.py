@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from jobspec.gitops.project import FILE
+from jobspec.project.project import FILE
 from tests.support.manifests import write
 
 Data = dict[str, Any]

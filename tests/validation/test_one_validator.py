@@ -22,7 +22,7 @@ from jobspec.kubernetes.custom_kinds import CustomKinds
 from jobspec.kubernetes.verdict import Verdict, verdict
 from jobspec.models import ClusterTrainingRuntime, JobSet, PyTorchJob, TrainingRuntime, TrainJob
 from jobspec.schemas import shapes
-from jobspec.schemas.crd import crd
+from jobspec.schemas.files import crd
 from jobspec.targets import RELEASES, choose
 from tests.support.mutants import mutant
 from tests.support.reference import ROOT, folder

@@ -9,7 +9,7 @@ import pytest
 
 from jobspec import cli
 from jobspec.cluster import Cluster
-from jobspec.commands.stored import from_files
+from jobspec.commands.cluster import from_files
 from jobspec.diagnostics import Diagnostic
 from tests.hunt import updates
 from tests.hunt.finds import report

@@ -4,14 +4,32 @@ from typing import Annotated
 
 from pydantic import Field
 
-from jobspec.models.base import AtomicDict, Int32, Int64, Keyed, Model, PodList, Pointer, Quantity, Since, Until, pod_keys
-from jobspec.models.pod.affinity import Affinity
-from jobspec.models.pod.container import Container, EphemeralContainer
-from jobspec.models.pod.network import HostAlias, PodDNSConfig
-from jobspec.models.pod.reference import LocalObjectReference
-from jobspec.models.pod.resources import PodResourceClaim, ResourceRequirements
-from jobspec.models.pod.scheduling import PodSchedulingGate, PodSchedulingGroup, Toleration, TopologySpreadConstraint, WorkloadReference
-from jobspec.models.pod.security import PodSecurityContext
+from jobspec.models.base import (
+    AtomicDict,
+    AtomicList,
+    Int32,
+    Int64,
+    Keyed,
+    MapType,
+    Model,
+    PodList,
+    Pointer,
+    Quantity,
+    Required,
+    Since,
+    Unset,
+    Until,
+    pod_keys,
+)
+from jobspec.models.meta import EmbeddedMeta, LabelSelector
+from jobspec.models.pod.container import (
+    Container,
+    EphemeralContainer,
+    LocalObjectReference,
+    PodResourceClaim,
+    PodSecurityContext,
+    ResourceRequirements,
+)
 from jobspec.models.pod.volume import Volume
 
 
@@ -25,6 +43,179 @@ class PodReadinessGate(Model):
     """A condition that has to be true before the pod is ready; a controller sets it."""
 
     condition_type: str = Field(description="type of the condition in the pod's status")
+
+
+# On which nodes and beside which pods a pod may, or preferably should, run.
+
+
+class NodeSelectorRequirement(Model):
+    """A condition on one label or field of a node."""
+
+    key: str = Field(description="key of the label, or the field `metadata.name`")
+    operator: str = Field(description="`In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` or `Lt`")
+    values: PodList[str] | None = Field(None, description="values to compare with: one integer for `Gt` and `Lt`, none for `Exists`")
+
+
+class NodeSelectorTerm(Model):
+    """Conditions on a node that hold together; without any, no node fits."""
+
+    FACTS = (MapType("atomic"),)
+
+    match_expressions: PodList[NodeSelectorRequirement] | None = Field(None, description="conditions on labels")
+    match_fields: PodList[NodeSelectorRequirement] | None = Field(None, description="conditions on fields: `metadata.name` alone")
+
+
+class NodeSelector(Model):
+    """Nodes that fit at least one of several terms."""
+
+    FACTS = (MapType("atomic"),)
+
+    node_selector_terms: PodList[NodeSelectorTerm] = Field(description="the terms, of which one has to fit")
+
+
+class PreferredSchedulingTerm(Model):
+    """A liking for some nodes."""
+
+    weight: Int32 = Field(description="weight of the liking, from 1 to 100")
+    preference: NodeSelectorTerm = Field(description="the nodes that are liked")
+
+
+class NodeAffinity(Model):
+    """Nodes that a pod requires and likes."""
+
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = Field(None, description="the only nodes allowed")
+    preferred_during_scheduling_ignored_during_execution: PodList[PreferredSchedulingTerm] | None = Field(
+        None, description="likings; the node with the greatest sum of weights wins"
+    )
+
+
+class PodAffinityTerm(Model):
+    """A selection of pods, and the topology in which they count as near."""
+
+    topology_key: str = Field(description="node label whose equal values make one place, such as `kubernetes.io/hostname`")
+    label_selector: LabelSelector | None = Field(None, description="the pods by label; left out, no pods")
+    match_label_keys: Annotated[AtomicList[str] | None, Since("kubernetes", "0.29")] = Field(
+        None, description="label keys whose values the pods share with this one"
+    )
+    mismatch_label_keys: Annotated[AtomicList[str] | None, Since("kubernetes", "0.29")] = Field(
+        None, description="label keys whose values differ between the pods and this one"
+    )
+    namespaces: PodList[str] | None = Field(None, description="namespaces to look in, by name; this pod's own by default")
+    namespace_selector: LabelSelector | None = Field(None, description="namespaces to look in by label; the empty selector takes all")
+
+
+class WeightedPodAffinityTerm(Model):
+    """A preference for, or against, places near a selection of pods."""
+
+    weight: Int32 = Field(description="weight of the liking, from 1 to 100")
+    pod_affinity_term: PodAffinityTerm = Field(description="the pods and the place")
+
+
+class PodAffinity(Model):
+    """Pods to be near to."""
+
+    required_during_scheduling_ignored_during_execution: PodList[PodAffinityTerm] | None = Field(
+        None, description="only places where all terms find a pod"
+    )
+    preferred_during_scheduling_ignored_during_execution: PodList[WeightedPodAffinityTerm] | None = Field(
+        None, description="likings; the node with the greatest sum of weights wins"
+    )
+
+
+class PodAntiAffinity(Model):
+    """Pods to be far from."""
+
+    required_during_scheduling_ignored_during_execution: PodList[PodAffinityTerm] | None = Field(
+        None, description="only places where no term finds a pod"
+    )
+    preferred_during_scheduling_ignored_during_execution: PodList[WeightedPodAffinityTerm] | None = Field(
+        None, description="aversions; the node with the smallest sum of weights wins"
+    )
+
+
+class Affinity(Model):
+    """Rules for the choice of a node, beyond `nodeSelector`; they do not move running pods."""
+
+    node_affinity: NodeAffinity | None = Field(None, description="by the nodes' own labels")
+    pod_affinity: PodAffinity | None = Field(None, description="near to other pods")
+    pod_anti_affinity: PodAntiAffinity | None = Field(None, description="away from other pods")
+
+
+# How a pod resolves host names.
+
+
+class HostAlias(Model):
+    """A line of the pod's `/etc/hosts`."""
+
+    ip: Annotated[str | None, Since("kubernetes", "0.31", Required())] = Field(None, description="the IP address")
+    hostnames: PodList[str] | None = Field(None, description="host names of the address")
+
+
+class PodDNSConfigOption(Model):
+    """An option of the resolver."""
+
+    name: str | None = Field(None, description="name of the option, such as `ndots`; needed")
+    value: Pointer[str] = Field(None, description="its value, where it takes one")
+
+
+class PodDNSConfig(Model):
+    """Settings of `/etc/resolv.conf`, added to those of `dnsPolicy`."""
+
+    nameservers: PodList[str] | None = Field(None, description="addresses of name servers, at most 3; needed with policy `None`")
+    searches: PodList[str] | None = Field(None, description="domains to try for short names, at most 32")
+    options: PodList[PodDNSConfigOption] | None = Field(None, description="options of the resolver")
+
+
+# When and where a pod is scheduled, apart from affinity.
+
+
+class Toleration(Model):
+    """Taints of nodes that do not keep the pod away."""
+
+    key: str | None = Field(None, description="key of the taint, such as `nvidia.com/gpu`; left out with `Exists`, for every key")
+    operator: str | None = Field(None, description="`Equal` (default) or `Exists`; behind a feature gate also `Lt` and `Gt`")
+    value: str | None = Field(None, description="value of the taint; none with `Exists`")
+    effect: str | None = Field(None, description="`NoSchedule`, `PreferNoSchedule` or `NoExecute`; left out, every effect")
+    toleration_seconds: Pointer[Int64] = Field(None, description="seconds until a `NoExecute` taint evicts the pod; never by default")
+
+
+class TopologySpreadConstraint(Model):
+    """Spread the pods that match evenly over places."""
+
+    max_skew: Int32 = Field(description="most by which the numbers of pods in two places may differ, at least 1")
+    topology_key: str = Field(description="node label whose equal values make one place, such as `topology.kubernetes.io/zone`")
+    when_unsatisfiable: str = Field(description="`DoNotSchedule` keeps the pod pending, `ScheduleAnyway` only prefers")
+    label_selector: LabelSelector | None = Field(None, description="the pods that count, by label")
+    match_label_keys: AtomicList[str] | None = Field(None, description="label keys whose values the pods share with this one")
+    min_domains: Pointer[Int32] = Field(None, description="fewest places that have to exist, 1 by default; only with `DoNotSchedule`")
+    node_affinity_policy: Pointer[str] = Field(
+        None, description="`Honor` (default) counts only nodes that the pod may choose, `Ignore` all"
+    )
+    node_taints_policy: Pointer[str] = Field(
+        None, description="`Ignore` (default) counts nodes with taints too, `Honor` only tolerated ones"
+    )
+
+
+class PodSchedulingGate(Model):
+    """A reason to hold a new pod back; it is scheduled once all gates are removed."""
+
+    name: str = Field(description="name of the gate")
+
+
+class WorkloadReference(Model):
+    """The Workload that the pod belongs to, and its group in it."""
+
+    name: str = Field(description="name of the Workload, in the pod's own namespace")
+    pod_group: str = Field(description="name of the group inside of the Workload")
+    pod_group_replica_key: str | None = Field(
+        None, description="which replica of the group the pod belongs to; the one there is by default"
+    )
+
+
+class PodSchedulingGroup(Model):
+    """The group that the pod is scheduled with."""
+
+    pod_group_name: Pointer[str] = Field(None, description="name of the PodGroup, in the pod's own namespace")
 
 
 class PodSpec(Model):
@@ -85,3 +276,13 @@ class PodSpec(Model):
     containers: Annotated[list[Container], pod_keys("name")] = Field(description="the containers, at least one")
     ephemeral_containers: Annotated[list[EphemeralContainer] | None, pod_keys("name")] = Field(None, description="to debug a running pod")
     volumes: Annotated[list[Volume] | None, pod_keys("name")] = Field(None, description="volumes that the containers can mount")
+
+
+# The template from which pods are made.
+
+
+class PodTemplateSpec(Model):
+    """A pod to make copies of."""
+
+    metadata: EmbeddedMeta | None = Field(None, description="labels and annotations of the pods")
+    spec: Annotated[PodSpec | None, Unset("zero")] = Field(None, description="what the pods are and where they run")

@@ -1,14 +1,39 @@
 """Volumes of a pod."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from jobspec.models.base import POD_DEFAULT, Int32, Model, OneOf, PodList, Pointer, Quantity, Since
-from jobspec.models.pod import volume_legacy as legacy
-from jobspec.models.pod.claim import EphemeralVolumeSource, PersistentVolumeClaimVolumeSource
-from jobspec.models.pod.projection import ConfigMapVolumeSource, DownwardAPIVolumeSource, ProjectedVolumeSource, SecretVolumeSource
-from jobspec.models.pod.reference import LocalObjectReference
+from jobspec.models.base import (
+    POD_DEFAULT,
+    AtomicList,
+    GoPointer,
+    InCustomKinds,
+    Int32,
+    Int64,
+    Keyed,
+    MapType,
+    Model,
+    OneOf,
+    PodList,
+    Pointer,
+    Quantity,
+    Resource,
+    Since,
+    Time,
+    Type,
+    Unset,
+    Until,
+)
+from jobspec.models.meta import EmbeddedMeta, LabelSelector, ObjectMeta
+from jobspec.models.pod.container import (
+    LocalObjectReference,
+    ObjectFieldSelector,
+    ResourceClaim,
+    ResourceFieldSelector,
+    TypedLocalObjectReference,
+    TypedObjectReference,
+)
 
 
 class EmptyDirVolumeSource(Model):
@@ -78,6 +103,354 @@ class ISCSIVolumeSource(Model):
     secret_ref: LocalObjectReference | None = Field(None, description="Secret with the CHAP credentials")
 
 
+# Volumes of the drivers that were once built into Kubernetes: removed, or served by a CSI driver today.
+
+
+class AWSElasticBlockStoreVolumeSource(Model):
+    """A disk of Amazon EBS."""
+
+    volume_id: str = Field(alias="volumeID", description="ID of the disk")
+    partition: Int32 | None = Field(None, description="number of the partition; 0 or left out, the whole disk")
+    fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+
+
+class AzureDiskVolumeSource(Model):
+    """A data disk of Azure."""
+
+    disk_name: str = Field(description="name of the disk")
+    disk_uri: str = Field(alias="diskURI", description="URI of the disk")
+    kind: Pointer[str] = Field(None, description="`Shared` (default), `Dedicated` or `Managed`")
+    caching_mode: Pointer[str] = Field(None, description="cache of the host: `None`, `ReadOnly` or `ReadWrite`")
+    fs_type: Annotated[str, GoPointer(), POD_DEFAULT] = Field("ext4", description="file system to mount")
+    read_only: Annotated[bool, GoPointer(), POD_DEFAULT] = Field(False, description="mount it read-only")
+
+
+class AzureFileVolumeSource(Model):
+    """A share of Azure Files."""
+
+    secret_name: str = Field(description="Secret with the account's name and key")
+    share_name: str = Field(description="name of the share")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+
+
+class CephFSVolumeSource(Model):
+    """A folder of CephFS."""
+
+    monitors: PodList[str] = Field(description="addresses of the monitors")
+    path: str | None = Field(None, description="folder to mount, `/` by default")
+    user: str | None = Field(None, description="user, `admin` by default")
+    secret_file: str | None = Field(None, description="keyring on the node, `/etc/ceph/user.secret` by default")
+    secret_ref: LocalObjectReference | None = Field(None, description="Secret with the user's key, instead of `secretFile`")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+
+
+class CinderVolumeSource(Model):
+    """A volume of OpenStack Cinder."""
+
+    volume_id: str = Field(alias="volumeID", description="ID of the volume")
+    fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+    secret_ref: LocalObjectReference | None = Field(None, description="Secret with the parameters to reach OpenStack")
+
+
+class FlexVolumeSource(Model):
+    """A volume of a driver that is a program on the node."""
+
+    driver: str = Field(description="name of the driver")
+    options: dict[str, str] | None = Field(None, description="settings for the driver")
+    fs_type: str | None = Field(None, description="file system to mount; the driver's own by default")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+    secret_ref: LocalObjectReference | None = Field(None, description="Secret for the driver")
+
+
+class FlockerVolumeSource(Model):
+    """A volume of Flocker, by one of two names."""
+
+    dataset_name: str | None = Field(None, description="name of the dataset, from its metadata")
+    dataset_uuid: str | None = Field(None, alias="datasetUUID", description="UUID of the dataset")
+
+
+class GCEPersistentDiskVolumeSource(Model):
+    """A persistent disk of Google Compute Engine."""
+
+    pd_name: str = Field(description="name of the disk")
+    partition: Int32 | None = Field(None, description="number of the partition; 0 or left out, the whole disk")
+    fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+
+
+class GitRepoVolumeSource(Model):
+    """A checkout of a Git repository."""
+
+    repository: str = Field(description="URL of the repository")
+    revision: str | None = Field(None, description="commit to check out")
+    directory: str | None = Field(None, description="folder for the checkout, `.` for the volume's root; without `..`")
+
+
+class GlusterfsVolumeSource(Model):
+    """A volume of GlusterFS."""
+
+    endpoints: str = Field(description="Endpoints object that lists the servers")
+    path: str = Field(description="name of the volume")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+
+
+class PhotonPersistentDiskVolumeSource(Model):
+    """A disk of VMware's Photon Controller."""
+
+    pd_id: str = Field(alias="pdID", description="ID of the disk")
+    fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
+
+
+class PortworxVolumeSource(Model):
+    """A volume of Portworx."""
+
+    volume_id: str = Field(alias="volumeID", description="ID of the volume")
+    fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+
+
+class QuobyteVolumeSource(Model):
+    """A volume of Quobyte."""
+
+    registry: str = Field(description="registry services as `host:port`, separated by commas")
+    volume: str = Field(description="name of the volume")
+    user: str | None = Field(None, description="user to map access to, the service account's by default")
+    group: str | None = Field(None, description="group to map access to, none by default")
+    tenant: str | None = Field(None, description="tenant that owns the volume")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+
+
+class RBDVolumeSource(Model):
+    """A RADOS block device of Ceph."""
+
+    monitors: PodList[str] = Field(description="addresses of the monitors")
+    image: str = Field(description="name of the image")
+    pool: Annotated[str, POD_DEFAULT] = Field("rbd", description="pool of the image")
+    user: Annotated[str, POD_DEFAULT] = Field("admin", description="user to authenticate as")
+    keyring: Annotated[str, POD_DEFAULT] = Field("/etc/ceph/keyring", description="keyring of the user on the node")
+    secret_ref: LocalObjectReference | None = Field(None, description="Secret with the user's key, instead of `keyring`")
+    fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+
+
+class ScaleIOVolumeSource(Model):
+    """A volume of ScaleIO."""
+
+    gateway: str = Field(description="address of the API gateway")
+    system: str = Field(description="name of the storage system")
+    secret_ref: Annotated[LocalObjectReference, Unset("nothing")] = Field(description="Secret with the user and password")
+    ssl_enabled: bool | None = Field(None, description="speak TLS with the gateway; false by default")
+    protection_domain: str | None = Field(None, description="protection domain of the storage")
+    storage_pool: str | None = Field(None, description="pool of the protection domain")
+    storage_mode: Annotated[str, POD_DEFAULT] = Field("ThinProvisioned", description="`ThinProvisioned` or `ThickProvisioned`")
+    volume_name: str | None = Field(None, description="name of an existing volume")
+    fs_type: Annotated[str, POD_DEFAULT] = Field("xfs", description="file system to mount")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+
+
+class StorageOSVolumeSource(Model):
+    """A volume of StorageOS."""
+
+    volume_name: str | None = Field(None, description="name of the volume in its namespace")
+    volume_namespace: str | None = Field(None, description="namespace inside of StorageOS, the pod's by default")
+    fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
+    read_only: bool | None = Field(None, description="mount it read-only; false by default")
+    secret_ref: LocalObjectReference | None = Field(None, description="Secret with the credentials of the StorageOS API")
+
+
+class VsphereVirtualDiskVolumeSource(Model):
+    """A virtual disk of vSphere."""
+
+    volume_path: str = Field(description="path of the VMDK file, such as `[datastore] folder/disk.vmdk`")
+    fs_type: str | None = Field(None, description="file system to mount, `ext4` by default")
+    storage_policy_name: str | None = Field(None, description="name of the storage policy")
+    storage_policy_id: str | None = Field(None, alias="storagePolicyID", description="ID of the storage policy of that name")
+
+
+# Volumes whose files come from API objects.
+
+
+class KeyToPath(Model):
+    """A file for one key."""
+
+    key: str = Field(description="the key")
+    path: str = Field(description="path of the file in the volume, relative and without `..`")
+    mode: Pointer[Int32] = Field(None, description="permission bits, up to 0777 (octal, 511 in decimal); `defaultMode` by default")
+
+
+class ConfigMapVolumeSource(Model):
+    """A file for each key of a ConfigMap."""
+
+    FACTS = (MapType("atomic"),)
+
+    name: Annotated[str, POD_DEFAULT] = Field("", description="name of the ConfigMap, in the pod's own namespace")
+    items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
+    default_mode: Pointer[Int32] = Field(None, description="permission bits of the files, 0644 (octal) by default")
+    optional: Pointer[bool] = Field(None, description="start the pod even when the ConfigMap or a key is missing")
+
+
+class SecretVolumeSource(Model):
+    """A file, held in memory, for each key of a Secret."""
+
+    secret_name: str | None = Field(None, description="name of the Secret, in the pod's own namespace")
+    items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
+    default_mode: Pointer[Int32] = Field(None, description="permission bits of the files, 0644 (octal) by default")
+    optional: Pointer[bool] = Field(None, description="start the pod even when the Secret or a key is missing")
+
+
+class DownwardAPIVolumeFile(Model):
+    """A file with a fact about the pod; exactly one source."""
+
+    path: str = Field(description="path of the file in the volume, relative and without `..`")
+    field_ref: ObjectFieldSelector | None = Field(None, description="a field of the pod: name, namespace, UID, labels or annotations")
+    resource_field_ref: ResourceFieldSelector | None = Field(None, description="a limit or request of a container")
+    mode: Pointer[Int32] = Field(None, description="permission bits, up to 0777 (octal, 511 in decimal); `defaultMode` by default")
+
+
+class DownwardAPIVolumeSource(Model):
+    """Files with facts about the pod."""
+
+    items: PodList[DownwardAPIVolumeFile] | None = Field(None, description="the files")
+    default_mode: Pointer[Int32] = Field(None, description="permission bits of the files, 0644 (octal) by default")
+
+
+class ConfigMapProjection(Model):
+    """A ConfigMap's part of a projected volume."""
+
+    FACTS = (MapType("atomic"),)
+
+    name: Annotated[str, POD_DEFAULT] = Field("", description="name of the ConfigMap, in the pod's own namespace")
+    items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
+    optional: Pointer[bool] = Field(None, description="start the pod even when the ConfigMap or a key is missing")
+
+
+class SecretProjection(Model):
+    """A Secret's part of a projected volume."""
+
+    FACTS = (MapType("atomic"),)
+
+    name: Annotated[str, POD_DEFAULT] = Field("", description="name of the Secret, in the pod's own namespace")
+    items: PodList[KeyToPath] | None = Field(None, description="keys to take and their files; all keys under their own names by default")
+    optional: Pointer[bool] = Field(None, description="start the pod even when the Secret or a key is missing")
+
+
+class DownwardAPIProjection(Model):
+    """The part of a projected volume with facts about the pod."""
+
+    items: PodList[DownwardAPIVolumeFile] | None = Field(None, description="the files")
+
+
+class ServiceAccountTokenProjection(Model):
+    """A token of the pod's service account, renewed before it expires."""
+
+    path: str = Field(description="path of the token's file in the volume")
+    audience: str | None = Field(None, description="who the token is meant for, the API server by default")
+    expiration_seconds: Pointer[Int64] = Field(None, description="seconds that a token is valid, 3600 by default, at least 600")
+
+
+class ClusterTrustBundleProjection(Model):
+    """Certificates of authorities, by the bundle's name or by signer and labels."""
+
+    path: str = Field(description="path of the PEM file in the volume")
+    name: Pointer[str] = Field(None, description="one ClusterTrustBundle; excludes `signerName` and `labelSelector`")
+    signer_name: Pointer[str] = Field(None, description="all bundles of this signer; excludes `name`")
+    label_selector: LabelSelector | None = Field(None, description="narrows the signer's bundles; left out, none of them; empty, all")
+    optional: Pointer[bool] = Field(None, description="start the pod even when there is no such bundle")
+
+
+class PodCertificateProjection(Model):
+    """A private key and a certificate for this pod, renewed by the kubelet."""
+
+    signer_name: str = Field(description="the signer that is asked for the certificate")
+    key_type: str = Field(description="`RSA3072`, `RSA4096`, `ECDSAP256`, `ECDSAP384`, `ECDSAP521` or `ED25519`")
+    credential_bundle_path: str | None = Field(None, description="one PEM file with the key and the certificates, exchanged at once")
+    key_path: str | None = Field(None, description="PEM file with the key alone")
+    certificate_chain_path: str | None = Field(None, description="PEM file with the certificates alone")
+    max_expiration_seconds: Pointer[Int32] = Field(None, description="longest validity in seconds, 86400 by default, from 3600 to 7862400")
+    user_annotations: Annotated[dict[str, str] | None, Since("kubernetes", "0.35")] = Field(
+        None, description="further wishes to the signer; each key has a domain as prefix, and the signer refuses those it does not know"
+    )
+
+
+class VolumeProjection(Model):
+    """One source of a projected volume; exactly one is set."""
+
+    config_map: ConfigMapProjection | None = Field(None, description="keys of a ConfigMap")
+    secret: SecretProjection | None = Field(None, description="keys of a Secret")
+    downward_api: DownwardAPIProjection | None = Field(None, alias="downwardAPI", description="facts about the pod")
+    service_account_token: ServiceAccountTokenProjection | None = Field(None, description="a token of the pod's service account")
+    cluster_trust_bundle: Annotated[ClusterTrustBundleProjection | None, Since("kubernetes", "0.29")] = Field(
+        None, description="certificates of authorities"
+    )
+    pod_certificate: Annotated[PodCertificateProjection | None, Since("kubernetes", "0.34")] = Field(
+        None, description="a private key and a certificate for the pod, renewed by the kubelet"
+    )
+
+
+class ProjectedVolumeSource(Model):
+    """Files of several sources in one volume."""
+
+    sources: Annotated[PodList[VolumeProjection] | None, Unset("null")] = Field(
+        None, description="the sources; their paths must not collide"
+    )
+    default_mode: Pointer[Int32] = Field(None, description="permission bits of the files, 0644 (octal) by default")
+
+
+# Claims on persistent storage, and volumes that use them.
+
+
+class VolumeResourceRequirements(Model):
+    """How much storage a claim wants."""
+
+    requests: dict[str, Quantity] | None = Field(None, description="the wished size as `storage`, such as `100Gi`; it can grow, not shrink")
+    limits: dict[str, Quantity] | None = Field(None, description="largest size as `storage`; few drivers look at it")
+    claims: Annotated[list[ResourceClaim] | None, Keyed("name"), Until("kubernetes", "0.29")] = Field(
+        None, description="ignored: only containers claim devices"
+    )
+
+
+class PersistentVolumeClaimSpec(Model):
+    """The storage that a claim asks for."""
+
+    access_modes: PodList[str] | None = Field(None, description="`ReadWriteOnce`, `ReadWriteOncePod`, `ReadOnlyMany` or `ReadWriteMany`")
+    storage_class_name: Pointer[str] = Field(
+        None, description="StorageClass to provision from; left out, the cluster's default; empty, none"
+    )
+    volume_attributes_class_name: Annotated[Pointer[str], Since("kubernetes", "0.29")] = Field(
+        None, description="VolumeAttributesClass with changeable settings, such as IOPS"
+    )
+    resources: VolumeResourceRequirements | None = Field(None, description="how much storage; `requests.storage` is needed")
+    volume_mode: Pointer[str] = Field(None, description="`Filesystem` (default) or `Block`")
+    volume_name: str | None = Field(None, description="the PersistentVolume to bind to; set by the control plane otherwise")
+    selector: LabelSelector | None = Field(None, description="existing PersistentVolumes by label; keeps new ones from being provisioned")
+    data_source: TypedLocalObjectReference | None = Field(None, description="a VolumeSnapshot or claim to copy; other kinds are dropped")
+    data_source_ref: TypedObjectReference | None = Field(None, description="object to fill the volume from, of any kind with a populator")
+
+
+class PersistentVolumeClaimTemplate(Model):
+    """The claim that is made for a pod."""
+
+    metadata: Annotated[ObjectMeta | None, InCustomKinds(Type(EmbeddedMeta))] = Field(
+        None, description="labels and annotations of the claim; its name is `<pod>-<volume>`"
+    )
+    spec: PersistentVolumeClaimSpec = Field(description="the storage that the claim asks for")
+
+
+class EphemeralVolumeSource(Model):
+    """A volume of its own for each pod, deleted with it."""
+
+    volume_claim_template: PersistentVolumeClaimTemplate | None = Field(None, description="the claim to make for the pod; needed")
+
+
+class PersistentVolumeClaimVolumeSource(Model):
+    """The volume of a PersistentVolumeClaim."""
+
+    claim_name: str = Field(description="name of the claim, in the pod's own namespace")
+    read_only: bool | None = Field(None, description="mount it read-only in every container; false by default")
+
+
 class Volume(Model):
     """A volume that containers can mount; exactly one source, an empty folder by default."""
 
@@ -99,20 +472,75 @@ class Volume(Model):
     )
     fc: FCVolumeSource | None = Field(None, description="a Fibre Channel disk")
     iscsi: ISCSIVolumeSource | None = Field(None, description="an iSCSI disk")
-    aws_elastic_block_store: legacy.AWSElasticBlockStoreVolumeSource | None = Field(None, description="deprecated: an EBS disk; use CSI")
-    azure_disk: legacy.AzureDiskVolumeSource | None = Field(None, description="deprecated: an Azure disk; use `disk.csi.azure.com`")
-    azure_file: legacy.AzureFileVolumeSource | None = Field(None, description="deprecated: an Azure share; use `file.csi.azure.com`")
-    cephfs: legacy.CephFSVolumeSource | None = Field(None, description="removed in Kubernetes 1.31: a CephFS folder")
-    cinder: legacy.CinderVolumeSource | None = Field(None, description="deprecated: a Cinder volume; use `cinder.csi.openstack.org`")
-    flex_volume: legacy.FlexVolumeSource | None = Field(None, description="deprecated: a volume of an executable driver; use CSI")
-    flocker: legacy.FlockerVolumeSource | None = Field(None, description="removed in Kubernetes 1.25: a Flocker volume")
-    gce_persistent_disk: legacy.GCEPersistentDiskVolumeSource | None = Field(None, description="deprecated: a Google disk; use CSI")
-    git_repo: legacy.GitRepoVolumeSource | None = Field(None, description="off since Kubernetes 1.33: a Git checkout; use `git clone`")
-    glusterfs: legacy.GlusterfsVolumeSource | None = Field(None, description="removed in Kubernetes 1.26: a GlusterFS volume")
-    photon_persistent_disk: legacy.PhotonPersistentDiskVolumeSource | None = Field(None, description="removed: a disk of Photon Controller")
-    portworx_volume: legacy.PortworxVolumeSource | None = Field(None, description="deprecated: a Portworx volume; use `pxd.portworx.com`")
-    quobyte: legacy.QuobyteVolumeSource | None = Field(None, description="removed in Kubernetes 1.25: a Quobyte volume")
-    rbd: legacy.RBDVolumeSource | None = Field(None, description="removed in Kubernetes 1.31: a RADOS block device of Ceph")
-    scale_io: legacy.ScaleIOVolumeSource | None = Field(None, alias="scaleIO", description="removed in Kubernetes 1.22: a ScaleIO volume")
-    storageos: legacy.StorageOSVolumeSource | None = Field(None, description="removed in Kubernetes 1.25: a StorageOS volume")
-    vsphere_volume: legacy.VsphereVirtualDiskVolumeSource | None = Field(None, description="deprecated: a vSphere disk; use CSI")
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = Field(None, description="deprecated: an EBS disk; use CSI")
+    azure_disk: AzureDiskVolumeSource | None = Field(None, description="deprecated: an Azure disk; use `disk.csi.azure.com`")
+    azure_file: AzureFileVolumeSource | None = Field(None, description="deprecated: an Azure share; use `file.csi.azure.com`")
+    cephfs: CephFSVolumeSource | None = Field(None, description="removed in Kubernetes 1.31: a CephFS folder")
+    cinder: CinderVolumeSource | None = Field(None, description="deprecated: a Cinder volume; use `cinder.csi.openstack.org`")
+    flex_volume: FlexVolumeSource | None = Field(None, description="deprecated: a volume of an executable driver; use CSI")
+    flocker: FlockerVolumeSource | None = Field(None, description="removed in Kubernetes 1.25: a Flocker volume")
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = Field(None, description="deprecated: a Google disk; use CSI")
+    git_repo: GitRepoVolumeSource | None = Field(None, description="off since Kubernetes 1.33: a Git checkout; use `git clone`")
+    glusterfs: GlusterfsVolumeSource | None = Field(None, description="removed in Kubernetes 1.26: a GlusterFS volume")
+    photon_persistent_disk: PhotonPersistentDiskVolumeSource | None = Field(None, description="removed: a disk of Photon Controller")
+    portworx_volume: PortworxVolumeSource | None = Field(None, description="deprecated: a Portworx volume; use `pxd.portworx.com`")
+    quobyte: QuobyteVolumeSource | None = Field(None, description="removed in Kubernetes 1.25: a Quobyte volume")
+    rbd: RBDVolumeSource | None = Field(None, description="removed in Kubernetes 1.31: a RADOS block device of Ceph")
+    scale_io: ScaleIOVolumeSource | None = Field(None, alias="scaleIO", description="removed in Kubernetes 1.22: a ScaleIO volume")
+    storageos: StorageOSVolumeSource | None = Field(None, description="removed in Kubernetes 1.25: a StorageOS volume")
+    vsphere_volume: VsphereVirtualDiskVolumeSource | None = Field(None, description="deprecated: a vSphere disk; use CSI")
+
+
+# PersistentVolumeClaim (`v1`): storage that outlives pods.
+
+
+class PersistentVolumeClaimCondition(Model):
+    """A state that the claim is in."""
+
+    type: str = Field(description="the state, such as `Resizing`, `FileSystemResizePending` or `ModifyingVolume`")
+    status: str = Field(description="`True`, `False` or `Unknown`")
+    reason: str | None = Field(None, description="why, as a word")
+    message: str | None = Field(None, description="why, as a sentence")
+    last_probe_time: Time | None = Field(None, description="when the state was last looked at")
+    last_transition_time: Time | None = Field(None, description="when `status` last changed")
+
+
+class ModifyVolumeStatus(Model):
+    """A change of the volume's VolumeAttributesClass that is under way."""
+
+    status: str = Field(description="`Pending` (no such class yet, for example), `InProgress` or `Infeasible` (the driver refused)")
+    target_volume_attributes_class_name: str | None = Field(None, description="the class that the volume changes to")
+
+
+class PersistentVolumeClaimStatus(Model):
+    """The status of the claim; written by the control plane."""
+
+    phase: str | None = Field(None, description="`Pending` (not bound yet), `Bound` or `Lost` (its volume is gone)")
+    access_modes: AtomicList[str] | None = Field(None, description="access modes of the bound volume")
+    capacity: dict[str, Quantity] | None = Field(None, description="size of the bound volume, as `storage`")
+    conditions: Annotated[list[PersistentVolumeClaimCondition] | None, Keyed("type")] = Field(None, description="states of the claim")
+    allocated_resources: dict[str, Quantity] | None = Field(None, description="size that counts for quota while a resize is under way")
+    allocated_resource_statuses: Annotated[dict[str, str] | None, MapType("granular")] = Field(
+        None, description="state of a resize by resource, as `NodeResizePending`"
+    )
+    current_volume_attributes_class_name: str | None = Field(None, description="VolumeAttributesClass that the volume has now")
+    modify_volume_status: ModifyVolumeStatus | None = Field(None, description="the change of the class that is under way")
+
+
+class PersistentVolumeClaim(Model):
+    """A claim on a volume, which is found or provisioned for it."""
+
+    RESOURCE: ClassVar[Resource] = Resource(
+        group="",
+        version="v1",
+        kind="PersistentVolumeClaim",
+        plural="persistentvolumeclaims",
+        component="kubernetes",
+        status=True,
+    )
+
+    api_version: Literal["v1"] = Field("v1", description="version of the API: `v1`")
+    kind: Literal["PersistentVolumeClaim"] = Field("PersistentVolumeClaim", description="kind of the object: `PersistentVolumeClaim`")
+    metadata: ObjectMeta | None = Field(None, description="name, namespace, labels; pods refer to the claim by its name")
+    spec: PersistentVolumeClaimSpec | None = Field(None, description="the storage; once bound, only size and attributes class can change")
+    status: PersistentVolumeClaimStatus | None = Field(None, description="status of the claim; written by the control plane")

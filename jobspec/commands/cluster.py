@@ -1,0 +1,240 @@
+"""What users bring to the cluster that manifests meet: CRDs, JSON Schemas, stored objects, contracts of images."""
+
+from __future__ import annotations
+
+import json
+import os
+from urllib.parse import unquote, urlsplit
+
+from jobspec import data
+from jobspec.cluster import StoredObjects
+from jobspec.commands.files import ENDINGS, content_of, find, git
+from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.documents.reader import decode, read
+from jobspec.kubernetes.custom_kinds import CRD, JSONSchema, UnreadFile, definitions_in
+from jobspec.kubernetes.verdict import verdict
+from jobspec.pipeline import items_of
+from jobspec.programs.contracts import Contract
+from jobspec.project.project import Unreadable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.cluster import Cluster
+    from jobspec.commands.project_files import ProjectFiles
+    from jobspec.documents.document import Document
+    from jobspec.project.project import Project
+    from jobspec.rules.ignores import Settings
+    from jobspec.targets import Target
+
+
+def find_crds(paths: Sequence[str], target: Target) -> tuple[list[Document | UnreadFile], dict[str, list[Diagnostic]]]:
+    """The CRDs in files, and the errors by file; in folders, the files with CRDs are left to be read when a kind needs them.
+
+    Raises JobspecError for a path without any CRD.
+    """
+    crds: list[Document | UnreadFile] = []
+    wrong: dict[str, list[Diagnostic]] = {}
+    for path in paths:
+        texts = [(found.path, decode(content_of(found), found.path)) for found in find([path]) if not found.named]
+        unread = [UnreadFile(file, text) for file, text in texts if isinstance(text, str) and CRD[1] in text]
+        read_now, errors = ([], {}) if unread else read_crds([path], target)
+        crds += [*unread, *read_now]
+        wrong |= errors
+    return crds, wrong
+
+
+def read_crds(paths: Sequence[str], target: Target) -> tuple[list[Document], dict[str, list[Diagnostic]]]:
+    """The CRDs in files and folders, and the errors by file. Raises JobspecError for a path without any CRD."""
+    crds: list[Document] = []
+    wrong: dict[str, list[Diagnostic]] = {}
+    for path in paths:
+        before = len(crds)
+        for found in find([path]):
+            text = decode(content_of(found), found.path)
+            defining, errors = (
+                definitions_in(found.path, text, lambda crd: verdict(crd, target).diagnostics) if isinstance(text, str) else ([], [text])
+            )
+            crds += defining
+            if errors and (defining or found.named):
+                wrong[found.path] = errors
+        if len(crds) == before and not wrong:
+            raise JobspecError(f"--crd {path}: there is no CustomResourceDefinition of {CRD[0]} in it")
+    return crds, wrong
+
+
+_LAYOUT = "/{{ .NormalizedKubernetesVersion }}-standalone{{ .StrictSuffix }}/{{ .ResourceKind }}{{ .KindSuffix }}.json"
+
+
+class JSONSchemas:
+    """The JSON Schemas at some locations, each read once. Raises JobspecError for a location on another machine."""
+
+    def __init__(self, locations: Sequence[str]) -> None:
+        self._templates = [_template(location) for location in locations]
+        self._read: dict[str, JSONSchema] = {}
+
+    def __call__(self, document: Document) -> JSONSchema | None:
+        """The JSON Schema of a document's kind; None without one. Raises JobspecError for a file that holds none."""
+        paths = (_filled(each, document) for each in self._templates)
+        file = next((path for path in paths if os.path.isfile(path)), None)
+        if file and file not in self._read:
+            self._read[file] = JSONSchema(file, _content(file), f"file://{os.path.abspath(file)}", _referred)
+        return self._read[file] if file else None
+
+
+def _template(location: str) -> str:
+    """A location as a template of paths."""
+    scheme = urlsplit(location).scheme
+    if location == "default" or scheme in ("http", "https"):
+        raise JobspecError(f"--schema-location {location}: jobspec fetches nothing; give a folder or a template of paths on this machine")
+    path = unquote(urlsplit(location).path) if scheme == "file" else location
+    return path if path.endswith("json") else path.rstrip("/") + _LAYOUT
+
+
+def _filled(template: str, document: Document) -> str:
+    """The path for a document's kind; of the syntax of Go templates, only `{{ .Name }}` is supported."""
+    import re
+
+    group, _, version = document.api_version.rpartition("/")
+    first = (group or version).partition(".")[0].lower()
+    names = {
+        "ResourceKind": document.kind.lower(),
+        "ResourceAPIVersion": version,
+        "Group": group or version,
+        "KindSuffix": f"-{first}-{version.lower()}" if group else f"-{first}",
+        "NormalizedKubernetesVersion": "master",
+        "StrictSuffix": "-strict",
+    }
+    return re.sub(r"\{\{-?\s*\.(\w+)\s*-?\}\}", lambda found: names.get(found[1], found[0]), template)
+
+
+def _referred(uri: str) -> Any:
+    """The content of a file that a JSON Schema refers to."""
+    if urlsplit(uri).scheme != "file":
+        raise JobspecError("is not on this machine: jobspec fetches nothing")
+    return _content(unquote(urlsplit(uri).path))
+
+
+def _content(file: str) -> Any:
+    import json
+
+    try:
+        with open(file, encoding="utf-8") as opened:
+            return json.load(opened)
+    except (OSError, ValueError) as error:
+        raise JobspecError(f"{file}: cannot be read as JSON: {error}") from None
+
+
+def from_files(path: str) -> StoredObjects:
+    """The objects of a file or folder. Raises JobspecError where a named file cannot be read; in a folder, it is skipped."""
+    documents: list[Document] = []
+    for found in find([path]):
+        text = decode(content_of(found), found.path)
+        inside, problems = ([], [text]) if isinstance(text, Diagnostic) else read(text, file=found.path)
+        if problems and found.named:
+            raise JobspecError(f"--from {problems[0].mark}: {problems[0].message}")
+        documents += () if problems else inside
+    return StoredObjects(_objects(documents))
+
+
+def from_ref(ref: str, paths: Sequence[str]) -> StoredObjects:
+    """The objects of files and folders as they were at a Git ref; a file that did not exist or cannot be read has none."""
+    documents: list[Document] = []
+    for path in paths:
+        for name, raw in _at_ref(ref, path):
+            try:
+                inside, problems = read(raw.decode(), file=f"{ref}:{name}")
+            except UnicodeDecodeError:
+                continue
+            documents += () if problems else inside
+    return StoredObjects(_objects(documents))
+
+
+def _objects(documents: Iterable[Document]) -> Iterator[Document]:
+    return (each for document in documents for each in items_of(document))
+
+
+def _at_ref(ref: str, path: str) -> Iterator[tuple[str, bytes]]:
+    """Name and content of each manifest of a file or folder at a Git ref."""
+    if path == "-":
+        raise JobspecError("--from-ref: standard input is no file of a Git repository; say --from FILE")
+    folder, name = (path, ".") if os.path.isdir(path) else (os.path.dirname(path) or ".", os.path.basename(path))
+    tree = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}", why=f"{ref} is no ref of {path}").strip()
+    listed = _git(folder, "ls-tree", "-r", "-z", tree.decode(), "--", name, why=f"cannot list {path}").split(b"\0")
+    blobs = [(os.fsdecode(file), about.split()[2]) for about, _, file in (line.partition(b"\t") for line in listed) if file]
+    wanted = [(file, blob) for file, blob in blobs if name != "." or _is_manifest(file)]
+    answers = _git(folder, "cat-file", "--batch", stdin=b"".join(blob + b"\n" for _, blob in wanted), why=f"cannot read {path}")
+    for file, _ in wanted:
+        about, _, answers = answers.partition(b"\n")
+        size = int(about.split()[2])
+        yield file, answers[:size]
+        answers = answers[size + 1 :]
+
+
+def _is_manifest(file: str) -> bool:
+    return file.endswith(ENDINGS) and not any(part.startswith(".") for part in file.split("/"))
+
+
+def _git(folder: str, *arguments: str, why: str, stdin: bytes = b"") -> bytes:
+    return git(folder, *arguments, why=f"--from-ref {why}", stdin=stdin)
+
+
+TRAINER = "trainer"
+
+
+def with_contracts(cluster: Cluster, settings: Settings | None) -> Cluster:
+    """A setting whose cluster knows the contracts that are declared. Raises JobspecError for files that hold none."""
+    if not settings or not settings.contracts:
+        return cluster
+    return cluster.with_contracts(_read(settings.contracts))
+
+
+def contracts_of(project: Project, files: ProjectFiles) -> tuple[dict[str, Contract], list[Diagnostic]]:
+    """The contracts that a project declares, whose paths begin at its folder, and what is wrong with them."""
+    found, wrong = {}, []
+    for image, path in project.contracts.items():
+        try:
+            found[image] = _in_project(str(path.value), files)
+        except Unreadable as error:
+            wrong.append(Diagnostic("invalid-project", f"no contract at `{path.value}`: {error}", path.mark))
+        except JobspecError as error:
+            wrong.append(Diagnostic("invalid-project", str(error), path.mark))
+    return found, wrong
+
+
+def _in_project(path: str, files: ProjectFiles) -> Contract:
+    try:
+        content = files.read(path).content
+    except Unreadable:
+        if path != TRAINER:
+            raise
+        return _shipped_contract()
+    return _contract_in(content, path)
+
+
+def _read(paths: Mapping[str, str]) -> dict[str, Contract]:
+    return {image: _contract(path) for image, path in paths.items()}
+
+
+def _contract(path: str) -> Contract:
+    if path == TRAINER and not os.path.exists(path):
+        return _shipped_contract()
+    try:
+        with open(path, "rb") as file:
+            return _contract_in(file.read(), path)
+    except OSError as error:
+        raise JobspecError(f"{path}: {error.strerror}") from None
+
+
+def _shipped_contract() -> Contract:
+    """The contract of jobspec's own trainer, which `trainer` means where no file has that name."""
+    return Contract(data.load(data.path("schemas", "trainer.json")), TRAINER)
+
+
+def _contract_in(content: bytes | str, path: str) -> Contract:
+    try:
+        return Contract(json.loads(content), path)
+    except ValueError as error:
+        raise JobspecError(f"{path}: this is no JSON: {error}") from None

@@ -1,0 +1,235 @@
+"""What `jobspec dry-run` does: ask a real API server about files. It needs the packages of the extra `dry-run`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import closing, contextmanager, nullcontext
+
+from jobspec import pipeline
+from jobspec.commands.files import find, reader, source_of
+from jobspec.commands.inputs import load_setting, require_workload
+from jobspec.commands.output import deliver
+from jobspec.diagnostics import JobspecError, each_once, has_error
+from jobspec.kubernetes.verdict import verdict
+from jobspec.results import FileResult, result_of
+from jobspec.server import asking, local
+from jobspec.server.api_server import Server, ServerAnswer
+from jobspec.server.client import of_context
+from jobspec.server.differences import difference
+from jobspec.server.local import control_plane
+from jobspec.server.question import questions_about
+from jobspec.server.webhooks import with_absent_webhooks
+from jobspec.workloads import is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from jobspec.commands.files import Found
+    from jobspec.commands.inputs import Inputs, Setting
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.pipeline import Manifests
+    from jobspec.results import Status
+    from jobspec.server.client import Client
+    from jobspec.server.pods import PodQuestion
+    from jobspec.server.question import Question, Questions
+    from jobspec.targets import Target
+
+
+class AskedServer:
+    """The server to ask: a context of the kubeconfig, else etcd and kube-apiserver for this run, else the kind cluster."""
+
+    __slots__ = ("context", "delete", "envtest", "kubernetes", "recreate")
+
+    def __init__(self, *, context: str | None, envtest: bool, kubernetes: str, recreate: bool, delete: bool) -> None:
+        self.context = context
+        self.envtest = envtest
+        self.kubernetes = kubernetes
+        self.recreate = recreate
+        self.delete = delete
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether the server belongs to jobspec, which may then store objects on it."""
+        return self.context is None
+
+
+def ask_about_files(inputs: Inputs, asked: AskedServer, *, diff: bool, pods: bool) -> int:
+    """Ask a server about files, folders and standard input, and report: 1 for an error, 2 where the server gives no verdict.
+
+    *pods*: about the pods of accepted jobs, too.
+    """
+    if not asked.is_owned or asked.envtest:
+        _refuse_options_of_kind(asked)
+    if not inputs.paths:
+        if not asked.delete:
+            raise JobspecError("dry-run: name a PATH")
+        local.delete_cluster()
+        return 0
+    setting = load_setting(inputs, for_server=True)
+    found = find(inputs.paths)
+    answers: dict[Question, ServerAnswer] = {}
+    results = list(setting.wrong)
+    if not results:
+        manifests = [_manifests(each, setting, skip_unknown=inputs.skip_unknown) for each in found]
+        files = [questions_about(each, setting.cluster.target) for each in manifests]
+        about_pods = _about_pods(manifests, setting) if pods else []
+        questions = [*(question for file in files for question in file.questions), *(each.question for each in about_pods)]
+        with _ended_by_signals(), _opened(asked) if questions else nullcontext() as client:
+            if client:
+                answers = _ask(questions, Server(client), inputs, setting, owned=asked.is_owned)
+        results = [_result(file, answers, setting.cluster.target, skip_unknown=inputs.skip_unknown, diff=diff) for file in files]
+        results = _with_pods(results, about_pods, answers) if about_pods else results
+    results = require_workload(setting.overlays, results)
+    if diff and inputs.output == "text":
+        sys.stdout.writelines(row.diff for each in results for row in each.documents if row.diff)
+    deliver([*setting.remarks, *results], setting.cluster.releases, inputs, sys.stdout, read=reader(found))
+    _refuse_missing_verdicts(answers)
+    return 0 if all(each.valid for each in results) else 1
+
+
+def _manifests(found: Found, setting: Setting, *, skip_unknown: bool) -> Manifests:
+    manifests = pipeline.read(source_of(found, skip_unknown=skip_unknown), setting.cluster.target)
+    return pipeline.apply(manifests, setting.overlays, setting.cluster)
+
+
+def _about_pods(manifests: Sequence[Manifests], setting: Setting) -> list[PodQuestion]:
+    """The questions about the pods of the jobs that are accepted by all that jobspec knows."""
+    from jobspec.server.pods import pod_questions
+
+    checked = pipeline.resolve([pipeline.check(each, setting.cluster) for each in manifests], setting.cluster)
+    return pod_questions(checked, setting.cluster.target)
+
+
+def _with_pods(results: Sequence[FileResult], pods: Sequence[PodQuestion], answers: Mapping[Question, ServerAnswer]) -> list[FileResult]:
+    """The results with what the server says of pods, where it accepts their job."""
+    from jobspec.server.pods import problems_of_pods
+
+    accepted = {(each.path, row.index, row.kind, row.name) for each in results for row in each.documents if row.status == "valid"}
+    asked = [each for each in pods if (each.job.file, each.job.index, each.job.kind, each.job.name) in accepted]
+    told = problems_of_pods(asked, answers)
+    return [_told(each, told[each.path]) if each.path in told else each for each in results]
+
+
+def _told(result: FileResult, told: Sequence[Diagnostic]) -> FileResult:
+    """A file's result with what is said of the pods of its jobs; a job whose pods are refused will not run."""
+    refused = {each.document for each in told if each.severity == "error"}
+    rows = [
+        result_of(row, row.status, diff=row.diff, runs=False) if row.index in refused and is_workload(row) else row
+        for row in result.documents
+    ]
+    return FileResult(result.path, rows, [*result.diagnostics, *told])
+
+
+def _refuse_options_of_kind(asked: AskedServer) -> None:
+    for given, option in ((asked.kubernetes, "--kubernetes"), (asked.recreate, "--recreate"), (asked.delete, "--delete")):
+        if given:
+            raise JobspecError(f"{option} is for the kind cluster, and goes neither with --context nor with --envtest")
+
+
+def _opened(asked: AskedServer) -> AbstractContextManager[Client]:
+    if asked.context is not None:
+        return closing(of_context(asked.context, os.environ.get("KUBECONFIG") or None))
+    return control_plane(os.environ.get("KUBEBUILDER_ASSETS", "")) if asked.envtest else _kind_cluster(asked)
+
+
+@contextmanager
+def _kind_cluster(asked: AskedServer) -> Iterator[Client]:
+    client = local.open_cluster(kubernetes=asked.kubernetes, recreate=asked.recreate, report=_report)
+    try:
+        with closing(client):
+            yield client
+    finally:
+        if asked.delete:
+            local.delete_cluster()
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """End on SIGTERM and SIGHUP as on ^C, with everything cleaned up. A second signal does not interrupt the cleaning."""
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
+    for each, handler in before.items():
+        if handler is signal.SIG_DFL:  # `nohup` ignores SIGHUP, and is obeyed
+            signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _ask(questions: Sequence[Question], server: Server, inputs: Inputs, setting: Setting, *, owned: bool) -> dict[Question, ServerAnswer]:
+    _report(f"asking {server.client.name} at {server.client.url}, Kubernetes {server.version()}")
+    target = setting.cluster.target
+    answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)), crds=setting.crds)
+    if inputs.admission:
+        return with_absent_webhooks(answers, server, target, closed=inputs.closed_world)
+    return answers
+
+
+def _report(what: str) -> None:
+    if sys.stderr:
+        sys.stderr.write(f"jobspec: {what}\n")
+
+
+def _progress(number: int) -> Callable[[], None]:
+    """A function to call after each document, which shows the number of answered ones on a terminal."""
+    count = 0
+    shown = sys.stderr is not None and sys.stderr.isatty() and number > 1
+
+    def done() -> None:
+        nonlocal count
+        count += 1
+        if shown:
+            sys.stderr.write(f"\r{count}/{number}" if count < number else "\r\033[K")
+            sys.stderr.flush()
+
+    return done
+
+
+def _result(file: Questions, answers: Mapping[Question, ServerAnswer], target: Target, *, skip_unknown: bool, diff: bool) -> FileResult:
+    settled = file.settled
+    rows, diagnostics = list(settled.documents), list(settled.diagnostics)
+    for question in file.questions:
+        answer, document = answers[question], question.document
+        skipped = answer.no_verdict or (answer.kind_is_missing and skip_unknown and _is_foreign(document, target))
+        status: Status = "skipped" if skipped else _status(question, answer, settled)
+        shown = difference(question, answer, target) if diff and not skipped else None
+        rows.append(result_of(document, status, diff=shown))
+        diagnostics += [] if skipped else answer.diagnostics
+    return FileResult(settled.path, sorted(rows, key=lambda each: each.index), each_once(diagnostics))
+
+
+def _status(question: Question, answer: ServerAnswer, settled: FileResult) -> Status:
+    own = [each for each in settled.diagnostics if each.document == question.document.index and not each.mark.layer]
+    return "valid" if answer.accepts and not has_error(own) else "invalid"
+
+
+def _is_foreign(document: Document, target: Target) -> bool:
+    """Whether jobspec does not know a document's kind, and it is no misspelt kind of the operators either."""
+    found = verdict(document, target)
+    return found.status == "unknown" and not found.near_miss
+
+
+def _refuse_missing_verdicts(answers: Mapping[Question, ServerAnswer]) -> None:
+    """Raise JobspecError where the server gave no verdict on some documents; it names them, and the reason."""
+    by_reason: dict[str, list[Question]] = {}
+    for question, answer in answers.items():
+        if answer.no_verdict:
+            by_reason.setdefault(answer.no_verdict, []).append(question)
+    if by_reason:
+        raise JobspecError("\n".join(f"{_places(questions)}: no verdict: {why}" for why, questions in by_reason.items()))
+
+
+def _places(questions: Sequence[Question]) -> str:
+    first, more = questions[0].document, len(questions) - 1
+    return f"{first.marks.mark}" + (f" and {more} more document{'s' if more > 1 else ''}" if more else "")

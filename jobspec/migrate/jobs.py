@@ -1,0 +1,288 @@
+"""One job before and after its migration: the manifests that take its place, and what differs."""
+
+from __future__ import annotations
+
+from jobspec import pipeline
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import with_marks
+from jobspec.migrate.pods import JOBSET, TRAINING, compared, view
+from jobspec.migrate.pytorchjob import ways
+from jobspec.migrate.source import NAME, SourceJob
+from jobspec.programs.launcher import LAUNCHER, SETTINGS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from jobspec.cluster import Cluster
+    from jobspec.diagnostics import Diagnostic, Mark, Severity
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.migrate.pods import JobFacts
+    from jobspec.migrate.source import Difference, Fact, Key
+
+
+_REFUSED = 1_000_000_000
+
+
+class Migrated:
+    """A job, and the manifests that take its place."""
+
+    __slots__ = ("after", "before", "differences", "documents", "job", "refusals", "trees")
+
+    def __init__(
+        self, job: Document, trees: Sequence[MarkedTree], before: JobFacts, cluster: Cluster, beside: Sequence[Document] = ()
+    ) -> None:
+        """*beside*: further documents that the new manifests may refer to."""
+        self.job = job
+        """As it was."""
+        self.trees = trees
+        """The manifests that take its place, with the places in the source that their values come from; the job comes last."""
+        self.documents = [as_document(each, job) for each in trees]
+        """The same as documents."""
+        self.before = before
+        around = [*self.documents, *beside]
+        self.refusals: list[str] = _refusals(self.documents, beside, cluster)
+        """Why a server or an operator takes the new manifests not, empty where they do."""
+        self.after: JobFacts | None = None
+        self.differences: list[Difference] = []
+        if not self.refusals:
+            after = view(self.documents[-1], around, cluster.target)
+            self.after = after
+            self.differences = compared(before, after)
+            self.refusals = [each.message for each in after.refusals if each.severity == "error"]
+
+    def rules(self) -> list[str]:
+        """The rule of each difference."""
+        return [meaning_in(self.before.facts, each) for each in self.differences]
+
+    def cost(self) -> int:
+        """How much is lost."""
+        return _REFUSED if self.refusals else sum(COST[rule] for rule in self.rules())
+
+
+def as_document(tree: MarkedTree, source: Document) -> Document:
+    """A tree as a document in the place of another."""
+    return Document(tree.data(), tree.marks(), file=source.file, index=source.index)
+
+
+def _refusals(documents: Sequence[Document], beside: Sequence[Document], cluster: Cluster) -> list[str]:
+    """What a server says against new manifests, beside others that it has."""
+    around = pipeline.check(pipeline.Manifests("", [*beside]), cluster) if beside else None
+    checked = pipeline.check(pipeline.Manifests(documents[-1].file, documents), cluster)
+    resolved = pipeline.resolve([checked, *([around] if around else [])], cluster)[0]
+    return [each.message for each in resolved.result.diagnostics if each.severity == "error"]
+
+
+# The way of a PyTorchJob to a TrainJob that changes least, found by comparing the pods of each with its own.
+
+
+def migrate_pytorchjob(job: Document, beside: Sequence[Document], cluster: Cluster, *, gang_scheduler: str = "") -> Migrated | Diagnostic:
+    """The TrainJob that comes closest to a PyTorchJob; of several, the plainest. Or why there is none."""
+    before = view(job, beside, cluster.target, gang_scheduler=gang_scheduler)
+    if not before.nodes:
+        why = next((each.message for each in before.refusals), "it has no pods")
+        return cannot(job, f"training-operator makes no pods of it: {why}")
+    found = []
+    for trees in ways(SourceJob(job, before.objects, cluster.target, gang_scheduler=gang_scheduler)):
+        candidate = Migrated(job, trees, before, cluster)
+        found.append(candidate)
+        if candidate.cost() < COST[LOST]:
+            break
+    best = min(found, key=lambda each: each.cost() // COST[LOST])
+    return cannot(job, "; ".join(dict.fromkeys(best.refusals))) if best.refusals else best
+
+
+def cannot(job: Document, why: str, *, severity: Severity = "error") -> Diagnostic:
+    """That a job stays as it is."""
+    return job.problem("not-migrated", f"{job.kind} {job.name} stays as it is: {why}", ("metadata", "name"), severity=severity)
+
+
+# What a difference between two jobs means to their user: it is lost, it changes its meaning, or it is worth a note.
+
+
+LOST, CHANGED, NOTE = "migration-loss", "migration-change", "migration-note"
+COST = {LOST: 1_000_000, CHANGED: 1_000, NOTE: 1}
+_MEETING = ("master_addr", "master_port", "node_rank")
+_LAUNCHER_WORDS = ("torchrun", "torch.distributed")
+
+
+def meaning_in(before: Mapping[Key, Fact], difference: Difference) -> str:
+    """The rule that a difference to the facts *before* comes under."""
+    key = (*difference.key[:2], "program")
+    how, words = before.get((*key, "how")), before.get((*key, "words"))
+    return _meaning(difference, str(how.value) if how else "", " ".join(words.value) if words else "")
+
+
+def _meaning(difference: Difference, how: str, words: str) -> str:
+    """*how* and *words*: the program of the difference's node, before."""
+    area, about = difference.key[-2], difference.key[-1]
+    before, after = difference.before, difference.after
+    if "env" in difference.key[1:-1]:
+        return _variable(about, difference, how, words)
+    if area == "launcher":
+        return _setting(difference)
+    if area == "life":
+        return _life(about, difference)
+    if before is None or not before.mark.line or (after is not None and before.mark.line and str(before.mark) == str(after.mark)):
+        return CHANGED  # what nobody wrote, or what is in the runtime, which another release ships otherwise
+    return LOST
+
+
+def _variable(name: str, difference: Difference, how: str, words: str) -> str:
+    """What steers torchrun is nothing to a program that is no launcher, and may be something to one that nobody sees."""
+    if name == NAME:
+        return NOTE
+    if not name.startswith("PET_"):
+        return CHANGED if difference.before is None else LOST
+    if difference.before is None or how == "at once":
+        return NOTE
+    is_read = how == LAUNCHER or any(each in words for each in _LAUNCHER_WORDS)
+    return LOST if is_read else CHANGED if how == "image" else NOTE
+
+
+def _setting(difference: Difference) -> str:
+    """Nodes that did not know where to meet are none that lose anything."""
+    name = difference.key[-1]
+    if name in _MEETING and difference.before and difference.before.value == SETTINGS[name]:
+        return CHANGED
+    return CHANGED if difference.before and difference.before.value in ("the node's own", "") else LOST
+
+
+def _life(about: str, difference: Difference) -> str:
+    before, after = difference.before, difference.after
+    if about == "restarts":
+        return CHANGED if before is None or before.value == "any number" else LOST
+    if about == "ttlSecondsAfterFinished" and before and after:
+        return CHANGED if str(before.value).split()[0] == str(after.value).split()[0] else LOST
+    if about == "others after a failure":
+        return NOTE
+    if about == "succeeds":
+        return CHANGED if before and "run on" in str(before.value) else LOST
+    return CHANGED if before is None and after else LOST
+
+
+# The differences between a job and its migration in words, at the lines of the job: one diagnostic for what all its nodes share.
+
+
+_SEVERITIES: dict[str, Severity] = {LOST: "warning", CHANGED: "warning", NOTE: "info"}
+_LONGEST = 80
+#: About the life of a job: what is told of it, with `{before}` and `{after}`.
+_LIFE = {
+    "restart": "a container that fails is handled otherwise: {after}; it was: {before}",
+    "restarts": "containers are started again {after} times in all before the job fails; it was {before}",
+    "succeeds": "the job succeeds {after}; it was {before}",
+    "others after a failure": "once the job has failed, its other pods {after}; they {before} so far",
+    "restarts are counted": "restarts are counted {after}, not over all pods",
+    "finished pods": "pods that have ended {after}; they {before} so far",
+    "activeDeadlineSeconds": "the job ends after {after} seconds; it was {before}",
+    "ttlSecondsAfterFinished": "the pods are deleted {after}; it was: {before}",
+    "suspend": "the job is suspended: {after}; it was: {before}",
+    "managedBy": "the job is managed by {after}; it was {before}",
+    "restarts of all pods": "all pods are started again {after} times; it was {before}",
+}
+_WHOSE = {"job": " of the job", JOBSET: " of the JobSet"}
+_HINTS = {
+    "autoscaler": "a TrainJob keeps its number of nodes: choose one that the cluster has",
+    "schedulingPolicy": "nothing of it counts unless the operator schedules gangs: if it does, say so with --gang-scheduler",
+    "succeeds": "have every process end once the training is over",
+    "ttlSecondsAfterFinished": "the trainer would run the job again; delete finished TrainJobs by other means",
+    "restarts": "a TrainJob with a runtime of its own can say `backoffLimit`",
+    "PET_NPROC_PER_NODE": "say the number of processes of a node in the job, if torchrun starts the program",
+    "nproc_per_node": "say the number of processes of a node in the job",
+}
+
+
+def loss_report(migrated: Migrated) -> list[Diagnostic]:
+    """All that is different, in the order of the comparison."""
+    return report_of(migrated.rules(), migrated.differences, migrated.job)
+
+
+def report_of(rules: Sequence[str], differences: Sequence[Difference], job: Document) -> list[Diagnostic]:
+    """Differences as diagnostics, each by the rule at its number; one for what all nodes share."""
+    groups: dict[tuple[str, Key], list[Difference]] = {}
+    for rule, difference in zip(rules, differences, strict=True):
+        groups.setdefault((rule, shared_key(difference.key)), []).append(difference)
+    return [_diagnostic(rule, key, group, job) for (rule, key), group in groups.items()]
+
+
+def shared_key(key: Key) -> Key:
+    """A key without the number of the node."""
+    return ("node", *key[1:]) if key[0].startswith("node ") else key
+
+
+def _diagnostic(rule: str, key: Key, group: list[Difference], job: Document) -> Diagnostic:
+    first = group[0]
+    nodes = {each.key[0] for each in group}
+    where = f" in {first.key[0]}" if len(nodes) == 1 and key[0] == "node" and first.key[0] != "node 0" else ""
+    message = f"{_sentence(key, first)}{where}"
+    hint = next((_HINTS[name] for name in key if name in _HINTS and rule != NOTE), "")
+    mark = first.before.mark if first.before else None
+    if mark and mark.line and mark.file != job.file:  # an overlay, or a runtime in another file
+        return Diagnostic(rule, message, mark, severity=_SEVERITIES[rule], hint=hint)
+    return job.problem(rule, message, _path(first.before, job), hint=hint, severity=_SEVERITIES[rule])
+
+
+def _sentence(key: Key, difference: Difference) -> str:
+    before, after = (_value(each) for each in (difference.before, difference.after))
+    if key[-2] == "life" and difference.after is None:
+        return f"`{key[-1]}` has no counterpart; it was: {difference.before.value if difference.before else 'not said'}"
+    if key[-2] == "life":
+        before, after = (str(each.value) if each else "not said" for each in (difference.before, difference.after))
+        return _LIFE.get(key[-1], f"{key[-1]} is {{after}}; it was {{before}}").format(before=before, after=after)
+    what = _what(key)
+    if difference.after is None:
+        shown = "" if difference.before and isinstance(difference.before.value, (list, dict)) else f" {before}"
+        return f"{what}{shown} has no counterpart"
+    return f"{what} is {after}, and was {before}" if difference.before else f"{what} is new: {after}"
+
+
+def _what(key: Key) -> str:
+    parts = [each for each in key[1:] if each != TRAINING]
+    if parts[0] == "program":
+        return {"how": "what starts the program", "words": "the command line"}[parts[1]]
+    if parts[0] == "env":
+        return f"the variable `{parts[1]}`"
+    if parts[0] == "launcher":
+        return f"torchrun's `{parts[1]}`"
+    return f"`{'.'.join(parts)}`{_WHOSE.get(key[0], '')}"
+
+
+def _value(fact: Fact | None) -> str:
+    if fact is None:
+        return "not said"
+    text = " ".join(fact.value) if isinstance(fact.value, list) and all(isinstance(each, str) for each in fact.value) else str(fact.value)
+    text = text.replace("\n", " ")
+    if not text:
+        return "empty"
+    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return short if isinstance(fact.value, str) and " " in text else f"`{short}`"
+
+
+def _path(fact: Fact | None, job: Document) -> tuple[str | int, ...]:
+    """The path of the job's value that stands where a fact comes from; that of its kind where none does."""
+    return ("kind",) if fact is None else path_at(fact.mark, job)
+
+
+def path_at(mark: Mark, job: Document) -> tuple[str | int, ...]:
+    """The path of the value of a document at a place; that of its kind where there is none."""
+    if not mark.line or mark.file != job.file:
+        return ("kind",)
+    wanted = (mark.line, mark.column)
+    found = [path for path, place in _places(job) if place == wanted]
+    return found[-1] if found else ("kind",)
+
+
+def _places(job: Document) -> Iterator[tuple[tuple[str | int, ...], tuple[int, int]]]:
+    def walk(tree: MarkedTree, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], tuple[int, int]]]:
+        place = tree.place()
+        yield path, (place.line, place.column)
+        if isinstance(tree.value, dict):
+            for name, child in tree.value.items():
+                yield from walk(child, (*path, name))
+        elif isinstance(tree.value, list):
+            for number, child in enumerate(tree.value):
+                yield from walk(child, (*path, number))
+
+    yield from walk(with_marks(job.data, job.marks), ())

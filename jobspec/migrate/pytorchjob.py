@@ -1,0 +1,415 @@
+"""A PyTorchJob as a TrainJob, in each way that is worth a try: with a shipped runtime, or with one of its own."""
+
+from __future__ import annotations
+
+from jobspec.documents.marked_tree import items, text
+from jobspec.migrate.life import APPLIED, UNLIMITED, exit_code_rule
+from jobspec.migrate.pods import is_of_job, known_port, with_new_names
+from jobspec.migrate.source import NAME, NAME_FIELD, by_migration, of_one_job, of_roles, present
+from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
+from jobspec.operators.trainer.runtimes import API_VERSION
+from jobspec.programs.launcher import LAUNCHER, command_line
+from jobspec.targets import reached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from typing import Any
+
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.migrate.source import JobNode, SourceJob
+
+
+SHIPPED = "torch-distributed"
+_MANAGED = {"kubeflow.org/training-operator": None, "trainer.kubeflow.org/trainjob-controller": None}
+_RUNS_AGAIN = "2.1.0"  # the trainer release from which on a JobSet that a time to live has deleted may be made again
+#: What a server writes in the metadata of an object that it has.
+_SERVERS = frozenset(("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"))
+_OF_JOB = ("image", "command", "args", "env")
+
+
+def ways(source: SourceJob) -> Iterator[list[MarkedTree]]:
+    """The ways from the plainest to the most faithful: each the manifests that take the place of the job, itself the last."""
+    if source.is_uniform():
+        yield [_train_job(source, SHIPPED, shipped=True)]
+        yield _with_runtime(source, torch=True)
+        yield _with_runtime(source, torch=False)
+    else:
+        yield _with_roles(source)
+        yield _with_runtime(source, torch=True)
+
+
+def _train_job(source: SourceJob, runtime: str, *, shipped: bool, torch: bool = True, trains: bool = True) -> MarkedTree:
+    """The TrainJob. *torch*: its runtime has the policy `torch`. *trains*: it says itself what its nodes run."""
+    tree = source.tree
+    ref = {"name": runtime} if shipped else {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": runtime}
+    managed = source.policy("managedBy")
+    spec = {
+        "managedBy": managed if managed and managed.value not in _MANAGED else None,
+        "suspend": source.policy("suspend"),
+        "activeDeadlineSeconds": _deadline(source),
+        "runtimeRef": by_migration(ref),
+        "trainer": _trainer(source, torch=torch) if trains else None,
+    }
+    fields = {
+        "apiVersion": tree.value["apiVersion"].with_value(API_VERSION),
+        "kind": tree.value["kind"].with_value("TrainJob"),
+        "metadata": _metadata(tree.value["metadata"]),
+        "spec": source.spec.with_value(present(spec)),
+    }
+    return tree.with_value(fields)
+
+
+def _metadata(given: MarkedTree) -> MarkedTree:
+    """The metadata of a job without what a server has written for the old one."""
+    fields = {name: each for name, each in given.value.items() if name not in _SERVERS}
+    notes = {name: each for name, each in given.entries("annotations") if name != APPLIED}
+    if "annotations" in fields and len(notes) < len(fields["annotations"].value):
+        kept = {"annotations": fields["annotations"].with_value(notes)} if notes else {}
+        fields = {name: each for name, each in fields.items() if name != "annotations"} | kept
+    return given.with_value(fields)
+
+
+def _deadline(source: SourceJob) -> MarkedTree | None:
+    seconds = source.policy("activeDeadlineSeconds")
+    return seconds if seconds and seconds.value >= 1 and has_deadline(source) else None
+
+
+def _trainer(source: SourceJob, *, torch: bool) -> MarkedTree:
+    replica = source.lead
+    container = training_container(replica.value["template"])
+    renamed = of_one_job(source)
+    made = source.nodes[0].training
+    assert made
+    added = [translated(each, RANK_OF_POD, renamed) for each in needed(container, operators_own(made))]
+    if torch:
+        added = [each for each in added if text(each, "name") not in TRAINERS]
+    env = environment(container, added, renamed)
+    given = container.get("env")
+    resources = _resources(source, container)
+    last = list(source.replicas.values())[-1].get("replicas")
+    fields = {
+        "numNodes": last.with_value(source.count) if last else by_migration(source.count),
+        "numProcPerNode": _processes(source) if torch else None,
+        "image": container.get("image"),
+        "command": _words(container, "command", renamed),
+        "args": _words(container, "args", renamed),
+        "env": (given.with_value(env) if given else by_migration(env)) if env else None,
+        "resourcesPerNode": resources,
+    }
+    return replica.with_value(present(fields))
+
+
+def _resources(source: SourceJob, container: MarkedTree) -> MarkedTree | None:
+    """The resources of a node; for a gang, with the requests that training-operator counts and the trainer does not: the limits."""
+    given = container.get("resources")
+    if given is None or not given.value:
+        return None
+    limits = given.get("limits")
+    if not source.gang_scheduler or limits is None or "requests" in given.value:
+        return given
+    return given.with_value({**given.value, "requests": limits})
+
+
+def _words(container: MarkedTree, field: str, renamed: Callable[[str], str]) -> MarkedTree | None:
+    given = container.get(field)
+    return words(given, renamed) if given and given.value else None
+
+
+def _processes(source: SourceJob) -> MarkedTree | None:
+    """The processes of a node, where the release takes the word."""
+    given = source.spec.get("nprocPerNode") or source.spec.get("elasticPolicy", "nProcPerNode")
+    if given is None:
+        return None
+    word = str(given.value)
+    if word.isdecimal() and word.isascii() and int(word) > 0:
+        return given.with_value(int(word))
+    return given if word in ("cpu", "gpu", "auto") and not reached(source.release, "2.2.0") else None
+
+
+def _with_runtime(source: SourceJob, *, torch: bool) -> list[MarkedTree]:
+    """A runtime with one replicated job, and the job."""
+    replica = source.lead
+    without = (*_OF_JOB, "resources")
+    template = pod_template(
+        source,
+        replica,
+        source.nodes[0],
+        rank=RANK_OF_POD,
+        renamed=of_one_job(source),
+        without=without if not _claims(source) else _OF_JOB,
+        has_port=torch,
+    )
+    job = {"name": "node", "template": job_template(source, replica, template, labelled=True, nodes=source.count)}
+    policy = {"numNodes": source.count, **({"torch": {}} if torch else {})}
+    runtime = _runtime(source, {"mlPolicy": policy}, [job])
+    return [runtime, _train_job(source, _runtime_name(source), shipped=False, torch=torch)]
+
+
+def _claims(source: SourceJob) -> bool:
+    return training_container(source.lead.value["template"]).get("resources", "claims") is not None
+
+
+def _with_roles(source: SourceJob) -> list[MarkedTree]:
+    """A runtime with a Job for the Master, and one for each Worker: the number of a Job in the JobSet is the rank."""
+    jobs: list[dict[str, Any]] = []
+    for name, replica in source.replicas.items():
+        is_master = name == "Master"
+        node = source.nodes[0 if is_master else 1]
+        template = pod_template(source, replica, node, rank=RANK_OF_JOB, renamed=of_roles(source))
+        job = job_template(source, replica, template, labelled=is_master, nodes=1)
+        jobs.append({"name": "master" if is_master else "node", "replicas": source.count_of(name), "template": job})
+    clean = source.policy("cleanPodPolicy")
+    ends = clean is not None and clean.value != "None"
+    success = {"successPolicy": by_migration({"operator": "All", "targetReplicatedJobs": ["master"]}, clean)} if ends else {}
+    runtime = _runtime(source, {}, jobs, **success)
+    return [runtime, _train_job(source, _runtime_name(source), shipped=False, trains=False)]
+
+
+def _runtime_name(source: SourceJob) -> str:
+    return source.name or text(source.tree, "metadata", "generateName").rstrip("-")
+
+
+def _runtime(source: SourceJob, spec: dict[str, Any], jobs: list[dict[str, Any]], **jobset: Any) -> MarkedTree:
+    ttl = source.policy("ttlSecondsAfterFinished") if not reached(source.release, _RUNS_AGAIN) else None
+    namespace = source.tree.get("metadata", "namespace")
+    metadata = present({"name": _runtime_name(source), "namespace": namespace})
+    gang = _gang(source)
+    scheduled = [_scheduled(source, each) for each in jobs] if gang else jobs
+    inside = {**present({"ttlSecondsAfterFinished": ttl}), **jobset, "replicatedJobs": scheduled}
+    labels = {"trainer.kubeflow.org/framework": "torch"}
+    queue = _queue(source) if source.is_of_volcano else {}
+    return by_migration(
+        {
+            "apiVersion": API_VERSION,
+            "kind": "TrainingRuntime",
+            "metadata": {**metadata, "labels": labels},
+            "spec": {**spec, **gang, "template": {**queue, "spec": inside}},
+        }
+    )
+
+
+def _queue(source: SourceJob) -> dict[str, Any]:
+    queue = source.policy("schedulingPolicy", "queue")
+    return {"metadata": {"annotations": {"scheduling.volcano.sh/queue-name": queue}}} if queue and queue.value else {}
+
+
+def _gang(source: SourceJob) -> dict[str, Any]:
+    """The policy of the runtime by which its pods are scheduled all at once, where training-operator had them so."""
+    if not source.gang_scheduler or (source.is_of_volcano and not reached(source.release, "2.1.0")):
+        return {}
+    seconds = source.policy("schedulingPolicy", "scheduleTimeoutSeconds")
+    return {"podGroupPolicy": {"volcano": {}} if source.is_of_volcano else {"coscheduling": present({"scheduleTimeoutSeconds": seconds})}}
+
+
+def _scheduled(source: SourceJob, job: dict[str, Any]) -> dict[str, Any]:
+    """A replicated job whose pods are the gang scheduler's."""
+    template = job["template"]["spec"]["template"]
+    pod = template.value["spec"]
+    named = {"schedulerName": by_migration("volcano" if source.is_of_volcano else source.gang_scheduler)}
+    priority = source.policy("schedulingPolicy", "priorityClass") if source.is_of_volcano else None
+    scheduled = template.with_value(
+        {**template.value, "spec": pod.with_value({**named, **present({"priorityClassName": priority}), **pod.value})}
+    )
+    return {**job, "template": {**job["template"], "spec": {**job["template"]["spec"], "template": scheduled}}}
+
+
+# A pod template of a PyTorchJob as one of a runtime: its training container has another name, and a Job restarts pods by its own rules.
+
+
+TRAINING = "node"
+_V1 = "pytorch"
+_OPERATORS_PORT = "pytorchjob-port"
+
+
+def training_container(template: MarkedTree) -> MarkedTree:
+    """The container that trains in a template of a PyTorchJob."""
+    containers = {text(each, "name"): each for each in items(template.get("spec", "containers"))}
+    return containers[_V1]
+
+
+def pod_template(
+    source: SourceJob,
+    replica: MarkedTree,
+    node: JobNode,
+    *,
+    rank: str,
+    renamed: Callable[[str], str],
+    without: Collection[str] = (),
+    has_port: bool = False,
+) -> MarkedTree:
+    """A replica type's template. *without*: the fields of the training container that the TrainJob says itself.
+
+    *has_port*: the trainer adds the port at which processes meet.
+    """
+    template = replica.value["template"]
+    spec = template.value["spec"]
+
+    host_network = spec.get("hostNetwork")
+    takes_port = not has_port and host_network is not None and host_network.value is True
+
+    def container(each: MarkedTree) -> MarkedTree:
+        is_training = text(each, "name") == _V1
+        made = _container(each, node, rank=rank, renamed=renamed, training=is_training, without=without if is_training else ())
+        return _with_port(made, node) if is_training and takes_port else made
+
+    containers = spec.value["containers"].with_value([container(each) for each in items(spec.get("containers"))])
+    fields = {name: each for name, each in with_new_names(spec).value.items() if name != "restartPolicy"}
+    policy = replica.get("restartPolicy")
+    word = "OnFailure" if source.restart(replica) in ("OnFailure", "Always") else "Never"
+    restart = policy.with_value(word) if policy else by_migration(word)
+    pod: MarkedTree = spec.with_value({"restartPolicy": restart, **fields, "containers": containers})
+    whole: MarkedTree = template.with_value({**template.value, **_template_metadata(template), "spec": pod})
+    return whole
+
+
+def _template_metadata(template: MarkedTree) -> dict[str, MarkedTree]:
+    """The metadata of a template without the labels that a Job writes itself, and refuses from others."""
+    labels = template.get("metadata", "labels")
+    if labels is None:
+        return {}
+    kept = labels.with_value({name: each for name, each in labels.value.items() if not is_of_job(name)})
+    metadata = template.value["metadata"]
+    others = {name: each for name, each in metadata.value.items() if name != "labels"}
+    return {"metadata": metadata.with_value({**({"labels": kept} if kept.value else {}), **others})}
+
+
+def _container(
+    each: MarkedTree, node: JobNode, *, rank: str, renamed: Callable[[str], str], training: bool, without: Collection[str]
+) -> MarkedTree:
+    fields = {name: child for name, child in each.value.items() if name not in without}
+    if training:
+        fields["name"] = each.value["name"].with_value(TRAINING)
+    ports = [port for port in items(each.get("ports")) if not training or text(port, "name") != _OPERATORS_PORT]
+    fields.pop("ports", None)
+    if ports:
+        fields["ports"] = each.value["ports"].with_value(ports)
+    for field in ("command", "args"):
+        if field in fields:
+            fields[field] = words(fields[field], renamed)
+    made = node.pod.container(text(each, "name"))
+    if "env" not in without and made:
+        added = [translated(one, rank, renamed) for one in operators_own(made)]
+        env = environment(each, added, renamed)
+        fields["env"] = each.value["env"].with_value(env) if "env" in each.value else by_migration(env)
+    return each.with_value(fields)
+
+
+def _with_port(container: MarkedTree, node: JobNode) -> MarkedTree:
+    """A container that takes the port at which processes meet from its node, as that of training-operator does."""
+    made = node.training
+    given = next(each for each in items(made and made.get("ports")) if text(each, "name") == _OPERATORS_PORT)
+    number = port_of_trainer(text_of(given.value["containerPort"]))
+    port = by_migration({"name": _OPERATORS_PORT, "containerPort": int(number)}, given)
+    ports = container.get("ports")
+    others = items(ports)
+    return container.with_value({**container.value, "ports": (ports or port).with_value([*others, port])})
+
+
+def words(given: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
+    """The words of a command line with other names of hosts."""
+    return given.with_value([each.with_value(renamed(text_of(each))) for each in items(given)])
+
+
+def job_template(source: SourceJob, replica: MarkedTree, template: MarkedTree, *, labelled: bool, nodes: int) -> dict[str, Any]:
+    """The template of a replicated job: its label, its pods, and how they live."""
+    labels = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}} if labelled else {}
+    return {**labels, "spec": {**_life(source, replica, nodes=nodes), "template": template}}
+
+
+def _life(source: SourceJob, replica: MarkedTree, *, nodes: int) -> dict[str, Any]:
+    policy = source.restart(replica)
+    cause = replica.get("restartPolicy")
+    limit = source.policy("backoffLimit")
+    allowed = by_migration(0 if policy == "Never" else UNLIMITED, cause)
+    if limit and policy in ("OnFailure", "Always"):
+        allowed = limit
+    rule = by_migration({"rules": [exit_code_rule()]}, cause) if policy == "ExitCode" else None
+    deadline = source.policy("activeDeadlineSeconds") if not has_deadline(source) else None
+    success = _success(source) if nodes > 1 else None
+    fields = {"activeDeadlineSeconds": deadline, "backoffLimit": allowed, "podFailurePolicy": rule, "successPolicy": success}
+    return present(fields)
+
+
+def has_deadline(source: SourceJob) -> bool:
+    """Whether a TrainJob of the release has a deadline of its own."""
+    from jobspec.targets import reached
+
+    return reached(source.release, "2.2.0")
+
+
+def _success(source: SourceJob) -> MarkedTree | None:
+    """Who has to succeed, where the operator ends the others then."""
+    clean = source.policy("cleanPodPolicy")
+    if clean is None or clean.value == "None":
+        return None
+    if "Master" in source.replicas:
+        return by_migration({"rules": [{"succeededIndexes": "0"}]}, clean)
+    return by_migration({"rules": [{"succeededCount": 1}]}, clean) if source.spec.get("elasticPolicy") else None
+
+
+# The variables by which training-operator tells a program its rank, in a TrainJob: a pod takes its rank from its own metadata.
+
+
+RANK_OF_JOB = "metadata.labels['jobset.sigs.k8s.io/job-global-index']"
+"""Where a pod finds the number of its Job in the JobSet."""
+RANK_OF_POD = COMPLETION_INDEX
+"""Where a pod finds its number in its Job."""
+_RANKS = ("RANK", "PET_NODE_RANK")
+_PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
+_NAME = by_migration({"name": NAME, "valueFrom": {"fieldRef": {"fieldPath": NAME_FIELD}}})
+#: The variables that the trainer sets itself where the runtime has the policy `torch`, and refuses in a TrainJob.
+TRAINERS = frozenset(("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"))
+#: Those that only a program reads which nobody has launched.
+_UNLAUNCHED = ("MASTER_PORT", "MASTER_ADDR", "WORLD_SIZE", "RANK")
+
+
+def operators_own(container: MarkedTree) -> list[MarkedTree]:
+    """The variables that training-operator has added to a container."""
+    return [each for each in items(container.get("env")) if str(each.mark).startswith("training-operator")]
+
+
+def translated(added: MarkedTree, rank: str, renamed: Callable[[str], str]) -> MarkedTree:
+    """A variable of training-operator as one of a TrainJob. *renamed*: replaces the names of hosts in a text."""
+    name = text(added, "name")
+    if name in _RANKS:
+        return by_migration({"name": name, "valueFrom": {"fieldRef": {"fieldPath": rank}}}, added)
+    value = renamed(text(added, "value"))
+    return by_migration({"name": name, "value": port_of_trainer(value) if name in _PORTS else value}, added)
+
+
+def port_of_trainer(port: str) -> str:
+    """The port at which processes meet: the one that the job says, else the trainer's."""
+    return known_port("trainer") if port == known_port("training-operator") else port
+
+
+def environment(container: MarkedTree, added: list[MarkedTree], renamed: Callable[[str], str]) -> list[MarkedTree]:
+    """A container's own variables but those that the operator's override, then the operator's; the job's name first, if it is used."""
+    names = {text(each, "name") for each in added}
+    own = [_renamed(each, renamed) for each in items(container.get("env")) if text(each, "name") not in names]
+    found = [*own, *added]
+    words = [renamed(text_of(each)) for field in ("command", "args") for each in items(container.get(field))]
+    is_used = any(f"$({NAME})" in each for each in [*words, *(text(each, "value") for each in found)])
+    return [_NAME, *found] if is_used else found
+
+
+def _renamed(variable: MarkedTree, renamed: Callable[[str], str]) -> MarkedTree:
+    value = variable.get("value")
+    if value is None or not isinstance(value.value, str):
+        return variable
+    return variable.with_value({**variable.value, "value": value.with_value(renamed(value.value))})
+
+
+def needed(container: MarkedTree, added: list[MarkedTree]) -> Iterator[MarkedTree]:
+    """The operator's variables that the program can see: a launcher replaces some by its own, unless its command line refers to them."""
+    words = [text_of(each) for field in ("command", "args") for each in items(container.get(field))]
+    launched = command_line([text_of(each) for each in items(container.get("command"))], []).how == LAUNCHER
+    for each in added:
+        name = text(each, "name")
+        if not launched or name not in _UNLAUNCHED or any(f"$({other})" in word for word in words for other in _UNLAUNCHED):
+            yield each
+
+
+def text_of(tree: MarkedTree) -> str:
+    """The text of a scalar."""
+    return str(tree.value)

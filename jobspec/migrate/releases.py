@@ -1,0 +1,323 @@
+"""TrainJobs and runtimes of one trainer release in the words of another."""
+
+from __future__ import annotations
+
+from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
+from jobspec.migrate.jobs import LOST, NOTE, Migrated
+from jobspec.migrate.pods import view
+from jobspec.migrate.pytorchjob import TRAINERS
+from jobspec.migrate.source import NAMED, by_migration, present
+from jobspec.operators.trainer.runtimes import API_VERSION
+from jobspec.schemas import shapes
+from jobspec.targets import reached
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobspec.cluster import Cluster
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.migrate.source import Fact
+    from jobspec.schemas.shapes import Shape
+    from jobspec.targets import Target
+
+
+RUNTIMES = (CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME)
+KINDS = (TRAINJOB, *RUNTIMES)
+_NUMBERS_ONLY = "2.2.0"  # the release from which on `numProcPerNode` takes no words
+
+
+def migrate_runtime(runtime: Document, target: Target) -> tuple[MarkedTree, list[Diagnostic]]:
+    """A runtime in the words of a release, and what it has no word for."""
+    tree, dropped = pruned(with_marks(runtime.data, runtime.marks), target)
+    return tree, [_told(each, runtime, target) for each in dropped]
+
+
+def _told(dropped: Dropped, document: Document, target: Target) -> Diagnostic:
+    name = dropped.path[-1]
+    if name == "numProcPerNode":
+        is_default = dropped.tree.value == "auto"
+        message = f"a runtime of trainer {target['trainer']} says no number of processes"
+        hint = "" if is_default else "say `spec.trainer.numProcPerNode` in the TrainJobs that use it"
+        return document.problem(
+            NOTE if is_default else LOST, message, _path(dropped, document), hint=hint, severity="info" if is_default else "warning"
+        )
+    message = f"`{name}` has no counterpart in trainer {target['trainer']}"
+    return document.problem(LOST, message, _path(dropped, document), severity="warning")
+
+
+def _path(dropped: Dropped, document: Document) -> tuple[str | int, ...]:
+    from jobspec.migrate.jobs import path_at
+
+    return path_at(dropped.tree.place(), document)
+
+
+def migrate_trainjob(
+    job: Document, old: Sequence[Document], new: Sequence[Document], before: Target, cluster: Cluster
+) -> tuple[Migrated, list[Diagnostic]]:
+    """A TrainJob in the words of a release. *old* and *new*: the runtimes and other objects beside it, before and after."""
+    seen = view(job, old, before)
+    tree, dropped = pruned(_in_words_of(with_marks(job.data, job.marks), cluster.target), cluster.target)
+    dropped += _of_jobs(with_marks(job.data, job.marks).value["spec"], tree.value["spec"])
+    first = Migrated(job, [tree], seen, cluster, new)
+    best = first
+    for repaired in _repaired(tree, first):
+        candidate = Migrated(job, [repaired], seen, cluster, new)
+        best = min(best, candidate, key=Migrated.cost)
+    return best, [_told(each, job, cluster.target) for each in dropped]
+
+
+def _of_jobs(before: MarkedTree, after: MarkedTree) -> Iterator[Dropped]:
+    """The metadata of Jobs that a spec has no place for: pods do not show them."""
+    if FIELDS[2] in before.value and FIELDS[2] not in after.value:
+        yield from (Dropped(("template.metadata",), each) for each in unwritten(read_changes(before)))
+
+
+def _in_words_of(tree: MarkedTree, target: Target) -> MarkedTree:
+    spec = tree.value["spec"]
+    shape = shapes.load(API_VERSION, "TrainJob", target)
+    inside = shape and shape.at(("spec",))
+    assert inside and inside.fields
+    known = inside.fields
+    field = next(each for each in reversed(FIELDS) if each in known)
+    changes = read_changes(spec)
+    kept = {name: each for name, each in spec.value.items() if name not in (*FIELDS, *OF_JOBSET)}
+    if all(name in known for name in spec.value):
+        kept = dict(spec.value)
+    else:
+        kept |= written(changes, field)
+    if "trainer" in kept and isinstance(kept["trainer"].value, dict) and reached(target["trainer"], _NUMBERS_ONLY):
+        kept["trainer"] = _with_numbers(kept["trainer"])
+    return tree.with_value({**tree.value, "spec": spec.with_value(kept)})
+
+
+def _with_numbers(trainer: MarkedTree) -> MarkedTree:
+    """A trainer without what 2.2 refuses: words for the number of processes, and variables that the operator sets anyway."""
+    fields = dict(trainer.value)
+    number = fields.get("numProcPerNode")
+    if number is not None and not isinstance(number.value, int):
+        del fields["numProcPerNode"]
+    env = [each for each in items(fields.get("env")) if text(each, "name") not in TRAINERS]
+    if "env" in fields and len(env) != len(items(fields["env"])):
+        fields["env"] = fields["env"].with_value(env)
+    return trainer.with_value(fields)
+
+
+def _repaired(tree: MarkedTree, first: Migrated) -> Iterator[MarkedTree]:
+    """The job with the number of processes that its nodes had, where the releases count otherwise."""
+    counts = [each.before for each in first.differences if each.key[-1] in ("PET_NPROC_PER_NODE", "nproc_per_node") and each.before]
+    numbers = {_number(each) for each in counts} - {0}
+    trainer = tree.value["spec"].get("trainer")
+    if trainer and len(numbers) == 1:
+        number = MarkedTree(numbers.pop(), (trainer.get("numProcPerNode") or trainer).mark)
+        nodes = {name: each for name, each in trainer.value.items() if name == "numNodes"}
+        rest = {name: each for name, each in trainer.value.items() if name not in ("numNodes", "numProcPerNode")}
+        changed = trainer.with_value({**nodes, "numProcPerNode": number, **rest})
+        yield tree.with_value({**tree.value, "spec": tree.value["spec"].with_value({**tree.value["spec"].value, "trainer": changed})})
+
+
+def _number(fact: Fact) -> int:
+    return int(fact.value) if str(fact.value).isdecimal() else 0
+
+
+# A TrainJob's changes to its runtime, read in the words of one release and written in those of another.
+#
+# They are `podSpecOverrides` in 2.0, `podTemplateOverrides` in 2.1 and `runtimePatches` from 2.2 on; until 2.1, `labels` and `annotations`
+# of the spec are for the JobSet.
+
+
+OF_JOBSET = ("labels", "annotations")
+FIELDS = ("podSpecOverrides", "podTemplateOverrides", "runtimePatches")
+_MANAGER = "jobspec.dev/migrated"
+_PATCH = ("trainingRuntimeSpec", "template")
+_POD = ("spec", "template")
+
+
+class JobChange:
+    """Changes to one replicated job: the metadata of its Jobs, and its pod template."""
+
+    __slots__ = ("metadata", "name", "template")
+
+    def __init__(self, name: MarkedTree, template: MarkedTree | None, metadata: MarkedTree | None = None) -> None:
+        self.name = name
+        self.template = template
+        self.metadata = metadata
+
+
+class JobSetChange:
+    """One entry: who makes it, the metadata of the JobSet, and the changes to replicated jobs."""
+
+    __slots__ = ("jobs", "jobset", "manager", "place")
+
+    def __init__(
+        self, place: MarkedTree, jobs: Sequence[JobChange], *, jobset: MarkedTree | None = None, manager: MarkedTree | None = None
+    ) -> None:
+        self.place = place
+        self.jobs = jobs
+        self.jobset = jobset
+        self.manager = manager
+
+
+def read_changes(spec: MarkedTree) -> list[JobSetChange]:
+    """The changes that a TrainJob's spec makes, in whichever words it has."""
+    return [
+        *_of_jobset(spec),
+        *map(_pod_spec, items(spec.get(FIELDS[0]))),
+        *map(_pod_template, items(spec.get(FIELDS[1]))),
+        *_patches(spec),
+    ]
+
+
+def _of_jobset(spec: MarkedTree) -> list[JobSetChange]:
+    found = present({name: spec.get(name) for name in OF_JOBSET})
+    return [JobSetChange(spec, (), jobset=next(iter(found.values())).with_value(found))] if found else []
+
+
+def _pod_spec(entry: MarkedTree) -> JobSetChange:
+    rest = entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"})
+    return _targeted(entry, entry.with_value({"spec": rest}))
+
+
+def _pod_template(entry: MarkedTree) -> JobSetChange:
+    return _targeted(entry, entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"}))
+
+
+def _targeted(entry: MarkedTree, template: MarkedTree) -> JobSetChange:
+    return JobSetChange(entry, [JobChange(each.value["name"], template) for each in items(entry.get("targetJobs"))])
+
+
+def _patches(spec: MarkedTree) -> list[JobSetChange]:
+    found = []
+    for entry in items(spec.get(FIELDS[2])):
+        jobs = [
+            JobChange(each.value["name"], each.get("template", *_POD), each.get("template", "metadata"))
+            for each in items(entry.get(*_PATCH, "spec", "replicatedJobs"))
+        ]
+        found.append(JobSetChange(entry, jobs, jobset=entry.get(*_PATCH, "metadata"), manager=entry.get("manager")))
+    return found
+
+
+def written(changes: Sequence[JobSetChange], field: str) -> dict[str, MarkedTree]:
+    """The fields of a spec that make the changes, in the words of the release that has *field*."""
+    if field == FIELDS[2]:
+        entries = [_patch(change, number) for number, change in enumerate(changes, 1)]
+        return {field: entries[0].with_value(entries)} if entries else {}
+    found = _metadata_of(changes)
+    entries = _templates(changes) if field == FIELDS[1] else _specs(changes)
+    return {**found, **({field: entries[0].with_value(entries)} if entries else {})}
+
+
+def unwritten(changes: Sequence[JobSetChange]) -> list[MarkedTree]:
+    """The metadata of Jobs, for which no field but `runtimePatches` has a place."""
+    return [job.metadata for change in changes for job in change.jobs if job.metadata]
+
+
+def _patch(change: JobSetChange, number: int) -> MarkedTree:
+    manager = change.manager or by_migration(f"{_MANAGER}-{number}", change.place)
+    jobs = [
+        {"name": job.name, "template": present({"metadata": job.metadata, "spec": {"template": job.template} if job.template else None})}
+        for job in change.jobs
+    ]
+    template = present({"metadata": change.jobset, "spec": {"replicatedJobs": jobs} if jobs else None})
+    return by_migration({"manager": manager, "trainingRuntimeSpec": {"template": template}}, change.place)
+
+
+def _metadata_of(changes: Sequence[JobSetChange]) -> dict[str, MarkedTree]:
+    found: dict[str, MarkedTree] = {}
+    for change in changes:
+        for name in OF_JOBSET:
+            own = change.jobset.get(name) if change.jobset else None
+            if own:
+                found[name] = merged(found[name], own) if name in found else own
+    return found
+
+
+def _templates(changes: Sequence[JobSetChange]) -> list[MarkedTree]:
+    """An entry for each template, with all the replicated jobs of a change that have it."""
+    entries: list[MarkedTree] = []
+    for change in changes:
+        by_template: dict[int, list[JobChange]] = {}
+        for job in change.jobs:
+            by_template.setdefault(id(job.template), []).append(job)
+        entries += [_entry(jobs, change, jobs[0].template.value) for jobs in by_template.values() if jobs[0].template]
+    return entries
+
+
+def _specs(changes: Sequence[JobSetChange]) -> list[MarkedTree]:
+    """An entry for each replicated job, since none may be named twice; jobs with the same changes share one."""
+    by_job: dict[str, tuple[JobChange, list[MarkedTree], JobSetChange]] = {}
+    for change in changes:
+        for job in change.jobs:
+            spec = job.template.get("spec") if job.template else None
+            if spec:
+                by_job.setdefault(str(job.name.value), (job, [], change))[1].append(spec)
+    groups: dict[tuple[int, ...], list[JobChange]] = {}
+    for job, specs, _ in by_job.values():
+        groups.setdefault(tuple(map(id, specs)), []).append(job)
+    entries = []
+    for jobs in groups.values():
+        _, specs, change = by_job[str(jobs[0].name.value)]
+        whole = specs[0]
+        for spec in specs[1:]:
+            whole = merged(whole, spec)
+        entries.append(_entry(jobs, change, whole.value))
+    return entries
+
+
+def _entry(jobs: Sequence[JobChange], change: JobSetChange, fields: dict[str, MarkedTree]) -> MarkedTree:
+    return by_migration({"targetJobs": [{"name": job.name} for job in jobs], **fields}, change.place)
+
+
+def merged(one: MarkedTree, other: MarkedTree, name: str = "") -> MarkedTree:
+    """Two changes as one, the later on top; items of a list by their names."""
+    if isinstance(one.value, dict) and isinstance(other.value, dict):
+        both = {key: merged(one.value[key], each, key) if key in one.value else each for key, each in other.value.items()}
+        return one.with_value({**one.value, **both})
+    if isinstance(one.value, list) and name in NAMED:
+        kept = {text(each, NAMED[name]): each for each in items(one)}
+        for each in items(other):
+            key = text(each, NAMED[name])
+            kept[key] = merged(kept[key], each) if key in kept else each
+        return one.with_value(list(kept.values()))
+    return other
+
+
+# Drop the fields of a manifest that another release does not have, and list them.
+
+
+class Dropped:
+    """A field that is not there any more."""
+
+    __slots__ = ("path", "tree")
+
+    def __init__(self, path: tuple[str, ...], tree: MarkedTree) -> None:
+        self.path = path
+        """Names of fields; the items of lists are left out."""
+        self.tree = tree
+
+
+def pruned(tree: MarkedTree, target: Target) -> tuple[MarkedTree, list[Dropped]]:
+    """A manifest as a release has it, and what it has no field for."""
+    shape = shapes.load(str(tree.value["apiVersion"].value), str(tree.value["kind"].value), target)
+    assert shape
+    dropped: list[Dropped] = []
+    return _pruned(tree, shape, (), dropped), dropped
+
+
+def _pruned(tree: MarkedTree, shape: Shape, path: tuple[str, ...], dropped: list[Dropped]) -> MarkedTree:
+    if isinstance(tree.value, list) and shape.items is not None:
+        return tree.with_value([_pruned(each, shape.items, path, dropped) for each in tree.value])
+    if not isinstance(tree.value, dict):
+        return tree
+    if shape.fields is not None:
+        fields = shape.fields
+        dropped += [Dropped((*path, name), each) for name, each in tree.value.items() if name not in fields]
+        kept = {name: _pruned(each, fields[name], (*path, name), dropped) for name, each in tree.value.items() if name in fields}
+        return tree.with_value(kept)
+    if shape.values is not None:
+        values = shape.values
+        return tree.with_value({name: _pruned(each, values, (*path, name), dropped) for name, each in tree.value.items()})
+    return tree

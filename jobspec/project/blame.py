@@ -1,0 +1,468 @@
+"""Where the values of a rendered object come from: the place of each, and what it overrode.
+
+A value's history is what the same value is in the variant without its later layers, from the whole variant back to its base.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from jobspec.diagnostics import Key, spell
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import items, with_marks
+from jobspec.documents.reader import read
+from jobspec.kinds import TRAINJOB
+from jobspec.operators.trainer.runtimes import runtime_of
+from jobspec.overlays.apply import apply, overlaid
+from jobspec.overlays.flags import flags_of
+from jobspec.overlays.load import pieces
+from jobspec.overlays.merge import identity
+from jobspec.project.matrix import filled_text, spec_hash
+from jobspec.project.project import field
+from jobspec.project.rendering import in_namespace
+from jobspec.project.variants import own_layer
+from jobspec.schemas import shapes
+from jobspec.workloads import is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any, Literal
+
+    from jobspec.cluster import Cluster
+    from jobspec.diagnostics import Mark, Path
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.overlays.conflicts import OverlayValue
+    from jobspec.overlays.load import Overlay
+    from jobspec.project.project import Project
+    from jobspec.project.variants import Variant
+    from jobspec.schemas.shapes import Shape
+    from jobspec.targets import Target
+
+    Kind = Literal["parameter", "matrix", "hash"]
+    #: A step has the key, or the keys of an item; of an item without keys, its name among others, the place of its list and a number.
+    Step = str | tuple[str, str, int]
+    Address = tuple[Step, ...]
+
+
+RUNTIME = "runtime"  # the layer of what the runtime of a TrainJob has
+
+
+class Origin:
+    """A value that a field has or had, or its removal, and where that was written."""
+
+    __slots__ = ("causes", "field", "layer", "mark", "removed", "value")
+
+    def __init__(
+        self, field: str, value: Any, mark: Mark, causes: Sequence[Cause] = (), *, layer: str | None = None, removed: bool = False
+    ) -> None:
+        self.field = field
+        """As messages spell it; the list around the field where that was replaced as a whole."""
+        self.value = value
+        self.mark = mark
+        self.layer = mark.layer if layer is None else layer
+        """The overlay or variant that says it, or the runtime of a TrainJob; empty for a base."""
+        self.causes = causes
+        """What the value is made of: parameters and values of the matrix, each followed by its own causes."""
+        self.removed = removed
+        """Whether the field was removed there; it then has no value."""
+
+
+class Blamed:
+    """A field, and its history, the newest first: what it is, and what that overrode, in turn."""
+
+    __slots__ = ("field", "history", "line")
+
+    def __init__(self, field: str, history: Sequence[Origin], line: int = 0) -> None:
+        self.field = field
+        self.history = history
+        self.line = line
+        """Its line in the rendered file; 0 where it is there no more."""
+
+    @property
+    def origin(self) -> Origin:
+        """What it is now, or who removed it."""
+        return self.history[0]
+
+
+class Blame:
+    """The fields of a rendered object, those that it had, too."""
+
+    __slots__ = ("_lines", "_now", "_past", "_teller")
+
+    def __init__(self, variant: Variant, project: Project, cluster: Cluster, document: Document, text: str) -> None:
+        """*text* is that of the rendered file."""
+        self._teller = _Teller(variant, project, cluster, document)
+        self._lines = _lines_of(text, cluster)
+        self._now = sorted(values_of(document, cluster.target), key=lambda each: self._lines[each.path])
+        self._past = self._teller.past({each.address[:length] for each in self._now for length in range(len(each.address) + 1)})
+
+    def fields(self) -> list[Blamed]:
+        """Every field that has a value, in the order of the file."""
+        return self._blamed(self._now)
+
+    def at(self, field: str) -> list[Blamed]:
+        """The fields at or below one that messages spell, and those that a layer removed there.
+
+        What stood in a list that was replaced as a whole is told only where nothing else is there.
+        """
+        found = self._blamed(each for each in self._now if each.answers_to(field))
+        now = {value.address: value for value in self._now}
+        gone = [each for each in self._past if each.answers_to(field) and not (found and _replaced_list(each, now))]
+        return [*found, *(Blamed(each.lasting_field, self._teller.gone(each)) for each in gone)]
+
+    def names(self) -> list[str]:
+        """The names of all fields, of those with others inside, too."""
+        paths = [value.path for value in (*self._now, *self._past)]
+        return list(dict.fromkeys(spell(path[:length]) for path in paths for length in range(1, len(path) + 1)))
+
+    def _blamed(self, values: Iterable[Value]) -> list[Blamed]:
+        return [Blamed(each.field, self._teller.now(each), self._lines[each.path]) for each in values if each.is_leaf]
+
+
+def _lines_of(text: str, cluster: Cluster) -> dict[Path, int]:
+    """The line of each value in a rendered file."""
+    (document,), _ = read(text, file="")
+    return {value.path: value.tree.mark.line for value in values_of(document, cluster.target)}
+
+
+class _Teller:
+    """Tells the history of a value by the states of its object, from the base to the one before its last."""
+
+    __slots__ = ("_beneath", "_causes", "_document", "_stages", "_states", "_variant")
+
+    def __init__(self, variant: Variant, project: Project, cluster: Cluster, document: Document) -> None:
+        self._variant = variant
+        self._document = document
+        self._causes = Causes(variant, project)
+        found = [(stage, earlier) for stage in stages_of(variant, project, cluster) if (earlier := stage.counterpart(document))]
+        self._stages = [stage for stage, _ in found]
+        self._states = [_by_address(earlier, cluster) for _, earlier in found]
+        below = beneath(found[0][1], found[0][0].documents, cluster) if found else None
+        self._beneath = _by_address(below, cluster) if below else {}
+
+    def now(self, value: Value) -> list[Origin]:
+        """The history of a value that the object has."""
+        return [self._origin(value, self._hash_in(value)), *self._before(value, 0 if value.is_name else len(self._states))]
+
+    def gone(self, value: Value) -> list[Origin]:
+        """The history of a value that the object has no more."""
+        last = max(number for number, state in enumerate(self._states) if state.get(value.address) is value)
+        return [self._removal(value, last + 1), self._origin(value), *self._before(value, last)]
+
+    def past(self, present: set[Address]) -> list[Value]:
+        """The latest state of each value whose address is not among those that are *present*, the ones around values included."""
+        latest = {address: value for state in self._states for address, value in state.items()}
+        return [each for each in latest.values() if each.is_leaf and not {each.address, each.joined_address} & present]
+
+    def _before(self, value: Value, end: int) -> Iterator[Origin]:
+        """What a value of the state number *end* overrode, the newest first."""
+        current, present = value, True
+        for number in reversed(range(end)):
+            older = self._states[number].get(current.address) or _replaced_list(current, self._states[number])
+            if older and not present:
+                yield self._removal(older, number + 1)
+            if older and (older.place != current.place or not present):
+                yield self._origin(older)
+            current, present = older or current, bool(older)
+        inherited = self._beneath.get(current.address) or _replaced_list(current, self._beneath)
+        if inherited and inherited.place != current.place and inherited.path[:2] == ("spec", "trainer"):
+            yield Origin(inherited.field, inherited.tree.data(), inherited.tree.mark, layer=RUNTIME)
+
+    def _origin(self, value: Value, more: Sequence[Cause] = ()) -> Origin:
+        return Origin(value.field, value.tree.data(), value.tree.mark, [*self._causes.of(value.tree.mark), *more])
+
+    def _hash_in(self, value: Value) -> list[Cause]:
+        """The hash that a job's name ends in."""
+        if value.path != ("metadata", "name") or not (self._variant.hashed and is_workload(self._document)):
+            return []
+        return [Cause("hash", "spec", spec_hash(self._document), self._document.marks.nearest(("spec",)).place())]
+
+    def _removal(self, value: Value, number: int) -> Origin:
+        """The removal of a value by the layer that makes the state *number*; the last one gives the job its name."""
+        if number == len(self._stages):
+            return Origin(value.field, None, self._variant.job_name.mark, removed=True)
+        settings = self._stages[number].settings()
+        nearest = max(settings, key=lambda each: (_in_common(each.address, value.names), each.value == "null"), default=None)
+        mark = nearest.mark if nearest else value.tree.mark
+        return Origin(value.field, None, mark, self._causes.of(mark), removed=True)
+
+
+def _by_address(document: Document, cluster: Cluster) -> Mapping[Address, Value]:
+    return {value.address: value for value in values_of(document, cluster.target)}
+
+
+def _replaced_list(value: Value, state: Mapping[Address, Value]) -> Value | None:
+    """The list that stands in another state in the place of the one around a value, None where that is the same or none."""
+    for around in value.lists:
+        older = state.get(around.address)
+        if older and not older.is_leaf and older.place != around.place:
+            return older
+    return None
+
+
+def _in_common(address: Sequence[object], names: Sequence[str]) -> int:
+    """How many steps two addresses begin with in common."""
+    length = 0
+    while length < min(len(address), len(names)) and address[length] == names[length]:
+        length += 1
+    return length
+
+
+# What stands behind a text with `${name}`: where a parameter or the matrix has its value.
+
+
+class Cause:
+    """A value that another one is made of."""
+
+    __slots__ = ("kind", "mark", "name", "value")
+
+    def __init__(self, kind: Kind, name: str, value: object, mark: Mark) -> None:
+        self.kind = kind
+        self.name = name
+        """Of the parameter, of the matrix's values, or of the field that is hashed."""
+        self.value = value
+        self.mark = mark
+        """Where it is given: in the project, or as a default in the overlay; of a hash the field itself."""
+
+
+class Causes:
+    """The causes of the values of one variant."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, variant: Variant, project: Project) -> None:
+        found: dict[str, list[Cause]] = {}
+        matrix = _matrix_causes(variant, project)
+        for tree in (variant.entry, *filter(None, [project.defaults])):
+            _collect(_without(tree, "matrix"), matrix, found)
+        for overlay in variant.overlays:
+            _collect(_without(overlay.spec, "parameters"), _parameter_causes(overlay), found)
+        self._found = found
+
+    def of(self, mark: Mark) -> list[Cause]:
+        """The causes of what is written at a place, and theirs."""
+        own = self._found.get(str(mark), [])
+        return [cause for each in own for cause in (each, *self.of(each.mark))]
+
+
+def _without(tree: MarkedTree, name: str) -> MarkedTree:
+    return tree.with_value({key: child for key, child in tree.value.items() if key != name})
+
+
+def _matrix_causes(variant: Variant, project: Project) -> dict[str, Cause]:
+    """The matrix's values of a variant, each where the matrix lists it."""
+    matrix = variant.entry.get("matrix")
+    return {
+        name: Cause("matrix", name, variant.values[name], each.mark)
+        for name, listed in (matrix.value.items() if matrix and matrix.value else ())
+        for each in reversed(listed.value)
+        if (each.value if isinstance(each.value, bool) else project.spelled(each)) == variant.values[name]
+    }
+
+
+def _parameter_causes(overlay: Overlay) -> dict[str, Cause]:
+    """The values of an overlay's parameters, each where it is given; of one without a value there is nothing to tell."""
+    defaults = {name: each.get("default") for name, each in overlay.spec.entries("parameters")}
+    places = {**{name: default.mark for name, default in defaults.items() if default}, **overlay.given}
+    return {name: Cause("parameter", name, overlay.values[name], mark) for name, mark in places.items()}
+
+
+def _collect(tree: MarkedTree, causes: Mapping[str, Cause], found: dict[str, list[Cause]]) -> None:
+    """Add the causes of all texts and keys inside a tree, by their places."""
+    for mark, text in _texts(tree):
+        named = list(dict.fromkeys(part for part, is_name in pieces(text) if is_name and part in causes))
+        if named:
+            found[str(mark)] = [causes[name] for name in named]
+
+
+def _texts(tree: MarkedTree) -> Iterator[tuple[Mark, str]]:
+    if isinstance(tree.value, str):
+        yield tree.mark, tree.value
+    children: Sequence[MarkedTree] = tree.value if isinstance(tree.value, list) else ()
+    for child in children:
+        yield from _texts(child)
+    for key, child in tree.value.items() if isinstance(tree.value, dict) else ():
+        if child.key:
+            yield child.key, key
+        yield from _texts(child)
+
+
+# A variant as it is without its later layers: what it would render to if the project said less, one layer after the other.
+
+
+class Stage:
+    """The documents of a variant with some of its layers."""
+
+    __slots__ = ("_before", "_cluster", "_overlays", "documents")
+
+    def __init__(self, before: Sequence[Document], overlays: Sequence[Overlay], cluster: Cluster) -> None:
+        self._before = before
+        self._overlays = overlays
+        self._cluster = cluster
+        self.documents = apply(before, overlays, cluster.target).documents if overlays else before
+        """As far as the layers can be applied without the later ones, which may bring a role or a container that they are for."""
+
+    def settings(self) -> Sequence[OverlayValue]:
+        """What its last layer sets and removes in the job."""
+        jobs = [each for each in self._before if is_workload(each)]
+        return overlaid(jobs[0], self._before, self._overlays, self._cluster.target).settings
+
+    def counterpart(self, document: Document) -> Document | None:
+        """The document that becomes another one by later layers: the job, or else the object of the same kind and name."""
+        for each in self.documents:
+            if is_workload(each) and is_workload(document):
+                return each
+            if (each.group_kind, each.name) == (document.group_kind, document.name):
+                return each
+        return None
+
+
+def stages_of(variant: Variant, project: Project, cluster: Cluster) -> list[Stage]:
+    """The base alone; in the namespace of the defaults, then its own; with one overlay more each; the last without the job's name."""
+    base = variant.base.documents
+    inside = [in_namespace(each, variant.namespace) for each in base]
+    by_default = _default_namespace(variant, project)
+    stages = [Stage([in_namespace(each, namespace) for each in base], (), cluster) for namespace in (None, by_default)]
+    return [*stages, *(Stage(inside, overlays, cluster) for overlays in _growing(variant, project))]
+
+
+def beneath(job: Document, beside: Sequence[Document], cluster: Cluster) -> Document | None:
+    """What `spec.trainer` of a TrainJob overrides: the same fields of the runtime's training container; None for other kinds.
+
+    The runtime is looked for *beside* the job and among the shipped ones.
+    """
+    if job.group_kind != TRAINJOB:
+        return None
+    from jobspec.overlays.trainjob import TRAINER_FIELD, JobRuntime
+
+    runtime = JobRuntime(job, runtime_of(job, beside, cluster.target), cluster.target["trainer"])
+    container = runtime.training_container()
+    if container is None:
+        return None
+    fields = {TRAINER_FIELD[name]: child for name, child in container.value.items() if name in TRAINER_FIELD}
+    tree = with_marks(job.data, job.marks)
+    kind = {name: tree.value[name] for name in ("apiVersion", "kind")}
+    inside = tree.with_value({**kind, "spec": tree.with_value({"trainer": container.with_value(fields)})})
+    return Document(inside.data(), inside.marks, file=job.file)
+
+
+def _default_namespace(variant: Variant, project: Project) -> MarkedTree | None:
+    said = field(project.defaults, "namespace")
+    return filled_text(said, variant.values, variant.name) if said else None
+
+
+def _growing(variant: Variant, project: Project) -> Iterator[Sequence[Overlay]]:
+    """The overlays with one more each; what the defaults say for the variant's own layer comes before that layer."""
+    for number, overlay in enumerate(variant.overlays):
+        if overlay.name == variant.name and number == len(variant.overlays) - 1 and project.defaults:
+            layer, _ = own_layer(project.defaults, variant.values, variant.name, project.spelled)
+            if layer:
+                yield [*variant.overlays[:number], layer]
+        yield variant.overlays[: number + 1]
+
+
+# The values of an object, each with an address at which the same value stands in an earlier state of the object.
+#
+# An item of a list with merge keys is told by its keys, a word of a program's arguments by its flag, and an item of any other list by the
+# place where it was written; the last two hold as long as nobody replaces the list as a whole.
+
+
+class Value:
+    """A scalar, an empty mapping or list, or a list that can only be replaced as a whole."""
+
+    __slots__ = ("address", "lists", "path", "tree")
+
+    def __init__(self, path: Path, address: Address, tree: MarkedTree, lists: Sequence[Value]) -> None:
+        self.path = path
+        self.address = address
+        self.tree = tree
+        self.lists = lists
+        """The lists around it that can only be replaced as a whole, the outermost first."""
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether nothing is inside it."""
+        return not self.tree.value or not isinstance(self.tree.value, (dict, list))
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is the name of a flag, of which only the value can be overridden."""
+        return bool(self.address) and not isinstance(self.address[-1], str) and self.tree.value == self.names[-1]
+
+    @property
+    def joined_address(self) -> Address:
+        """Of the name of a flag the address at which it stands together with its value; of others their own."""
+        step = self.address[-1] if self.is_name else ""
+        return self.address if isinstance(step, str) else (*self.address[:-1], (step[0], step[1], step[2] + 1))
+
+    @property
+    def field(self) -> str:
+        """Its path as messages spell it."""
+        return spell(self.path)
+
+    @property
+    def lasting_field(self) -> str:
+        """The same with the names of items in place of their numbers, which change when an item goes."""
+        steps = zip(self.path, self.address, self.names, strict=True)
+        return spell(
+            tuple(Key(name) if type(step) is int and (type(told) is str or name[0] == "-") else step for step, told, name in steps)
+        )
+
+    @property
+    def place(self) -> str:
+        """Where it was written, as text."""
+        return str(self.tree.mark)
+
+    @property
+    def names(self) -> list[str]:
+        """The steps of its address as text."""
+        return [step if isinstance(step, str) else step[0] for step in self.address]
+
+    def answers_to(self, field: str) -> bool:
+        """Whether a field is this value or one around it; brackets and dots mean the same, and keys or a flag tell an item, too."""
+        rest = field.replace("[", ".").replace("]", "").lstrip(".")
+        for step, name in zip(map(str, self.path), self.names, strict=True):
+            found = next((each for each in (name, step) if f"{rest}.".startswith(f"{each}.")), None)
+            if not rest or found is None:
+                return not rest
+            rest = rest[len(found) + 1 :]
+        return not rest
+
+
+def values_of(document: Document, target: Target) -> list[Value]:
+    """The values of an object."""
+    shape = shapes.load(document.api_version, document.kind, target)
+    return list(_inside(Value((), (), with_marks(document.data, document.marks), ()), shape))
+
+
+def _inside(here: Value, shape: Shape | None) -> Iterator[Value]:
+    tree = here.tree
+    if here.is_leaf:
+        yield here
+    elif isinstance(tree.value, dict):
+        for name, child in tree.value.items():
+            step = Key(name) if shape and shape.fields is None else name
+            inner = Value((*here.path, step), (*here.address, name), child, here.lists)
+            yield from _inside(inner, shape.at((name,)) if shape else None)
+    else:
+        keys = [identity(item, shape) for item in items(tree)] if shape and shape.merge else []
+        lists = here.lists
+        if not keys or None in keys or len(set(keys)) < len(keys):
+            yield here
+            keys, lists = [], (*here.lists, here)
+        steps: Sequence[Step] = [",".join(key) for key in keys if key] or list(_steps_without_keys(here))
+        for number, (item, step) in enumerate(zip(items(tree), steps, strict=True)):
+            yield from _inside(Value((*here.path, number), (*here.address, step), item, lists), shape.items if shape else None)
+
+
+def _steps_without_keys(here: Value) -> Iterator[tuple[str, str, int]]:
+    """The steps to the items of a list without keys."""
+    seen: Counter[tuple[str, bool]] = Counter()
+    words = items(here.tree)
+    is_program = here.path[-1] in ("args", "command") and not any(isinstance(word.value, (dict, list)) for word in words)
+    for word, flag in zip(words, flags_of(words) if is_program else [None] * len(words), strict=True):
+        name = flag or (str(word.mark), False)
+        yield name[0], here.place, 2 * seen[name] + name[1]
+        seen[name] += 1

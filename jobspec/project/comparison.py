@@ -1,0 +1,349 @@
+"""What a change of a project does: to fields, to the objects in the cluster, to pods, GPUs and cost."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Mark
+from jobspec.kinds import COMPONENTS
+from jobspec.overlays.load import pieces
+from jobspec.overlays.merge import is_removal
+from jobspec.project import effects
+from jobspec.project.capacity import Capacity, capacity_of
+from jobspec.project.engines import SPEC_HASH
+from jobspec.project.fields import Item, changes, fields_of
+from jobspec.project.matrix import in_layer
+from jobspec.project.rendering import identity_of, objects_of
+from jobspec.project.variants import ANNOTATION
+from jobspec.workloads import is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from typing import Literal
+
+    from jobspec.cluster import Cluster
+    from jobspec.diagnostics import Path
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.overlays.load import Overlay
+    from jobspec.project.effects import ObjectChange
+    from jobspec.project.fields import FieldChange, Fields
+    from jobspec.project.rendering import Identity, RenderedVariant
+    from jobspec.project.tree import Files
+    from jobspec.project.variants import Variant
+
+    #: Whether a variant is on both sides.
+    Presence = Literal["changed", "new", "removed"]
+
+
+# Compare two states of a project: what each variant's change does.
+
+
+_SECRETS = ("data", "stringData")
+_JOBS = ("PyTorchJob", "TrainJob")
+_CONFIGURATION = ("ConfigMap", "Secret")
+_DERIVED = [("metadata", "annotations", name) for name in (SPEC_HASH, ANNOTATION)]  # which follow from the rest of the object
+_NO_NEW_RUN = "no new run begins: the hash in a job's name covers the job alone"
+
+
+class ProjectState:
+    """A project that is rendered without an error."""
+
+    __slots__ = ("_documents", "cluster", "engine_files", "output", "rendered", "target", "variants")
+
+    def __init__(
+        self,
+        variants: Sequence[Variant],
+        rendered: Sequence[RenderedVariant],
+        cluster: Cluster,
+        *,
+        output: str,
+        target: Mapping[str, str],
+        engine_files: Files,
+    ) -> None:
+        self.variants = {each.name: each for each in variants}
+        self.rendered = {each.name: each for each in rendered}
+        self.cluster = cluster
+        self.output = output
+        """The folder of the tree, as the project says it."""
+        self.target = target
+        """The releases that the project asks for."""
+        self.engine_files = engine_files
+        """The files of the engines' objects; none without engines."""
+        self._documents: dict[str, list[Document]] = {}
+
+    def owners(self) -> dict[Identity, str]:
+        """The first variant by name that renders an object, for each object."""
+        found: dict[Identity, str] = {}
+        for name in sorted(self.rendered):
+            for each in self.rendered[name].objects:
+                found.setdefault(each.identity, name)
+        return found
+
+    def texts(self, name: str) -> dict[str, str] | None:
+        """The files of a variant; None where there is no such variant."""
+        rendered = self.rendered.get(name)
+        return {each.file: each.text for each in rendered.objects} if rendered else None
+
+    def documents(self, name: str) -> list[Document]:
+        """The objects of a variant with their marks, each once; none where there is no such variant."""
+        if name not in self._documents:
+            variant = self.variants.get(name)
+            found = objects_of(variant, self.cluster)[0] if variant else []
+            of_cluster = [each for each in found if COMPONENTS.get((each.api_version, each.kind)) != "jobspec"]
+            self._documents[name] = list({identity_of(each): each for each in reversed(of_cluster)}.values())[::-1]
+        return self._documents[name]
+
+
+class VariantChange:
+    """A variant that differs."""
+
+    __slots__ = ("after", "before", "name", "objects", "presence")
+
+    def __init__(
+        self, name: str, presence: Presence, objects: Sequence[ObjectChange], before: Capacity | None, after: Capacity | None
+    ) -> None:
+        self.name = name
+        self.presence = presence
+        self.objects = objects
+        """The objects that differ, the job first; none where others render them as they were."""
+        self.before = before
+        """What its job asked for; None of a new variant."""
+        self.after = after
+        """What its job asks for; None of a removed variant."""
+
+    @property
+    def meaning(self) -> effects.Meaning:
+        """The gravest of what happens to its objects."""
+        return effects.gravest([each.meaning for each in self.objects])
+
+
+class Comparison:
+    """Two states of a project compared."""
+
+    __slots__ = ("differs", "notes", "unchanged", "variants")
+
+    def __init__(self, variants: Sequence[VariantChange], unchanged: int, notes: Sequence[str], *, differs: bool) -> None:
+        self.variants = variants
+        """The variants that differ, by name."""
+        self.unchanged = unchanged
+        """The number of variants that are the same."""
+        self.notes = notes
+        """What is true of the project as a whole, each as one sentence."""
+        self.differs = differs
+        """Whether any file would be another one, or in another place."""
+
+
+def compare(before: ProjectState, after: ProjectState, *, committed: Collection[str]) -> Comparison:
+    """What changes from *before* to *after*; *committed* are the files of the tree before, with those of earlier runs."""
+    names = sorted(before.rendered.keys() | after.rendered.keys())
+    differing = [name for name in names if before.texts(name) != after.texts(name)]
+    between = _Between(before, after, committed)
+    found = [between.variant(name) for name in differing]
+    elsewhere = [*_moved(before, after), *_other_engines(before, after)]
+    notes = [*(() if before.variants else ["the project is new"]), *elsewhere, *_other_target(before, after)]
+    return Comparison(found, len(names) - len(differing), notes, differs=bool(found or elsewhere))
+
+
+def _moved(before: ProjectState, after: ProjectState) -> Iterator[str]:
+    if before.variants and before.output != after.output:
+        yield f"the tree moves from `{before.output}` to `{after.output}`: an engine that syncs the old folder needs the new path"
+
+
+def _other_engines(before: ProjectState, after: ProjectState) -> Iterator[str]:
+    paths = sorted(before.engine_files.keys() | after.engine_files.keys())
+    changed = [path for path in paths if before.engine_files.get(path) != after.engine_files.get(path)]
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        yield f"the engines' objects change ({changed[0]}{more}): whoever runs the cluster applies them again"
+
+
+def _other_target(before: ProjectState, after: ProjectState) -> Iterator[str]:
+    if before.variants and before.target != after.target:
+        said = [", ".join(f"{name} {release}" for name, release in each.target.items()) or "the newest" for each in (before, after)]
+        yield f"the target changes from {said[0]} to {said[1]}: the cluster's operators have to follow"
+
+
+class _Between:
+    """Compares the variants of two states, whose objects can be those of other variants, too."""
+
+    def __init__(self, before: ProjectState, after: ProjectState, committed: Collection[str]) -> None:
+        self._before = before
+        self._after = after
+        self._committed = committed
+        self._owners_before = before.owners()
+        self._owners_after = after.owners()
+
+    def variant(self, name: str) -> VariantChange:
+        """What happens to a variant's objects."""
+        old, new = self._before.documents(name), self._after.documents(name)
+        old_job, new_job = next(filter(is_workload, old), None), next(filter(is_workload, new), None)
+        objects = [*self._objects(name, old_job, new), *self._gone(old, new_job)]
+        return VariantChange(
+            name,
+            "changed" if old and new else "new" if new else "removed",
+            sorted(_with_note(objects), key=lambda each: (each.kind not in _JOBS, each.kind, each.name)),
+            capacity_of(old_job, old, self._before.cluster.target) if old_job else None,
+            capacity_of(new_job, new, self._after.cluster.target) if new_job else None,
+        )
+
+    def _objects(self, name: str, old_job: Document | None, new: Sequence[Document]) -> Iterator[ObjectChange]:
+        for document in new:
+            stored = self._stored(document, name)
+            if stored:
+                found = self._changes(stored, document, name)
+                if found:
+                    yield effects.update(stored, document, found, new, self._after.cluster)
+            elif old_job and self._follows(document, old_job):
+                yield self._next_run(old_job, document, name)
+            else:
+                yield effects.created(document)
+
+    def _next_run(self, old: Document, new: Document, name: str) -> ObjectChange:
+        """The job that follows another one; an earlier run that is still there is no new one."""
+        keeps_runs = self._after.variants[name].history is not None
+        found = self._renamed(old, new, name)
+        if keeps_runs and f"{name}/{new.kind.lower()}-{new.name}.yaml" in self._committed:
+            return effects.returned(old, new, found)
+        return effects.new_run(old, new, found, is_pruned=not keeps_runs)
+
+    def _stored(self, document: Document, name: str) -> Document | None:
+        """The object that a document is a new state of, whichever variant rendered it."""
+        owner = self._owners_before.get(identity_of(document))
+        names = [name, owner] if owner is not None else []
+        found = (each for variant in names for each in self._before.documents(variant) if identity_of(each) == identity_of(document))
+        return next(found, None)
+
+    def _gone(self, old: Sequence[Document], new_job: Document | None) -> Iterator[ObjectChange]:
+        for document in old:
+            is_followed = new_job is not None and self._follows(new_job, document)
+            if identity_of(document) not in self._owners_after and not is_followed:
+                yield effects.removed(document)
+
+    def _follows(self, new: Document, old: Document) -> bool:
+        """Whether a job is the next run of another one: of its kind, under a name that is new, while the other's goes."""
+        is_next = is_workload(new) and new.group_kind == old.group_kind
+        return is_next and identity_of(old) not in self._owners_after and identity_of(new) not in self._owners_before
+
+    def _changes(self, old: Document, new: Document, name: str) -> list[FieldChange]:
+        target = self._after.cluster.target
+        found = [each for each in changes(fields_of(old, target), fields_of(new, target)) if each.path not in _DERIVED]
+        if new.kind == "Secret":
+            return [each.masked() if each.path[0] in _SECRETS else each for each in found]
+        before, after = self._before.variants.get(name), self._after.variants.get(name)
+        if before and after and is_workload(new):
+            return list(map(ChangedLines(before, after, self._after.cluster), found))
+        return found
+
+    def _renamed(self, old: Document, new: Document, name: str) -> list[FieldChange]:
+        """The changes of a job with a new name, without that of the hash in it."""
+        before, after = self._before.variants[name], self._after.variants[name]
+        only_hash = before.hashed and after.hashed and before.job_name.value == after.job_name.value
+        return [each for each in self._changes(old, new, name) if not (only_hash and each.path == ("metadata", "name"))]
+
+
+def _with_note(objects: Sequence[ObjectChange]) -> Iterator[ObjectChange]:
+    """The objects; a changed configuration says that no new run begins, where none does."""
+    begins = any(each.meaning in ("new-run", "replaced") for each in objects)
+    for each in objects:
+        is_quiet = each.kind in _CONFIGURATION and each.meaning == "in-place" and not begins
+        yield each.with_note(_NO_NEW_RUN) if is_quiet else each
+
+
+# Which line changed a field, where that is not the line of its new value.
+#
+# A value that a parameter of an overlay gives was changed where the project sets the parameter. A removed value was removed by the last
+# overlay without which it would be there; one of an overlay that is applied no more, by the variant that applied it.
+
+
+#: Lists that lose an item only by `$remove`.
+_MERGED = ("containers", "initContainers", "env", "volumeMounts", "ports", "imagePullSecrets")
+
+
+class ChangedLines:
+    """Finds the lines that changed the job of a variant."""
+
+    __slots__ = ("_cluster", "_new", "_old", "_without")
+
+    def __init__(self, old: Variant, new: Variant, cluster: Cluster) -> None:
+        self._old = {each.name: each for each in old.overlays}
+        self._new = new
+        self._cluster = cluster
+        self._without: dict[str, Fields | None] = {}
+
+    def __call__(self, change: FieldChange) -> FieldChange:
+        """The change with the line that made it."""
+        if change.after is None:
+            return change.placed_at(self._removal(change.path) or self._omission(change.was))
+        overlay = next((each for each in self._new.overlays if change.place and each.name == change.place.layer), None)
+        place = self._parameter(overlay, change.after.mark) if overlay else None
+        return change.placed_at(place) if place else change
+
+    def _parameter(self, overlay: Overlay, mark: Mark) -> Mark | None:
+        """Where the project gives the value that changed what an overlay writes at a place; None where the overlay itself changed."""
+        before = self._old.get(overlay.name)
+        text = next((tree.value for _, tree in _inside(overlay.tree) if str(tree.mark) == str(mark)), None)
+        if before is None or not isinstance(text, str):
+            return None
+        names = [name for name, is_name in pieces(text) if is_name and name in overlay.given]
+        return next((overlay.given[name] for name in names if before.values.get(name) != overlay.values.get(name)), None)
+
+    def _removal(self, path: Path) -> Mark | None:
+        for overlay in reversed(self._new.overlays):
+            fields = self._fields_without(overlay) if _may_remove(overlay, path) else None
+            if fields and path in fields.values:
+                return _removal_in(overlay, path)
+        return None
+
+    def _omission(self, was: Mark | None) -> Mark | None:
+        """The variant's entry in the project, where the layer of an old value is the variant's own or one that it applies no more."""
+        layers = {each.name for each in self._new.overlays} - {self._new.name}
+        if not was or not was.layer or was.layer in layers:
+            return None
+        said = self._new.entry.get("overlays") if was.layer != self._new.name else None
+        return in_layer((said or self._new.entry).place(), self._new.name)
+
+    def _fields_without(self, overlay: Overlay) -> Fields | None:
+        """The fields of the job without one of its overlays; None where it cannot be made without."""
+        if overlay.name not in self._without:
+            rest = [each for each in self._new.overlays if each is not overlay]
+            documents, _ = objects_of(self._new.with_overlays(rest), self._cluster)
+            job = next(filter(is_workload, documents), None)
+            self._without[overlay.name] = fields_of(job, self._cluster.target) if job else None
+        return self._without[overlay.name]
+
+
+def _may_remove(overlay: Overlay, path: Path) -> bool:
+    """Whether an overlay says what could remove a value at a path: a removal, or a list around it that is not merged by items."""
+    steps = [str(step) for step in path]
+    for name, tree in _inside(overlay.spec):
+        if _removes(name, tree, steps) or (isinstance(tree.value, list) and name in steps and name not in _MERGED):
+            return True
+    return False
+
+
+def _removal_in(overlay: Overlay, path: Path) -> Mark:
+    """The place of a removal in an overlay; that of the overlay itself where the line cannot be told."""
+    steps = [str(step) for step in path]
+    names = [str(step) for step in path if not isinstance(step, Item)]
+    inside = list(_inside(overlay.spec))
+    removals = [(name, tree) for name, tree in inside if _removes(name, tree, steps)]
+    last = [tree for name, tree in removals if name == names[-1]] or [tree for _, tree in removals]
+    found = last or [tree for wanted in names[:-3:-1] for name, tree in inside if name == wanted]
+    return (found[0].key or found[0].mark) if found else Mark(overlay.tree.mark.file, layer=overlay.name)
+
+
+def _removes(name: str, tree: MarkedTree, steps: list[str]) -> bool:
+    """Whether a value in an overlay removes what is at a path or around it: null, `false` of a flag, or an item with `$remove`."""
+    if tree.value is None or tree.value is False:
+        return name in steps
+    return is_removal(tree) and any(str(each.value) in steps for each in tree.value.values())
+
+
+def _inside(tree: MarkedTree, name: str = "") -> Iterator[tuple[str, MarkedTree]]:
+    """A tree and all inside of it, each with its key; an item of a list has that of the list."""
+    yield name, tree
+    if isinstance(tree.value, dict):
+        for key, child in tree.value.items():
+            yield from _inside(child, key)
+    for child in tree.value if isinstance(tree.value, list) else ():
+        yield from _inside(child, name)

@@ -1,0 +1,327 @@
+"""What an operator does with a changed field of a job that lives on under its name.
+
+Follows `ReconcileJobs` and `ReconcilePods`, github.com/kubeflow/training-operator pkg/controller.v1/common, and `ReconcileHPA`,
+pkg/controller.v1/pytorch, 1.9: a pod is made where one is missing and deleted where it is one too many, and one that is there is left as
+it is; the run policy is read anew each time. And `JobSet.Build`, github.com/kubeflow/trainer pkg/runtime/framework/plugins/jobset, 2.0.0
+to 2.3.0: a JobSet is not touched while neither it nor its TrainJob is suspended.
+"""
+
+from __future__ import annotations
+
+from jobspec import pipeline
+from jobspec.cluster import StoredObjects
+from jobspec.diagnostics import Diagnostic
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PYTORCHJOB, TRAINING_RUNTIME, TRAINJOB
+from jobspec.pipeline import Manifests
+from jobspec.project.engines import ARGOCD, FLUX, SPEC_HASH
+from jobspec.project.fields import changes, fields_of
+from jobspec.project.rendering import identity_of, objects_of
+from jobspec.project.tree import as_rendered
+from jobspec.workloads import is_suspended, is_workload, suspend_of, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Literal
+
+    from jobspec.cluster import Cluster
+    from jobspec.diagnostics import Path
+    from jobspec.documents.document import Document
+    from jobspec.project.fields import FieldChange
+    from jobspec.project.rendering import RenderedVariant
+    from jobspec.project.variants import Variant
+
+    #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and made anew under its name; `refused`: the
+    #: server does not take the update; `ignored`: it takes it, and nothing happens; `created`, `removed`: an object that comes or goes.
+    Meaning = Literal["new-run", "replaced", "in-place", "refused", "ignored", "created", "removed"]
+
+
+_REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
+_RUN_POLICY: Path = ("spec", "runPolicy")
+_RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
+_PATCHES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
+PODS_STAY = "the operator leaves the pods that run as they are; only pods that it makes later are of the new spec"
+NODES_STAY = "the pods that run keep the number of nodes that they were told"
+RUNS_STAY = "runs that exist keep the runtime they began with"
+
+
+class Effect:
+    """Whether the operator heeds a change, and what there is to say about it."""
+
+    __slots__ = ("heeded", "note")
+
+    def __init__(self, note: str = "", *, heeded: bool = True) -> None:
+        self.heeded = heeded
+        self.note = note
+
+
+def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:
+    """The effect of a change that the server takes, in an update from *old* to *new*."""
+    if change.path[0] != "spec":
+        return Effect()
+    if new.group_kind == PYTORCHJOB:
+        return _of_pytorchjob(change, old, new)
+    if new.group_kind == TRAINJOB:
+        return _of_trainjob(change, old, new)
+    return Effect(RUNS_STAY if new.group_kind in _RUNTIMES else "")
+
+
+def _of_pytorchjob(change: FieldChange, old: Document, new: Document) -> Effect:
+    path = change.path
+    if path == suspend_of(PYTORCHJOB):
+        return Effect(_suspension(old, new))
+    if path == (*_RUN_POLICY, "managedBy"):
+        return Effect("the training-operator leaves a job to another controller with the pods that it has")
+    if path[:2] == _RUN_POLICY:
+        return Effect()
+    if _is_scaled(change, old, new):
+        return Effect(NODES_STAY)
+    if path[:2] == ("spec", "elasticPolicy") and path[2:3] and path[2] in ("minReplicas", "maxReplicas", "metrics"):
+        return _of_autoscaler(change, new)
+    return _of_pods(change, old, new)
+
+
+def _is_scaled(change: FieldChange, old: Document, new: Document) -> bool:
+    """Whether pods are made or deleted for a change: of the number of replicas, or since the role is new."""
+    role: Path = change.path[:3]
+    if change.path[:2] != _REPLICAS or value_at(new.data, role) is None:
+        return False
+    return change.path[3:] == ("replicas",) or value_at(old.data, role) is None
+
+
+def _of_autoscaler(change: FieldChange, new: Document) -> Effect:
+    if value_at(new.data, ("spec", "elasticPolicy", "metrics")) is not None:
+        return Effect(NODES_STAY)
+    if change.path[2] == "metrics":
+        return Effect("the operator leaves its HorizontalPodAutoscaler", heeded=False)
+    return Effect(PODS_STAY, heeded=False)
+
+
+def _of_pods(change: FieldChange, old: Document, new: Document) -> Effect:
+    """The effect of a change of pods: none on those that run; a suspended job has none, and makes them anew when it resumes."""
+    if is_suspended(old) or is_suspended(new):
+        return Effect()
+    if value_at(new.data, change.path[:3]) is None and change.path[:2] == _REPLICAS:
+        return Effect("the operator leaves the pods of a role that is gone", heeded=False)
+    return Effect(PODS_STAY, heeded=False)
+
+
+def _of_trainjob(change: FieldChange, old: Document, new: Document) -> Effect:
+    if change.path == suspend_of(TRAINJOB):
+        return Effect(_suspension(old, new))
+    if change.path[1] in _PATCHES:  # the webhook takes them from suspended jobs only
+        return Effect()
+    return Effect("the trainer does not change a JobSet that it has made", heeded=False)
+
+
+def _suspension(old: Document, new: Document) -> str:
+    """What a changed `suspend` does; nothing where `false` comes or goes."""
+    before, after = is_suspended(old), is_suspended(new)
+    if before == after:
+        return ""
+    return "the job is suspended: its pods are deleted" if after else "the job is resumed: its pods are made anew"
+
+
+# What a change means in the cluster, for one object.
+
+
+#: From the most to the least that a reviewer wants to know of.
+MEANINGS: tuple[Meaning, ...] = ("refused", "ignored", "replaced", "new-run", "removed", "created", "in-place")
+_ANNOTATIONS = ("metadata", "annotations")
+_CLAIM = "PersistentVolumeClaim"
+
+
+class ObjectChange:
+    """What happens to one object."""
+
+    __slots__ = ("document", "fields", "follows", "is_pruned", "kind", "meaning", "name", "namespace", "notes")
+
+    def __init__(
+        self,
+        document: Document,
+        meaning: Meaning,
+        fields: Sequence[tuple[FieldChange, Meaning]] = (),
+        notes: Sequence[str] = (),
+        *,
+        follows: str = "",
+        is_pruned: bool = True,
+    ) -> None:
+        self.document = document
+        """The object after the change; one that goes, before it."""
+        self.kind = document.kind
+        self.namespace = document.namespace
+        self.name = document.name
+        self.meaning = meaning
+        self.fields = fields
+        """The changed fields, each with what its change means."""
+        self.notes = notes
+        """What else there is to say, each as one sentence."""
+        self.follows = follows
+        """Of a new run: the name of the job before it; empty where there was none."""
+        self.is_pruned = is_pruned and bool(follows)
+        """Whether that job is pruned; it is not where the variant keeps earlier runs."""
+
+    def with_note(self, note: str) -> ObjectChange:
+        """The same with another note."""
+        notes = [*self.notes, note]
+        return ObjectChange(self.document, self.meaning, self.fields, notes, follows=self.follows, is_pruned=self.is_pruned)
+
+
+def created(document: Document) -> ObjectChange:
+    """An object that was not there."""
+    return ObjectChange(document, "new-run" if is_workload(document) else "created")
+
+
+def removed(document: Document) -> ObjectChange:
+    """An object that is rendered no more, and pruned."""
+    notes = ["its volume goes with it, unless the volume's reclaim policy keeps it"] if document.kind == _CLAIM else []
+    return ObjectChange(document, "removed", notes=notes)
+
+
+def new_run(old: Document, new: Document, changes: Sequence[FieldChange], *, is_pruned: bool) -> ObjectChange:
+    """A job under another name than before; *is_pruned*: whether the old one goes."""
+    return ObjectChange(new, "new-run", [(each, "new-run") for each in changes], follows=old.name, is_pruned=is_pruned)
+
+
+def returned(old: Document, new: Document, changes: Sequence[FieldChange]) -> ObjectChange:
+    """A job that is an earlier run again, which `history` kept."""
+    note = "this is an earlier run again, which is still kept: it becomes the newest one, and nothing is started"
+    return ObjectChange(new, "ignored", [(each, "ignored") for each in changes], [note], follows=old.name, is_pruned=False)
+
+
+def update(old: Document, new: Document, changes: Sequence[FieldChange], beside: Sequence[Document], cluster: Cluster) -> ObjectChange:
+    """The update of an object; an engine deletes and makes anew what the server refuses to change, where the object asks for it."""
+    refused = refusals(old, new, changes, beside, cluster)
+    if refused:
+        meaning: Meaning = "replaced" if is_forced(new) else "refused"
+        return ObjectChange(new, meaning, [(each, meaning) for each in changes], refused)
+    effects = [effect_of(each, old, new) for each in changes]
+    meanings: list[Meaning] = ["in-place" if each.heeded else "ignored" for each in effects]
+    notes = list(dict.fromkeys(each.note for each in effects if each.note))
+    return ObjectChange(new, gravest(meanings), list(zip(changes, meanings, strict=True)), notes)
+
+
+def is_forced(document: Document) -> bool:
+    """Whether an object tells its engine to delete it and make it anew where it cannot be changed."""
+    by_flux, by_argo_cd = (str(value_at(document.data, (*_ANNOTATIONS, name)) or "") for name, _ in (FLUX, ARGOCD))
+    return by_flux.lower() == "enabled" or "Force=true" in by_argo_cd.replace(" ", "").split(",")
+
+
+def gravest(meanings: Sequence[Meaning]) -> Meaning:
+    """The meaning of several changes together; `in-place` where there are none."""
+    return min(meanings, key=MEANINGS.index, default="in-place")
+
+
+# What a server refuses of an update that it would take of a new object.
+#
+# That is by the rules of `--from`, those of a few built-in kinds, and the policy of a project's engines.
+
+
+#: (apiVersion, kind) -> the fields that the server never changes, of kinds of which jobspec judges only metadata.
+_FIXED: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
+    ("v1", "Secret"): (("type",),),
+    ("batch/v1", "Job"): (("spec", "template"), ("spec", "selector"), ("spec", "completionMode")),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"): (("roleRef",),),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"): (("roleRef",),),
+    ("scheduling.k8s.io/v1", "PriorityClass"): (("value",), ("preemptionPolicy",)),
+    ("storage.k8s.io/v1", "StorageClass"): (("parameters",), ("provisioner",), ("reclaimPolicy",), ("volumeBindingMode",)),
+}
+_SEALED = (("data",), ("binaryData",), ("stringData",), ("immutable",))
+_SEALABLE = (("v1", "ConfigMap"), ("v1", "Secret"))
+
+
+def refusals(old: Document, new: Document, changes: Sequence[FieldChange], beside: Sequence[Document], cluster: Cluster) -> list[str]:
+    """Why the update from *old* to *new* is refused, each as one sentence; none where the server takes it.
+
+    The new object is a valid one: what is wrong with it now is wrong with the update.
+    """
+    return [*_by_rules(old, new, beside, cluster), *_fixed(old, changes), *_by_policy(old, new)]
+
+
+def _by_rules(old: Document, new: Document, beside: Sequence[Document], cluster: Cluster) -> Iterator[str]:
+    others = [each for each in beside if each is not new]
+    checked = pipeline.check(Manifests(new.file, [new, *others]), cluster.updating(StoredObjects([old])))
+    for each in checked.result.diagnostics:
+        if each.severity == "error":
+            yield f"{each.field}: {each.message}" if each.field else each.message
+
+
+def _fixed(old: Document, changes: Sequence[FieldChange]) -> Iterator[str]:
+    kind = (old.api_version, old.kind)
+    is_sealed = kind in _SEALABLE and old.data.get("immutable") is True
+    for path in (*_FIXED.get(kind, ()), *(_SEALED if is_sealed else ())):
+        if any(each.path[: len(path)] == path for each in changes):
+            yield f"{'.'.join(path)}: the server does not change this field of a {old.kind}" + (" with `immutable: true`" * is_sealed)
+
+
+def _by_policy(old: Document, new: Document) -> Iterator[str]:
+    """The refusal by the policy that comes with the objects of a project's engines: another spec under a fixed name."""
+    before, after = (value_at(each.data, ("metadata", "annotations", SPEC_HASH)) for each in (old, new))
+    if before is not None and before != after:
+        yield "spec: the policy of the project's engines refuses another spec under a fixed name"
+
+
+# What a change of a job under a fixed name comes to: the server refuses it, the operator does not heed it, or the engine starts over.
+
+
+_COMES_TO = {
+    "refused": "the server refuses the change",
+    "ignored": "nothing heeds the change",
+    "replaced": "the engine deletes the job and makes it anew, whatever runs in it",
+}
+_DERIVED = ("metadata", "annotations", SPEC_HASH)
+
+
+def committed_before(rendered: RenderedVariant, before: Mapping[str, bytes]) -> bytes | None:
+    """The job of a variant as it is committed under the same name; None where it is the same, or new.
+
+    *before* has the files of the variant's folder, by their paths in the tree.
+    """
+    job = next((each for each in rendered.objects if each.is_job), None)
+    committed = before.get(f"{rendered.name}/{job.file}") if job else None
+    return None if job is None or committed == as_rendered(job.text) else committed
+
+
+def unchangeable(variant: Variant, committed: bytes, cluster: Cluster) -> Iterator[Diagnostic]:
+    """A warning where a variant changes the job that is *committed* under the same name in a field that cannot be changed."""
+    documents, _ = objects_of(variant, cluster)
+    new = next(filter(is_workload, documents))
+    old = _document_in(committed)
+    if old and identity_of(old) == identity_of(new):
+        yield from _warning(old, new, documents, cluster)
+
+
+def _document_in(content: bytes) -> Document | None:
+    from jobspec.documents.reader import read
+
+    documents, _ = read(content.decode(errors="replace"), file="")
+    return documents[0] if documents else None
+
+
+def _warning(old: Document, new: Document, beside: Sequence[Document], cluster: Cluster) -> Iterator[Diagnostic]:
+    target = cluster.target
+    found = [each for each in changes(fields_of(old, target), fields_of(new, target)) if each.path != _DERIVED]
+    if not found:
+        return
+    change = update(old, new, found, beside, cluster)
+    comes_to = "replaced" if _is_replaced(old, new) else change.meaning
+    if comes_to not in _COMES_TO:
+        return
+    said = [each for each, what in change.fields if each.path[0] == "spec" and (what != "in-place" or comes_to == "replaced")]
+    names = ", ".join(f"`{each.field}`" for each in said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
+    message = f"the job keeps its fixed name, and {names} differs from what is committed: {_why(comes_to, change)}"
+    place = next((each.place for each in said if each.place), new.marks.nearest(("metadata", "name")).place())
+    hint = "leave out `naming: fixed`, so that a change is a new run"
+    yield Diagnostic("fixed-name", message, place, field=said[0].field if said else "", hint=hint, severity="warning")
+
+
+def _is_replaced(old: Document, new: Document) -> bool:
+    """Whether an engine replaces the job for its changed spec, whose hash is then in an annotation."""
+    before, after = (value_at(each.data, _DERIVED) for each in (old, new))
+    return after is not None and after != before
+
+
+def _why(comes_to: str, change: ObjectChange) -> str:
+    """What the change comes to, with the first reason that is known."""
+    reason = f" ({change.notes[0]})" if change.notes and comes_to != "replaced" else ""
+    return _COMES_TO[comes_to] + reason

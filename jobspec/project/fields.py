@@ -1,0 +1,211 @@
+"""The fields of an object by their paths, where items of a list stand under what tells them apart, not under a number.
+
+A container, a volume and a variable stand under their name, a flag of the training program under the flag, an item of any other list
+under its content.
+"""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Key, spell
+from jobspec.documents.marked_tree import MarkedTree, with_marks
+from jobspec.overlays.flags import read_flags
+from jobspec.overlays.merge import identity
+from jobspec.schemas import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from jobspec.diagnostics import Mark, Path
+    from jobspec.documents.document import Document
+    from jobspec.schemas.shapes import Shape
+    from jobspec.targets import Target
+
+
+_WORDS = ("args", "command")
+
+
+class Item(str):
+    """A path step for an item that has no name; it is not spelt."""
+
+    __slots__ = ()
+
+
+class Order:
+    """The items of a list in their order, and its place."""
+
+    __slots__ = ("items", "mark", "names")
+
+    def __init__(self, items: list[str], names: list[str], mark: Mark) -> None:
+        self.items = items
+        """The items as reports show them."""
+        self.names = sorted(names)
+        """What tells the items apart, in no order."""
+        self.mark = mark
+
+
+class Fields:
+    """The innermost values of an object with their places, and the order of its lists."""
+
+    __slots__ = ("orders", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[Path, MarkedTree] = {}
+        self.orders: dict[Path, Order] = {}
+
+
+def fields_of(document: Document, target: Target) -> Fields:
+    """The fields of an object; the keys of its lists are those by which overlays merge them."""
+    found = Fields()
+    shape = shapes.load(document.api_version, document.kind, target)
+    _walk(with_marks(document.data, document.marks), shape, (), found)
+    return found
+
+
+def spelling_of(path: Path) -> str:
+    """A path as messages spell it, but with names for numbers: `containers[pytorch].args[--lr]`."""
+    return spell(tuple(step for step in path if not isinstance(step, Item)))
+
+
+def _walk(tree: MarkedTree, shape: Shape | None, path: Path, found: Fields) -> None:
+    value = tree.value
+    if isinstance(value, dict) and value:
+        for name, child in value.items():
+            _walk(child, shape.at((name,)) if shape else None, (*path, _step(name, shape)), found)
+    elif isinstance(value, list) and value:
+        _walk_list(tree, shape, path, found)
+    else:
+        found.values[path] = tree
+
+
+def _step(name: str, shape: Shape | None) -> str:
+    is_field = shape.fields is not None if shape else name.isidentifier()
+    return name if is_field else Key(name)
+
+
+def _walk_list(tree: MarkedTree, shape: Shape | None, path: Path, found: Fields) -> None:
+    items: list[MarkedTree] = tree.value
+    if path[-1] in _WORDS and not any(isinstance(item.value, (dict, list)) for item in items):
+        named = [(Key(flag), value) if flag else (Item(value.value), value) for flag, value in read_flags(items)]
+        _add_items(tree, named, path, found)
+        return
+    names = [identity(item, shape) for item in items] if shape and shape.merge else [None]
+    if shape and None not in names and len(set(names)) == len(names):
+        texts = [",".join(name or ()) for name in names]
+        found.orders[path] = Order(texts, texts, tree.place())
+        for text, item in zip(texts, items, strict=True):
+            _walk_item(item, shape, (*path, Key(text)), found)
+        return
+    _add_items(tree, [(Item(_content(item)), item) for item in items], path, found)
+
+
+def _add_items(tree: MarkedTree, named: Sequence[tuple[str, MarkedTree]], path: Path, found: Fields) -> None:
+    """Add the items of a list whole; one that stands there several times is counted."""
+    seen: dict[str, int] = {}
+    for name, item in named:
+        seen[name] = seen.get(name, 0) + 1
+        again = (Item(seen[name]),) if seen[name] > 1 else ()
+        found.values[(*path, name, *again)] = item
+    texts = [item.value if isinstance(item.value, str) else _content(item) for item in tree.value]
+    found.orders[path] = Order(texts, [name for name, _ in named], tree.place())
+
+
+def _walk_item(item: MarkedTree, shape: Shape, path: Path, found: Fields) -> None:
+    """Add an item of a keyed list without its keys, which its path says; one of nothing else is a value itself."""
+    rest = {name: child for name, child in item.value.items() if name not in shape.merge}
+    if rest:
+        _walk(item.with_value(rest), shape.items, path, found)
+    else:
+        found.values[path] = item
+
+
+def _content(item: MarkedTree) -> str:
+    from json import dumps
+
+    return dumps(item.data(), sort_keys=True)
+
+
+# The fields in which two states of an object differ.
+
+
+_MASK = "***"
+
+
+class FieldChange:
+    """One field with its values before and after; None where it is not there."""
+
+    __slots__ = ("after", "before", "field", "path", "place", "was")
+
+    def __init__(self, path: Path, before: MarkedTree | None, after: MarkedTree | None, place: Mark | None) -> None:
+        self.path = path
+        self.field = spelling_of(path)
+        """The path as reports show it."""
+        self.before = before
+        self.after = after
+        self.place = place
+        """The line that changed it: where the new value is written, or what removed the old one; None where nobody knows."""
+        self.was = before.place() if before else None
+        """Where the old value is written."""
+
+    def placed_at(self, place: Mark | None) -> FieldChange:
+        """The same, changed by another line."""
+        return FieldChange(self.path, self.before, self.after, place)
+
+    def masked(self) -> FieldChange:
+        """The same without the values, which nobody may see."""
+        return FieldChange(
+            self.path, self.before and self.before.with_value(_MASK), self.after and self.after.with_value(_MASK), self.place
+        )
+
+
+def changes(old: Fields, new: Fields) -> list[FieldChange]:
+    """The changes from *old* to *new*, by their fields; a list with the same items in another order is one of them."""
+    gone = {path: tree for path, tree in old.values.items() if path not in new.values}
+    come = {path: tree for path, tree in new.values.items() if path not in old.values}
+    gone, come = _without_emptied(gone, come), _without_emptied(come, gone)
+    found = [
+        FieldChange(path, old.values[path], tree, tree.place())
+        for path, tree in new.values.items()
+        if path in old.values and not _is_same(old.values[path], tree)
+    ]
+    found += _replaced(gone, come)
+    found += [FieldChange(path, tree, None, None) for path, tree in gone.items()]
+    found += [FieldChange(path, None, tree, tree.place()) for path, tree in come.items()]
+    found += _reordered(old, new, [each.path for each in found])
+    return sorted(found, key=lambda each: (each.field, str(each.path)))
+
+
+def _is_same(one: MarkedTree, other: MarkedTree) -> bool:
+    """Whether two values are equal and of one type: `1` is neither `true` nor `"1"`."""
+    if isinstance(one.value, (dict, list)):
+        return bool(one.data() == other.data())
+    return type(one.value) is type(other.value) and bool(one.value == other.value)
+
+
+def _without_emptied(values: dict[Path, MarkedTree], others: Iterable[Path]) -> dict[Path, MarkedTree]:
+    """The values without empty ones below which the other side has fields: those say it all."""
+    around = {path[:length] for path in others for length in range(len(path))}
+    return {path: tree for path, tree in values.items() if path not in around}
+
+
+def _replaced(gone: dict[Path, MarkedTree], come: dict[Path, MarkedTree]) -> Iterator[FieldChange]:
+    """The only item without a name that a list lost, and the only one that it got, as one change; both are taken out."""
+    for path in [each for each in come if isinstance(each[-1], Item)]:
+        there = [each for each in gone if each[:-1] == path[:-1] and isinstance(each[-1], Item)]
+        here = [each for each in come if each[:-1] == path[:-1] and isinstance(each[-1], Item)]
+        if len(there) == len(here) == 1:
+            after = come.pop(path)
+            yield FieldChange(path, gone.pop(there[0]), after, after.place())
+
+
+def _reordered(old: Fields, new: Fields, changed: list[Path]) -> Iterator[FieldChange]:
+    """The lists of which nothing but the order changed."""
+    around = {path[:-1] for path in changed} | {path[:-2] for path in changed if isinstance(path[-1], Item)}
+    for path, order in new.orders.items():
+        before = old.orders.get(path)
+        if before and path not in around and before.items != order.items and before.names == order.names:
+            yield FieldChange(path, _as_list(before), _as_list(order), order.mark)
+
+
+def _as_list(order: Order) -> MarkedTree:
+    return MarkedTree([MarkedTree(item, order.mark) for item in order.items], order.mark)

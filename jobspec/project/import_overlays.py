@@ -1,0 +1,448 @@
+"""Find the shipped overlays that explain a part of a job: what they would set is cut out of its base, and they set it again.
+
+An overlay is tried on the job as it is, which it must not change; then each value that it sets is cut out, one by one, as long as the
+overlays still make the same job of what is left. So nothing is explained that does not render again.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from jobspec import pipeline, rendering
+from jobspec.diagnostics import has_error
+from jobspec.documents.comments import comments_of, has_alias
+from jobspec.documents.reader import is_json
+from jobspec.documents.syntax import cut
+from jobspec.documents.text_edits import Uncuttable, without
+from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
+from jobspec.operators.trainer.runtimes import RuntimeRef, is_meant
+from jobspec.overlays.apply import apply
+from jobspec.overlays.load import Given, Overlay, as_text, load, parameter_values, pieces, shipped, shipped_file
+from jobspec.schemas import shapes
+from jobspec.workloads import is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.documents.document import Document, Marks
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.overlays.load import Overlay
+    from jobspec.pipeline import Manifests
+    from jobspec.schemas.shapes import Shape
+    from jobspec.targets import Target
+
+    #: Values by parameter, each as its text; a parameter that is not in it has its default.
+    Guess = Mapping[str, str]
+    #: Paths to cut one after the other: those of a flag and its value, or of one value.
+    Cuts = Sequence[Path]
+
+
+class Use:
+    """An overlay as a variant names it, with the values that it gives to its parameters."""
+
+    __slots__ = ("name", "values")
+
+    def __init__(self, name: str, values: Mapping[str, str]) -> None:
+        self.name = name
+        self.values = values
+
+
+class Explained:
+    """What is left of a job's text, and the overlays that make the job of it."""
+
+    __slots__ = ("text", "uses")
+
+    def __init__(self, text: str, uses: Sequence[Use]) -> None:
+        self.text = text
+        self.uses = uses
+
+
+def shipped_overlays(target: Target) -> dict[str, Overlay]:
+    """The overlays that come with jobspec by name, in the order of the names, without values for their parameters."""
+    return {name: load([shipped_file(name)], [], target)[0][0] for name in shipped()}
+
+
+def explain(original: Original, overlays: Mapping[str, Overlay], target: Target) -> Explained:
+    """The smallest base that *overlays* make an original of, each tried once, in their order."""
+    best = Explained(original.text, ())
+    if original.is_fixed:
+        return best
+    worker = _Worker(original, target)
+    applied: list[Overlay] = []
+    for name, overlay in overlays.items():
+        if _is_for_another(overlay, overlays, original.job):
+            continue
+        found = [worker.explained(best.text, applied, overlay, guess) for guess in worker.guesses(overlay, best.text, applied)]
+        less = min((each for each in found if each), key=lambda each: len(each[0]), default=None)
+        if less and len(less[0]) < len(best.text):
+            text, guess, with_values = less
+            best = Explained(text, [*best.uses, Use(name, guess)])
+            applied = [*applied, with_values]
+    return best
+
+
+def _is_for_another(overlay: Overlay, overlays: Mapping[str, Overlay], job: Document) -> bool:
+    """Whether a job has a field or flag of an overlay that this one excludes: a job with GPUs is not made by `cpu`."""
+    excluded = [overlays[name.value] for name in overlay.conflicts() if name.value in overlays]
+    only = {key for each in excluded for key in set_keys(each)} - set_keys(overlay) - {"name"}
+    flags = {(flag, value) for each in excluded for flag, value in flags_set_by(each)}
+    found = set(scalars_in(job.data))
+    return bool(only & {key for key, _ in found} or flags & found)
+
+
+class _Worker:
+    """Applies overlays to texts, and compares with the original."""
+
+    __slots__ = ("_known", "_original", "_target")
+
+    def __init__(self, original: Original, target: Target) -> None:
+        self._original = original
+        self._target = target
+        self._known: dict[str, Manifests] = {}
+
+    def _read(self, text: str) -> Manifests:
+        """The manifests of a text, which is read once, however many overlays are tried on it."""
+        if text not in self._known:
+            self._known[text] = pipeline.read(pipeline.Source(self._original.file, text), self._target)
+        return self._known[text]
+
+    def guesses(self, overlay: Overlay, text: str, applied: Sequence[Overlay]) -> Iterator[Guess]:
+        """The values of an overlay's parameters with which it leaves the original as it is; those of its companions come second."""
+        spec, manifests = overlay.spec, [each.data for each in self._original.documents]
+        parameters, resources = spec.get("parameters"), spec.get("resources")
+        in_job = spec.with_value({name: part for name, part in spec.value.items() if name in ("pods", "job")})
+        for guess in guesses(parameters, in_job, manifests):
+            if not self._makes(text, [*applied, *self._with(overlay, guess)]):
+                continue
+            yield guess
+            for more in guesses(parameters, resources, manifests) if resources else ():
+                if not more.keys() & guess.keys() and self._makes(text, [*applied, *self._with(overlay, {**guess, **more})]):
+                    yield {**guess, **more}
+
+    def _with(self, overlay: Overlay, guess: Guess) -> list[Overlay]:
+        """The overlay with values for its parameters; none where it does not take one of them."""
+        given = {name: Given(overlay.name, name, text, "") for name, text in guess.items()}
+        values, problems = parameter_values(overlay.name, overlay.spec.get("parameters"), given)
+        return [] if problems else [Overlay(overlay.tree, values)]
+
+    def _applied(self, text: str, overlays: Sequence[Overlay]) -> list[Document]:
+        """The documents of a text with overlays applied; none where something is wrong with either."""
+        manifests = self._read(text)
+        if manifests.diagnostics or not any(map(is_workload, manifests.documents)):
+            return []
+        found = apply(manifests.documents, overlays, self._target)
+        return [] if has_error(found.diagnostics) else found.documents
+
+    def _makes(self, text: str, overlays: Sequence[Overlay]) -> bool:
+        return same_objects(self._applied(text, overlays), self._original.documents)
+
+    def explained(self, text: str, applied: Sequence[Overlay], overlay: Overlay, guess: Guess) -> tuple[str, Guess, Overlay] | None:
+        """The text without what an overlay with these values sets; None where the overlay does not take them."""
+        for with_values in self._with(overlay, guess):
+            overlays = [*applied, with_values]
+            for cuts in self._candidates(text, overlays, with_values):
+                shorter = self._cut(text, cuts)
+                if shorter != text and self._makes(shorter, overlays):
+                    text = shorter
+            return self._without_companions(text, overlays, overlay.name), guess, with_values
+        return None
+
+    def _candidates(self, text: str, overlays: Sequence[Overlay], overlay: Overlay) -> list[Cuts]:
+        """What may be cut, from the end of the job to its beginning, so that earlier paths stay what they are."""
+        job = next(filter(is_workload, self._applied(text, overlays)))
+        shape = shapes.load(job.api_version, job.kind, self._target)
+        values = [[path] for path in layered(job.marks, overlay.name, shape) if not is_argument(path)]
+        return [*flag_words(job.data, overlay), *values][::-1]
+
+    def _cut(self, text: str, cuts: Cuts) -> str:
+        """The text without some values of its job; the text itself where it is written in a form that cannot be cut."""
+        shorter = text
+        for path in cuts:
+            marks = next(filter(is_workload, self._read(shorter).documents)).marks
+            if not stands(marks, path):
+                return text
+            try:
+                shorter = without(shorter, marks, path)
+            except Uncuttable:
+                return text
+        return shorter
+
+    def _without_companions(self, text: str, overlays: Sequence[Overlay], name: str) -> str:
+        """The text without the documents that an overlay adds, where each has a part of the text to itself."""
+        added = {each.kind for each in self._applied(text, overlays) if each.marks.mark.layer == name}
+        kept = [part for part, _ in cut(text)]
+        for part in kept[::-1] if added else ():
+            inside = self._read(part).documents
+            rest = [each for each in kept if each is not part]
+            if len(inside) == 1 and inside[0].kind in added and self._makes("".join(rest), overlays):
+                kept = rest
+        return "".join(kept)
+
+
+# The values that an overlay's parameters may have had, by what a job has in the places where the overlay puts them.
+
+
+_MOST = 256  # guesses for one overlay; beyond, the values are too many for the job to tell them
+
+
+def guesses(parameters: MarkedTree | None, tree: MarkedTree, manifests: Iterable[Any]) -> list[Guess]:
+    """What may have been given for the parameters that a part of an overlay uses; the guess that says least comes first."""
+    found = [each for manifest in manifests for each in scalars_in(manifest)]
+    used = _places(tree)
+    names = [name for name in (parameters.value if parameters else {}) if name in used]
+    choices = [[None, *_choices(parameters.value[name], used[name], found)] for name in names] if parameters else []
+    every = product(*choices)
+    said = [
+        {name: value for name, value in zip(names, each, strict=True) if value is not None}
+        for _, each in zip(range(_MOST), every, strict=False)
+    ]
+    return sorted(said, key=len)
+
+
+def _choices(declaration: MarkedTree, keys: set[str], found: list[tuple[str, str]]) -> list[str]:
+    """The values of a parameter that the job suggests: those that stand under every key under which the overlay puts it."""
+    enum, kind, default = (declaration.get(name) for name in ("enum", "type", "default"))
+    if enum:
+        choices = enum.data()
+    elif kind and kind.value == "boolean":
+        choices = ["false", "true"]
+    else:
+        choices = [value for value in dict.fromkeys(value for _, value in found) if all((key, value) in found for key in keys)]
+    return [each for each in choices if not default or each != as_text(default.value)]
+
+
+def _places(tree: MarkedTree, key: str = "") -> dict[str, set[str]]:
+    """By parameter, the keys under which an overlay puts its value."""
+    found: dict[str, set[str]] = {}
+    value = tree.value
+    if isinstance(value, str) and "${" in value:
+        for name in (piece for piece, is_name in pieces(value) if is_name):
+            found.setdefault(name, set()).add(key)
+    children = list(value.items()) if isinstance(value, dict) else [(key, each) for each in value] if isinstance(value, list) else []
+    for step, child in children:
+        inside = {name: set[str]() for name in child.value} if step == "$when" else _places(child, step)
+        for name, keys in inside.items():
+            found.setdefault(name, set()).update(keys)
+    return found
+
+
+def scalars_in(data: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Each scalar of a manifest as text, with the key that it stands under or the flag that it follows."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield from scalars_in(value, name)
+    elif isinstance(data, list):
+        for before, value in zip(["", *data], data, strict=False):
+            yield from scalars_in(value, key)
+            if isinstance(value, str):
+                flag, equals, said = value.partition("=")
+                yield from [(flag, said)] if equals else []
+                yield from [(before, value)] if isinstance(before, str) and before.startswith("-") else []
+    elif data is not None:
+        yield key, as_text(data)
+
+
+# What an overlay leaves in a job: the values that it sets, and the words of its flags.
+
+
+def set_keys(overlay: Overlay) -> set[str]:
+    """The keys under which an overlay sets a value in pods, whatever it is given: those of parameters that may be unset are left out."""
+    parameters = overlay.spec.get("parameters")
+    optional = {f"${{{name}}}" for name, each in (parameters.data() if parameters else {}).items() if each.get("optional")}
+    pods = overlay.spec.get("pods")
+    return {key for entry in (pods.data() if pods else ()) for key, value in _leaves(entry.get("template")) if value not in optional}
+
+
+def flags_set_by(overlay: Overlay) -> list[tuple[str, Any]]:
+    """The flags that an overlay sets in pods, with their values."""
+    pods = overlay.spec.get("pods")
+    return [each for entry in (pods.data() if pods else ()) for each in (entry.get("flags") or {}).items()]
+
+
+def _leaves(data: Any) -> Iterator[tuple[str, Any]]:
+    """The scalars of mappings in a value, with their keys."""
+    for key, value in data.items() if isinstance(data, dict) else ():
+        yield from _leaves(value) if isinstance(value, (dict, list)) else [(key, value)]
+    for value in data if isinstance(data, list) else ():
+        yield from _leaves(value)
+
+
+def stands(marks: Marks, path: Path) -> bool:
+    """Whether there is a value at a path."""
+    here: Marks | None = marks
+    for step in path:
+        here = here.child(step) if here else None
+    return here is not None
+
+
+def layered(marks: Marks, layer: str, shape: Shape | None, path: Path = (), *, keys: Sequence[str] = ()) -> list[Path]:
+    """The paths of the values that an overlay set, those of a mapping or list where all of it was set, but for *keys* that find an item."""
+    children = marks.children
+    if children is None:
+        return [path] if marks.mark.layer == layer else []
+    steps: list[tuple[str | int, Marks]] = list(children.items() if isinstance(children, dict) else enumerate(children))
+    inside = shape.merge if shape and isinstance(children, list) else ()
+    found = {step: layered(child, layer, shape and shape.at((step,)), (*path, step), keys=inside) for step, child in steps}
+    others = {step: inner for step, inner in found.items() if inner or step not in keys}
+    if others and all(inner == [(*path, step)] for step, inner in others.items()):
+        return [path]
+    return [each for inner in found.values() for each in inner]
+
+
+def flag_words(job: Any, overlay: Overlay) -> Iterator[Cuts]:
+    """The words of each flag that an overlay sets, in every list of arguments: `--flag value` or `--flag=value`.
+
+    Behind them, the list as a whole where it holds no other words.
+    """
+    flags = {flag for flag, _ in flags_set_by(overlay)}
+    for path, words in _arguments(job, ()):
+        found = list(_flags_in(words, flags))
+        yield from ([(*path, index) for index in indices] for indices in found)
+        if words and sum(map(len, found)) == len(words):
+            yield [path]
+
+
+def _flags_in(words: list[Any], flags: Collection[str]) -> Iterator[list[int]]:
+    """Of each of the flags in a list of arguments, the indices of its words, the last first."""
+    for index, word in enumerate(words):
+        if word in flags and index + 1 < len(words):
+            yield [index + 1, index]
+        elif isinstance(word, str) and word.partition("=")[0] in flags:
+            yield [index]
+
+
+def is_argument(path: Path) -> bool:
+    """Whether a path is that of a list of arguments, or leads into one."""
+    return not {"command", "args"}.isdisjoint(map(str, path[-2:]))
+
+
+def _arguments(data: Any, path: Path) -> Iterator[tuple[Path, list[Any]]]:
+    """The lists of arguments in a job, with their paths."""
+    for key, value in data.items() if isinstance(data, dict) else ():
+        if key in ("command", "args") and isinstance(value, list):
+            yield (*path, key), value
+        else:
+            yield from _arguments(value, (*path, key))
+    for index, value in enumerate(data) if isinstance(data, list) else ():
+        yield from _arguments(value, (*path, index))
+
+
+# Whether objects are the same as data: `1`, `1.0`, `"1"` and `true` are four values.
+
+
+def difference(one: Any, other: Any, path: Path = ()) -> Path | None:
+    """The path of the first value in which two data differ; None where they are the same."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for name in [*one, *(each for each in other if each not in one)]:
+            if name not in one or name not in other:
+                return (*path, name)
+            if (found := difference(one[name], other[name], (*path, name))) is not None:
+                return found
+        return None
+    if isinstance(one, list) and isinstance(other, list):
+        for index, pair in enumerate(zip(one, other, strict=False)):
+            if (found := difference(*pair, (*path, index))) is not None:
+                return found
+        return None if len(one) == len(other) else path
+    return None if type(one) is type(other) and one == other else path
+
+
+def same_objects(some: Iterable[Document], others: Iterable[Document]) -> bool:
+    """Whether documents are the same objects, whatever their order; an object that stands twice has to be the same both times."""
+    first, second = _by_identity(some), _by_identity(others)
+    if first.keys() != second.keys():
+        return False
+    return all(difference(one, second[identity][0]) is None for identity, all_of_it in first.items() for one in all_of_it) and all(
+        difference(first[identity][0], one) is None for identity, all_of_it in second.items() for one in all_of_it
+    )
+
+
+def _by_identity(documents: Iterable[Document]) -> dict[tuple[str, ...], list[Any]]:
+    found: dict[tuple[str, ...], list[Any]] = {}
+    for each in documents:
+        found.setdefault((each.api_version, each.kind, each.namespace, each.name), []).append(each.data)
+    return found
+
+
+# The training jobs of a manifest file, each with the text and the companions that become its base.
+
+
+_RUNTIMES = (CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME)
+
+
+class Original:
+    """A training job as it is before it becomes a variant, with the objects that belong to it."""
+
+    __slots__ = ("documents", "file", "is_fixed", "job", "text", "unwritten")
+
+    def __init__(self, file: str, documents: Sequence[Document], text: str, unwritten: Sequence[str] = ()) -> None:
+        self.file = file
+        self.documents = documents
+        """What the variant has to render to."""
+        self.job = next(filter(is_workload, documents))
+        self.text = text
+        """YAML of these documents, with the file's own bytes where it is YAML in which each job has its own part."""
+        self.is_fixed = "\r" in text or has_alias(text)
+        """Whether nothing can be cut out of the text: an alias stands for a value in another place."""
+        self.unwritten = unwritten
+        """The comments of the file that the text does not have."""
+
+
+def originals(file: str, text: str, documents: Sequence[Document], target: Target) -> list[Original]:
+    """The jobs among the *documents* of a file's *text*.
+
+    A companion stays beside the first job; a runtime goes with each job that names it, since a job cannot be checked without.
+    """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    jobs = [each for each in documents if is_workload(each)]
+    if not jobs:
+        return []
+    parts = _parts(jobs, documents)
+    if is_json(text):
+        return _written(file, parts, target)
+    if len(jobs) == 1:
+        return [Original(file, documents, text)]
+    pieces = _pieces_of(file, text, documents, target)
+    if not pieces:
+        return _written(file, parts, target, comments_of(text))
+    return [Original(file, part, "".join(pieces[id(each)] for each in part).removeprefix("---\n")) for part in parts]
+
+
+def _written(file: str, parts: Sequence[Sequence[Document]], target: Target, comments: Sequence[str] = ()) -> list[Original]:
+    """Originals with a text of their own; the *comments* of the file are for the first of them to keep."""
+    texts = [rendering.text_of(part, target) for part in parts]
+    return [Original(file, part, text, () if number else comments) for number, (part, text) in enumerate(zip(parts, texts, strict=True))]
+
+
+def _parts(jobs: Sequence[Document], documents: Sequence[Document]) -> list[list[Document]]:
+    """For each job, itself and the companions that go with it, in the order of the file."""
+    named = {
+        id(job): [each for each in documents if each.group_kind in _RUNTIMES and is_meant(RuntimeRef(job.data), job, each)] for job in jobs
+    }
+    runtimes = {id(each) for found in named.values() for each in found}
+    others = [each for each in documents if not is_workload(each) and id(each) not in runtimes]
+    belonging = [[job, *named[id(job)], *(others if job is jobs[0] else ())] for job in jobs]
+    return [[each for each in documents if any(each is other for other in part)] for part in belonging]
+
+
+def _pieces_of(file: str, text: str, documents: Sequence[Document], target: Target) -> dict[int, str]:
+    """The part of the text that each document is written in, by the document's id; none where several documents share one."""
+    found: dict[int, str] = {}
+    before = ""
+    left = list(documents)
+    for piece, _ in cut(text):
+        inside = pipeline.read(pipeline.Source(file, piece), target).documents
+        if not inside:
+            before += piece
+            continue
+        if len(inside) > 1 or inside[0].is_item or not left:
+            return {}
+        found[id(left.pop(0))] = before + piece
+        before = ""
+    if left or not found:
+        return {}
+    last = list(found)[-1]
+    return {**found, last: found[last] + before}

@@ -1,0 +1,518 @@
+"""Existing manifests to bases, the shipped overlays that explain them, and variants of a project."""
+
+from __future__ import annotations
+
+from itertools import chain, count, takewhile
+
+from jobspec import pipeline
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, spell
+from jobspec.documents.comments import lost
+from jobspec.documents.document import marks_at
+from jobspec.documents.marked_tree import items, with_marks
+from jobspec.documents.reader import read as read_documents
+from jobspec.documents.scalars import is_plain
+from jobspec.documents.text_edits import TextPlaces, Uncuttable, without
+from jobspec.kinds import is_cluster_scoped
+from jobspec.overlays.flags import read_flags
+from jobspec.project.import_overlays import difference, explain, shipped_overlays
+from jobspec.project.project import FILE
+from jobspec.project.tree import whole
+from jobspec.workloads import KINDS, is_workload, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Path
+    from jobspec.documents.document import Document
+    from jobspec.overlays.load import Overlay
+    from jobspec.project.import_overlays import Original, Use
+    from jobspec.project.project import ReadFile
+    from jobspec.project.rendering import RenderedVariant
+    from jobspec.targets import Target
+
+    #: The text of a flag's value, True for a bare flag, None for one that is removed.
+    FlagValue = str | bool | None
+    Flags = Mapping[str, FlagValue]
+
+
+# What an import writes: bases and a project, after it is shown that they render to the manifests as they were.
+
+
+class Existing:
+    """The project that an import adds to."""
+
+    __slots__ = ("document", "names", "text")
+
+    def __init__(self, document: Document, text: str, names: Collection[str]) -> None:
+        self.document = document
+        self.text = text
+        self.names = names
+        """The names of its variants, in lower case."""
+
+
+class Destination:
+    """Where an import goes: a project, or the place of a new one."""
+
+    __slots__ = ("existing", "folder", "path", "read", "target", "wishes")
+
+    def __init__(
+        self, path: str, folder: str, read: ReadFile, target: Target, *, wishes: Mapping[str, str], existing: Existing | None = None
+    ) -> None:
+        self.path = path
+        """The path of the project's file, as messages show it."""
+        self.folder = folder
+        """The folder of the bases, from that of the project's file."""
+        self.read = read
+        """Reads what the project names already."""
+        self.target = target
+        self.wishes = wishes
+        """The releases that the project asks for, or a new one is to."""
+        self.existing = existing
+
+    @property
+    def has_history(self) -> bool:
+        """Whether the project keeps earlier runs, of which a job under a fixed name has none."""
+        return bool(self.existing and value_at(self.existing.document.data, ("spec", "defaults", "history")))
+
+
+class Planned:
+    """What is to be written, or what is wrong."""
+
+    __slots__ = ("diagnostics", "entries", "files")
+
+    def __init__(self, files: Mapping[str, str], entries: Sequence[Entry], diagnostics: Sequence[Diagnostic]) -> None:
+        self.files = files
+        """Texts by path from the folder of the project's file, which is among them."""
+        self.entries = entries
+        self.diagnostics = diagnostics
+
+
+def plan(originals: Sequence[Original], into: Destination) -> Planned:
+    """What to write for originals. Those that do not render again from the base of their group get one each."""
+    overlays = shipped_overlays(into.target)
+    found = groups([import_of(each, overlays, into.target) for each in originals], into.target)
+    planned = _planned(found, into)
+    if not planned.diagnostics or all(len(group) == 1 for group in found):
+        return planned
+    fresh = Destination(into.path, into.folder, into.read, into.target, wishes=into.wishes)
+    fitting = [[group[0], *(each for each in group[1:] if _fits(group[0], each, fresh))] for group in found]
+    others = [[each] for group, good in zip(found, fitting, strict=True) for each in group if each not in good]
+    planned = _planned([*fitting, *others], into)
+    return _planned([[each] for group in found for each in group], into) if planned.diagnostics else planned
+
+
+def _fits(first: Import, other: Import, into: Destination) -> bool:
+    """Whether two jobs render again from one base."""
+    return not _planned([[first, other]], into).diagnostics
+
+
+def _planned(found: Sequence[Sequence[Import]], into: Destination) -> Planned:
+    """What to write for groups of imports, each with one base."""
+    shared = [on_one_base(group, into.target) if len(group) > 1 else group for group in found]
+    names = _Names(into.existing.names if into.existing else ())
+    files: dict[str, str] = {}
+    entries: list[Entry] = []
+    for group in shared:
+        chosen = [names.variant(each.original.job) for each in group]
+        bases: dict[str, str] = {}
+        for name, each in zip(chosen, group, strict=True):
+            one_base = all(each.text == other.text for other in group)
+            path = bases.setdefault(each.text, f"{into.folder}/{_common(chosen, names) if one_base else name}.yaml".removeprefix("./"))
+            files[path] = each.text
+            kept = [*each.original.unwritten, *lost(each.original.text, each.text)]
+            entries.append(Entry(name, path, each, kept, without_history=into.has_history))
+    files[FILE] = _project(entries, into)
+    return Planned(files, entries, list(_problems(files, entries, into)))
+
+
+def _project(entries: Sequence[Entry], into: Destination) -> str:
+    if not into.existing:
+        return new_project(entries, into.wishes)
+    try:
+        return extended(into.existing.text, into.existing.document, entries)
+    except Uncuttable:
+        hint = "write its variants as a list with a `- ` before each, or give the manifests one by one to a new project"
+        raise JobspecError(f"{into.path}: no variant can be added to the text as it is written: {hint}") from None
+
+
+class _Names:
+    """Gives names that nothing has yet."""
+
+    __slots__ = ("_taken",)
+
+    def __init__(self, taken: Collection[str]) -> None:
+        self._taken = set(taken)
+
+    def variant(self, job: Document) -> str:
+        """A variant's name: that of its job, with the namespace where it is taken, else with a number."""
+        choices = [job.name, *([f"{job.name}-{job.namespace}"] if job.namespace else [])]
+        name = next(filter(self.is_free, chain(choices, (f"{job.name}-{number}" for number in count(2)))))
+        self._taken.add(name.lower())
+        return name
+
+    def is_free(self, name: str) -> bool:
+        """Whether no variant has a name, upper and lower case being the same to some file systems."""
+        return name.lower() not in self._taken
+
+
+def _common(names: Sequence[str], taken: _Names) -> str:
+    """The words that the names of a base's variants begin with; the first name where there are none or another variant is named so."""
+    words = zip(*(name.split("-") for name in names), strict=False)
+    name = "-".join(each[0] for each in takewhile(lambda each: len(set(each)) == 1, words))
+    return name if name in names or (name and taken.is_free(name)) else names[0]
+
+
+def _problems(files: Mapping[str, str], entries: Sequence[Entry], into: Destination) -> Iterator[Diagnostic]:
+    """What keeps the files from rendering to the originals."""
+
+    def read(path: str) -> pipeline.Source:
+        return pipeline.Source(path, files[path]) if path in files else into.read(path)
+
+    found = whole(pipeline.Source(into.path, files[FILE]), read)
+    yield from (each for each in found.diagnostics if each.severity == "error")
+    without_engines = _without_engines(files[FILE])
+    if without_engines:
+        found = whole(pipeline.Source(into.path, without_engines), read)
+    rendered = {each.name: each for each in found.variants}
+    for entry in entries if found.valid else ():
+        yield from _differences(rendered[entry.name], entry, is_new=into.existing is None)
+
+
+def _without_engines(text: str) -> str:
+    """The text of a project without its engines, whose annotations are no part of a manifest; empty where it has none."""
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    (document,) = read_documents(plain, file=FILE)[0]
+    marks = document.marks
+    try:
+        return without(plain, marks, ("spec", "engines")) if marks.nearest(("spec", "engines")) is not marks.nearest(("spec",)) else ""
+    except Uncuttable:
+        return ""
+
+
+def _differences(variant: RenderedVariant, entry: Entry, *, is_new: bool) -> Iterator[Diagnostic]:
+    """An error for each object of an original that a variant renders in another way, for one that is missing, and for one more."""
+    result = variant.checked.result
+    if not result.valid:
+        yield from (each for each in result.diagnostics if each.severity == "error")
+        return
+    made = [document for each in variant.objects for document in read_documents(each.text, file=each.file)[0]]
+    rest = {_identity(each): each for each in made}
+    hint = "" if is_new else "the `defaults` of the project may add to it; import it into a project of its own"
+    for document in entry.item.original.documents:
+        other = rest.pop(_identity(document), None)
+        path = difference(document.data, other.data) if other else ("metadata",)
+        if path is not None:
+            message = f"the variant `{entry.name}` would render another {f'`{spell(path)}`' if other else document.kind}"
+            yield document.problem("import-differs", message, path, hint=hint)
+    for each in rest.values():
+        message = f"the variant `{entry.name}` would render {each.kind} `{each.name}`, too"
+        yield entry.item.original.job.problem("import-differs", message, ("metadata", "name"), hint=hint)
+
+
+def _identity(document: Document) -> tuple[str, ...]:
+    return document.api_version, document.kind, document.namespace, document.name
+
+
+# Variants as lines of a project's file, in a new file or added to one that is there.
+
+
+_NAMING = "# `naming: fixed` keeps a job's name as it was; without it, a hash follows the name, and each change is a new run"
+
+
+class Entry:
+    """A variant to be written."""
+
+    __slots__ = ("base", "comments", "item", "name", "without_history")
+
+    def __init__(self, name: str, base: str, item: Import, comments: Sequence[str], *, without_history: bool) -> None:
+        self.name = name
+        self.base = base
+        """The path of its base from the project's file."""
+        self.item = item
+        self.comments = comments
+        """The comments of its manifest that do not stand in the base."""
+        self.without_history = without_history
+        """Whether it has to say that no earlier runs stay, since the defaults say otherwise."""
+
+
+def new_project(entries: Sequence[Entry], target: Mapping[str, str]) -> str:
+    """The text of a project with these variants."""
+    head = ["apiVersion: jobspec.dev/v1alpha1", "kind: Project", "spec:"]
+    said = [f"  target: {_mapping(target)}"] if target else []
+    return "".join(f"{line}\n" for line in [*head, *said, "  variants:", f"    {_NAMING}", *_lines(entries, "    ")])
+
+
+def extended(text: str, project: Document, entries: Sequence[Entry]) -> str:
+    """The text of a *project* with variants added behind its own; every byte that is there stays.
+
+    Raises Uncuttable where the text is written in a form to which nothing can be added.
+    """
+    variants = project.marks.nearest(("spec", "variants"))
+    items = variants.children
+    if not isinstance(items, list) or "\r" in text.replace("\r\n", "\n"):
+        raise Uncuttable
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    places = TextPlaces(plain)
+    end = places.end(items[-1])
+    if places.is_flow(variants):
+        added = (
+            plain[:end] + "".join(_in_flow(each, " " * (variants.key.column + 3 if variants.key else 8)) for each in entries) + plain[end:]
+        )
+    else:
+        start = places.start(items[-1])
+        dash = len(plain[:start].rstrip()) - 1
+        line = plain.rfind("\n", 0, dash) + 1
+        if plain[dash] != "-" or plain[line:dash].strip():
+            raise Uncuttable
+        end = places.end_of_line(end)
+        lines = "".join(f"{each}\n" for each in _lines(entries, plain[line:dash]))
+        added = plain[:end] + "\n" + lines + plain[end + 1 :]
+    return ("\ufeff" if text.startswith("\ufeff") else "") + (added.replace("\n", "\r\n") if "\r\n" in text else added)
+
+
+def _lines(entries: Sequence[Entry], indent: str) -> Iterator[str]:
+    for each in entries:
+        yield from (f"{indent}{line}" for line in _comments(each))
+        fields = list(_fields(each))
+        yield from (f"{indent}{'  ' if number else '- '}{name}: {value}" for number, (name, value) in enumerate(fields))
+        yield from (f"{indent}{line}" for line in _overlays(each.item))
+
+
+def _comments(entry: Entry) -> Iterator[str]:
+    if entry.comments:
+        yield f"# comments of {entry.item.original.file} on what stands here now:".replace("\n", " ")
+        yield from entry.comments
+
+
+def _fields(entry: Entry) -> Iterator[tuple[str, str]]:
+    """The fields of a variant, each with its value in one line."""
+    item, job_name = entry.item, entry.item.original.job.name
+    yield "name", _text(entry.name)
+    yield "base", _text(entry.base)
+    if item.namespace:
+        yield "namespace", _text(item.namespace)
+    if job_name != entry.name:
+        yield "jobName", _text(job_name)
+    yield "naming", "fixed"
+    if entry.without_history:
+        yield "history", "0"
+    if item.flags:
+        yield "flags", _mapping(item.flags, _flag)
+    if item.labels:
+        yield "labels", _mapping(item.labels)
+    if item.annotations:
+        yield "annotations", _mapping(item.annotations)
+
+
+def _overlays(item: Import) -> Iterator[str]:
+    if item.uses:
+        yield "  overlays:"
+        yield from (f"    - {use.name}: {_mapping(use.values, _parameter)}" if use.values else f"    - {use.name}" for use in item.uses)
+
+
+def _in_flow(entry: Entry, indent: str) -> str:
+    """A variant between braces, with the comma before it."""
+    uses = entry.item.uses
+    named = ", ".join(f"{{{each.name}: {_mapping(each.values, _parameter)}}}" for each in uses)
+    text = ", ".join([*(f"{name}: {value}" for name, value in _fields(entry)), *([f"overlays: [{named}]"] if uses else [])])
+    lines = [f"\n{indent}{line}" for line in [*_comments(entry), ""]] if entry.comments else [" "]
+    return f",{''.join(lines)}{{{text}}}"
+
+
+def _mapping(values: Mapping[str, FlagValue], write: Callable[[FlagValue], str] | None = None) -> str:
+    return "{" + ", ".join(f"{_text(name)}: {(write or _text)(value)}" for name, value in values.items()) + "}"
+
+
+def _parameter(value: FlagValue) -> str:
+    """The value of a parameter, which has a type, so that `true` needs no quotes."""
+    return str(value) if value in ("true", "false") else _flag(value)
+
+
+def _flag(value: FlagValue) -> str:
+    """The value of a flag, of which the spelling counts, so that a number needs no quotes."""
+    if not isinstance(value, str):
+        return "null" if value is None else str(value).lower()
+    return value if value == "0" or (value.isdecimal() and value.isascii() and value[0] != "0") else _text(value)
+
+
+def _text(value: FlagValue) -> str:
+    """A text in one line, inside braces too, and nothing in it that stands for a value of the matrix."""
+    text = str(value).replace("${", "$${")
+    if is_plain(text) and not set(text) & set(",?&*!:={}[] "):
+        return text
+    from json import dumps
+
+    return dumps(text, ensure_ascii=not text.isprintable())
+
+
+# A job on its way to a variant: the text of its base, and what the variant says besides.
+
+
+class Import:
+    """An original with the base and the variant that render to it."""
+
+    __slots__ = ("annotations", "flags", "labels", "namespace", "original", "text", "uses")
+
+    def __init__(
+        self,
+        original: Original,
+        text: str,
+        uses: Sequence[Use],
+        namespace: str,
+        *,
+        flags: Flags | None = None,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        self.original = original
+        self.text = text
+        """The base."""
+        self.uses = uses
+        """The overlays of the variant, in order."""
+        self.namespace = namespace
+        """What the variant writes into all objects; empty where they have none, or different ones."""
+        self.flags: Flags = flags or {}
+        self.labels = labels or {}
+        self.annotations = annotations or {}
+
+
+def import_of(original: Original, overlays: Mapping[str, Overlay], target: Target) -> Import:
+    """The import of an original that shares its base with no other; *overlays* are those that may be taken out of it."""
+    explained = explain(original, overlays, target)
+    namespaces = {each.namespace for each in original.documents if not is_cluster_scoped(each.api_version, each.kind)}
+    namespace = namespaces.pop() if len(namespaces) == 1 else ""
+    text = explained.text
+    if namespace and not original.is_fixed:
+        text = _without_in_all(text, ("metadata", "namespace"), target)
+    return Import(original, text, explained.uses, namespace)
+
+
+def documents_in(text: str, target: Target) -> Sequence[Document]:
+    """The documents of a base's text."""
+    return pipeline.read(pipeline.Source("", text), target).documents
+
+
+def job_in(text: str, target: Target) -> Document:
+    """The training job of a base's text."""
+    return next(filter(is_workload, documents_in(text, target)))
+
+
+def _without_in_all(text: str, path: Path, target: Target) -> str:
+    """The text without a value of each of its documents; the text itself where one is written in a form that cannot be cut."""
+    shorter = text
+    for number in range(len(documents_in(text, target))):
+        marks = documents_in(shorter, target)[number].marks
+        try:
+            shorter = without(shorter, marks, path) if marks.nearest(path) is not marks.nearest(path[:-1]) else shorter
+        except Uncuttable:
+            return text
+    return shorter
+
+
+def without_keys(text: str, field: str, keys: Sequence[str], target: Target) -> str:
+    """A base without some labels or annotations of its job. Raises Uncuttable."""
+    for key in keys:
+        text = without(text, job_in(text, target).marks, ("metadata", field, key))
+    return text
+
+
+# Find the jobs that are variants of one base: the same but for names, namespaces, overlays, flags, labels and annotations.
+#
+# The base of such a group is that of its first job. What another job has in another way, its variant says; whether that renders to the
+# job again is for the proof to tell.
+
+
+_OWN = ("name", "namespace", "labels", "annotations")
+
+
+def groups(imports: Sequence[Import], target: Target) -> list[list[Import]]:
+    """The imports by the base that they can share, each group in order."""
+    found: dict[str, list[Import]] = {}
+    for number, each in enumerate(imports):
+        key = str(number) if each.original.is_fixed else _skeleton(each, target)
+        found.setdefault(key, []).append(each)
+    return list(found.values())
+
+
+def on_one_base(group: Sequence[Import], target: Target) -> list[Import]:
+    """The imports of a group with one base; as they are where that cannot be cut as they need it."""
+    jobs = [job_in(each.text, target) for each in group]
+    text = group[0].text
+    own: dict[str, list[dict[str, str]]] = {}
+    for field in ("labels", "annotations"):
+        said = [value_at(job.data, ("metadata", field)) or {} for job in jobs]
+        common = {key: value for key, value in said[0].items() if all(each.get(key) == value for each in said)}
+        own[field] = [{key: value for key, value in each.items() if key not in common} for each in said]
+        try:
+            text = without_keys(text, field, [key for key in said[0] if key not in common], target)
+        except Uncuttable:
+            return list(group)
+    first = dict(_flags(jobs[0]))
+    return [
+        Import(
+            each.original,
+            text,
+            each.uses,
+            each.namespace,
+            flags=_changed(first, dict(_flags(job))),
+            labels=own["labels"][number],
+            annotations=own["annotations"][number],
+        )
+        for number, (each, job) in enumerate(zip(group, jobs, strict=True))
+    ]
+
+
+def _skeleton(each: Import, target: Target) -> str:
+    """What jobs of one base have in common, as text: everything but metadata of their own, and flags."""
+    from json import dumps
+
+    documents = documents_in(each.text, target)
+    job = next(filter(is_workload, documents))
+    metadata = {name: value for name, value in (job.data.get("metadata") or {}).items() if name not in _OWN}
+    data = {**job.data, "metadata": metadata}
+    others = [other.data for other in documents if not is_workload(other)]
+    return dumps([_without_flags(data, job), others], sort_keys=True)
+
+
+def _containers(job: Document) -> Iterator[Any]:
+    """The containers of a job that run its training program."""
+    for role in KINDS[job.api_version, job.kind]:
+        found = value_at(job.data, (*role.path, "spec", "containers")) if role.path else [value_at(job.data, ("spec", "trainer"))]
+        for container in found if isinstance(found, list) else ():
+            if isinstance(container, dict) and (not role.path or container.get("name") == role.container):
+                yield container
+
+
+def _without_flags(data: Any, job: Document) -> Any:
+    """The data with the words of each training container in place of its arguments, flags left out."""
+    containers = [id(each) for each in _containers(job)]
+    if isinstance(data, list):
+        return [_without_flags(each, job) for each in data]
+    if not isinstance(data, dict):
+        return data
+    inside = {key: _without_flags(value, job) for key, value in data.items()}
+    if id(data) not in containers:
+        return inside
+    words = [[value for flag, value in _words(data.get(name)) if not flag] for name in ("command", "args")]
+    return {**{key: value for key, value in inside.items() if key not in ("command", "args")}, "words": words}
+
+
+def _flags(job: Document) -> Iterator[tuple[str, str | bool]]:
+    """The flags of a job's training program with their values."""
+    for container in _containers(job):
+        for name in ("command", "args"):
+            yield from (each for each in _words(container.get(name)) if each[0])
+
+
+def _changed(first: dict[str, str | bool], other: dict[str, str | bool]) -> dict[str, str | bool | None]:
+    """The flags to set, or to remove, where a program has them in another way than the base's."""
+    changed: dict[str, str | bool | None] = {flag: value for flag, value in other.items() if first.get(flag) != value}
+    return {**changed, **{flag: None for flag in first if flag not in other}}
+
+
+def _words(words: Any) -> list[tuple[str, str | bool]]:
+    """A command line: each flag with its value, True for a bare one; other words with an empty flag."""
+    tree = with_marks(words, marks_at(words, Mark("")))
+    return [(flag, value.value if value.value is True else str(value.value)) for flag, value in read_flags(items(tree))]

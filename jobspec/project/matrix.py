@@ -1,0 +1,221 @@
+"""The combinations of a matrix's values, in the order of the file, and the places where `${name}` stands for one."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents.marked_tree import MarkedTree
+from jobspec.documents.scalars import resolve
+from jobspec.kinds import PYTORCHJOB
+from jobspec.kubernetes.problems import closest
+from jobspec.operators.trainer.runtimes import nodes_of
+from jobspec.overlays.load import as_text, pieces
+from jobspec.workloads import roles_in, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Mark
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
+
+    #: A matrix's values of one combination by name: text as it is spelt, or a boolean.
+    Values = Mapping[str, str | bool]
+
+
+LIMIT = 10_000  # variants of a project
+
+
+def size_of(matrix: MarkedTree | None) -> int:
+    """The number of combinations; one without a matrix."""
+    return prod(len(values.value or ()) for values in matrix.value.values()) if matrix else 1
+
+
+def combinations(matrix: MarkedTree | None, spelled: Spelling) -> Iterator[Values]:
+    """The combinations of a matrix's values, the last name's changing fastest; a single empty one without a matrix."""
+    named = matrix.value if matrix else {}
+    values = [[each.value if isinstance(each.value, bool) else spelled(each) for each in listed.value] for listed in named.values()]
+    for combination in product(*values):
+        yield dict(zip(named, combination, strict=True))
+
+
+def matrix_mistakes(matrix: MarkedTree | None, parts: Sequence[MarkedTree], spelled: Spelling) -> Iterator[Diagnostic]:
+    """What is wrong with a matrix and with the names that *parts* of its variant use."""
+    names = matrix.value if matrix else {}
+    misread = list(_misread(names, spelled))
+    if misread:
+        yield from misread  # `${n}` is then no name of the matrix, for the same reason
+        return
+    used: set[str] = set()
+    for name, place in (found for part in parts for found in names_in(part)):
+        used.add(name)
+        if name not in names:
+            hint = closest(name, names) or "write `$${` for a literal `${`"
+            yield Diagnostic("invalid-project", f"`${{{name}}}` is no name of the matrix", place, hint=hint)
+    for name, values in names.items():
+        if name not in used:
+            hint = f"write `${{{name}}}` where its value belongs"
+            yield Diagnostic("invalid-project", f"`{name}` of the matrix is used nowhere", values.place(), hint=hint)
+        if not values.value:
+            yield Diagnostic("invalid-project", f"`{name}` of the matrix has no value", values.place())
+        for value in values.value or ():
+            if value.value is None or isinstance(value.value, (dict, list)):
+                yield Diagnostic("invalid-project", f"a value of `{name}` is a text, a number or a boolean", value.place())
+
+
+def _misread(names: Mapping[str, MarkedTree], spelled: Spelling) -> Iterator[Diagnostic]:
+    """An error for each name that YAML reads as a boolean or a number, and not as it is spelt."""
+    for name, values in names.items():
+        place = values.key or values.mark
+        spelt = spelled.at(place)
+        value = resolve(spelt)
+        if spelt != name and not isinstance(value, str) and name == as_text(value):
+            kind = "boolean" if isinstance(value, bool) else "number"
+            message = f"the name `{spelt}` is read as {name}: without quotes it is a {kind} in Kubernetes' YAML"
+            yield Diagnostic("invalid-project", message, place, hint=f'write `"{spelt}"`')
+
+
+def names_in(tree: MarkedTree) -> Iterator[tuple[str, Mark]]:
+    """The names in `${}` inside a value and its keys, each with its place."""
+    if isinstance(tree.value, str) and "${" in tree.value:
+        yield from ((name, tree.mark) for name, is_name in pieces(tree.value) if is_name)
+    for child in tree.value if isinstance(tree.value, list) else ():
+        yield from names_in(child)
+    for key, child in tree.value.items() if isinstance(tree.value, dict) else ():
+        yield from ((name, child.key or child.mark) for name, is_name in pieces(key) if is_name)
+        yield from names_in(child)
+
+
+def filled(tree: MarkedTree, values: Values, layer: str = "") -> MarkedTree:
+    """The value with each `${name}` replaced by the matrix's value, its marks those of *layer*.
+
+    A text that is one whole `${name}` becomes a boolean where the matrix has one.
+    """
+    value = tree.value
+    if isinstance(value, dict):
+        value = {str(_text(key, values)): filled(child, values, layer) for key, child in value.items()}
+    elif isinstance(value, list):
+        value = [filled(child, values, layer) for child in value]
+    elif isinstance(value, str):
+        value = _text(value, values)
+    return MarkedTree(value, in_layer(tree.mark, layer), tree.key and in_layer(tree.key, layer))
+
+
+def filled_text(tree: MarkedTree, values: Values, layer: str = "") -> MarkedTree:
+    """The same for a text, which stays one whatever the matrix has."""
+    found = filled(tree, values, layer)
+    return found.with_value(as_text(found.value))
+
+
+def _text(text: str, values: Values) -> str | bool:
+    if "${" not in text:
+        return text
+    parts = pieces(text)
+    found = [values[part] if is_name else part for part, is_name in parts]
+    return found[0] if len(found) == 1 else "".join(map(as_text, found))
+
+
+class VariantMark(Mark):
+    """A place in a project, as one of a variant's own layer."""
+
+    __slots__ = ()
+
+    layer_kind = "variant"
+
+
+def in_layer(mark: Mark, layer: str) -> Mark:
+    """The same place, as one of a variant's own layer."""
+    return VariantMark(mark.file, mark.line, mark.column, mark.end_line, mark.end_column, layer)
+
+
+# Names of jobs: DNS labels that leave room for what the operators append, with a hash of the job's spec where it is asked for.
+#
+# Follows `GenGeneralName`, github.com/kubeflow/training-operator pkg/core, 1.9, and `jobSetWebhook.ValidateCreate`,
+# sigs.k8s.io/jobset pkg/webhooks, 0.12: a Service of a PyTorchJob is `<job>-worker-<index>`, a pod of a JobSet
+# `<job>-<replicated job>-0-<index>-<5 characters>`.
+
+
+_MOST = 63  # characters of a DNS label
+_HASH = 8  # hexadecimal digits
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
+_ALLOWED = _LETTERS | frozenset("0123456789-")
+#: Fields that change in place, without a new run: a job is suspended and resumed.
+_UNHASHED = (("suspend",), ("runPolicy", "suspend"))
+
+
+def label_of(text: str) -> str:
+    """A text as a DNS-1035 label of any length: `mnist-0.01-1` gives `mnist-0-01-1`; empty where no letter or digit is in it."""
+    label = "".join(each if each in _ALLOWED else "-" for each in text.lower()).strip("-")
+    return label if not label or label[0] in _LETTERS else f"job-{label}"
+
+
+def hashed(label: str, job: Document, room: int) -> str:
+    """A label that ends in the hash of a job's spec, cut where it would not leave the operator its room; its first letter stays."""
+    return f"{label[: max(room - _HASH - 1, 1)].rstrip('-')}-{spec_hash(job)}"
+
+
+def spec_hash(job: Document) -> str:
+    """A hash of `apiVersion`, `kind` and `spec` as they are rendered, without `suspend`; metadata and companions do not count."""
+    from hashlib import sha256
+    from json import dumps
+
+    spec = job.data["spec"]
+    for path in _UNHASHED:
+        spec = _without(spec, path)
+    text = dumps([job.api_version, job.kind, spec], sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()[:_HASH]
+
+
+def _without(data: Any, path: tuple[str, ...]) -> Any:
+    if not isinstance(data, dict) or path[0] not in data:
+        return data
+    rest = {name: value for name, value in data.items() if name != path[0]}
+    inner = _without(data[path[0]], path[1:]) if len(path) > 1 else {}
+    return {**rest, path[0]: inner} if inner else rest  # what held nothing else is as if it were not there
+
+
+def room_of(job: Document, runtime: Document | None) -> int:
+    """The most characters of a job's name with which the operator can make its Services and pods; without the runtime, as for `node`."""
+    if job.group_kind == PYTORCHJOB:
+        return _MOST - max(len(f"-{role.name.lower()}-{_last_index(job.data, role.name)}") for role in roles_in(job))
+    nodes = nodes_of(job.data, runtime)
+    names = [role.name for role in roles_in(runtime)] if runtime else ["node"]
+    return _MOST - max(len(f"-{name}-0-{nodes - 1 if name == 'node' else 0}-abcde") for name in names)
+
+
+def _last_index(job: Any, role: str) -> int:
+    """The highest index that a pod of a PyTorchJob's role can have, with elastic training too."""
+    replicas = value_at(job, ("spec", "pytorchReplicaSpecs", role, "replicas")) or 1
+    elastic = value_at(job, ("spec", "elasticPolicy", "maxReplicas")) or 1
+    return int(max(replicas, elastic if role == "Worker" else 1)) - 1
+
+
+# Scalars as they are spelt in a file: `0.10` stays `0.10`, and `1e-3` stays `1e-3`.
+
+
+class Spelling:
+    """Gives the text of a scalar by its place in a file."""
+
+    __slots__ = ("_lines",)
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def __call__(self, scalar: MarkedTree) -> str:
+        """The text of a scalar; of a number as it is spelt, of one behind an alias or a tag as JSON has it."""
+        value, mark = scalar.value, scalar.mark
+        if isinstance(value, str):
+            return value
+        spelt = self.at(mark)
+        if spelt and resolve(spelt) == value and type(resolve(spelt)) is type(value):
+            return spelt
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    def at(self, mark: Mark) -> str:
+        """The text of the file at a mark; empty where that is more than a line."""
+        line = self._lines[mark.line - 1] if 0 < mark.line <= len(self._lines) else ""
+        return line[mark.column - 1 : mark.end_column - 1] if mark.line == mark.end_line else ""

@@ -1,0 +1,325 @@
+"""The project as its file declares it: releases, output folder, defaults, variants and engines."""
+
+from __future__ import annotations
+
+from jobspec import pipeline
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.documents.marked_tree import items, with_marks
+from jobspec.kubernetes.problems import closest
+from jobspec.kubernetes.verdict import as_sound
+from jobspec.overlays.load import OverlayFile, load, shipped, shipped_file
+from jobspec.project.matrix import Spelling
+from jobspec.targets import CHOSEN, RELEASES, known_releases
+from jobspec.workloads import is_workload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from jobspec.cluster import Cluster
+    from jobspec.diagnostics import Mark
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.overlays.load import Overlay
+    from jobspec.pipeline import Source
+
+    #: A file by its path from the project's folder, under the name that diagnostics show. Raises Unreadable.
+    ReadFile = Callable[[str], Source]
+
+
+FILE = "jobspec.yaml"
+OUTPUT = "rendered"
+
+
+class Project:
+    """A project whose document has passed its schema."""
+
+    __slots__ = ("defaults", "engines", "entries", "output", "output_place", "spec", "spelled")
+
+    def __init__(self, document: Document, text: str) -> None:
+        """*text* is what the document was read from."""
+        spec = with_marks(document.data, document.marks).get("spec")
+        assert spec
+        self.spec = spec
+        self.spelled = Spelling(text)
+        output = field(spec, "output")
+        self.output: str = output.value if output else OUTPUT
+        """Path of the rendered tree, from the folder of the project's file."""
+        self.output_place = (output or spec).place()
+        self.defaults = field(spec, "defaults")
+        self.entries = items(spec.get("variants"))
+        """The variants as they are declared, each with its matrix."""
+        engines = field(spec, "engines")
+        self.engines = Engines(engines) if engines else None
+        """What syncs the rendered tree, None where the project says nothing of it."""
+
+    @property
+    def contracts(self) -> dict[str, MarkedTree]:
+        """The paths of the contracts that the project declares, by image."""
+        return dict((field(self.spec, "checks") or self.spec).entries("contracts"))
+
+    @property
+    def wishes(self) -> dict[str, str]:
+        """The releases that the project asks for, by operator."""
+        target = field(self.spec, "target")
+        return target.data() if target else {}
+
+    def wrong_releases(self) -> Iterator[Diagnostic]:
+        """An error for each operator and release that jobspec does not know."""
+        for operator, release in self.spec.entries("target"):
+            if operator not in CHOSEN:
+                hint = closest(operator, CHOSEN) or f"write one of {', '.join(CHOSEN)}"
+                yield Diagnostic("unknown-release", f"there is no operator `{operator}`", release.key or release.mark, hint=hint)
+            elif not known_releases(operator, release.value):
+                message = f"jobspec does not know {operator} {release.value}"
+                yield Diagnostic("unknown-release", message, release.mark, hint=f"the known releases are {', '.join(RELEASES[operator])}")
+
+
+def field(tree: MarkedTree | None, name: str) -> MarkedTree | None:
+    """The value of a field, None where it is absent or null."""
+    child = tree.get(name) if tree else None
+    return child if child and child.value is not None else None
+
+
+# The bases and overlays that a project names, each read once for all variants.
+
+
+_FILES = (".yaml", ".yml", ".json")
+
+
+class Unreadable(Exception):
+    """Why a file that a project names cannot be read, as the end of a sentence about its path."""
+
+
+class Base:
+    """A base: its documents, and what is wrong with it by itself."""
+
+    __slots__ = ("diagnostics", "documents", "file")
+
+    def __init__(self, file: str, documents: Sequence[Document], diagnostics: Sequence[Diagnostic]) -> None:
+        self.file = file
+        self.documents = documents
+        self.diagnostics = diagnostics
+
+
+class Sources:
+    """Reads bases and overlays for a cluster; what is wrong with one is reported where the project names it, or in the file itself."""
+
+    def __init__(self, read: ReadFile, cluster: Cluster) -> None:
+        self._read = read
+        self._cluster = cluster
+        self._bases: dict[str, Base | str] = {}
+        self._overlays: dict[str, Overlay | list[Diagnostic] | str] = {}
+
+    def base(self, path: MarkedTree) -> Base:
+        """The base at a path."""
+        if path.value not in self._bases:
+            self._bases[path.value] = self._base(path.value)
+        found = self._bases[path.value]
+        if isinstance(found, Base):
+            return found
+        return Base(path.value, (), [Diagnostic("wrong-base", f"no base at `{path.value}`: {found}", path.mark)])
+
+    def _base(self, path: str) -> Base | str:
+        try:
+            source = self._read(path)
+        except Unreadable as error:
+            return str(error)
+        checked = pipeline.check(pipeline.read(source, self._cluster.target), self._cluster.for_bases())
+        jobs = [each for each in checked.documents if is_workload(each)]
+        if checked.result.valid and len(jobs) != 1:
+            return f"a base holds one training job, and this file {len(jobs) or 'none'}"
+        documents = checked.documents
+        if checked.result.valid and not self._cluster.custom_kinds:
+            documents = [as_sound(each, self._cluster.target) for each in documents]
+        return Base(source.name, documents, checked.result.diagnostics)
+
+    def overlay(self, name: str, place: Mark) -> Overlay | list[Diagnostic]:
+        """The overlay of a shipped name or at a path, without the values that the project gives to its parameters."""
+        if name not in self._overlays:
+            self._overlays[name] = self._overlay(name)
+        found = self._overlays[name]
+        if not isinstance(found, str):
+            return found
+        hint = "" if _is_path(name) else closest(name, shipped()) or f"jobspec ships {', '.join(shipped())}; your own is given by its path"
+        return [Diagnostic("unknown-overlay", found, place, hint=hint)]
+
+    def _overlay(self, name: str) -> Overlay | list[Diagnostic] | str:
+        if not _is_path(name) and name not in shipped():
+            return f"no overlay `{name}`"
+        try:
+            source = self._read(name) if _is_path(name) else None
+        except Unreadable as error:
+            return f"no overlay at `{name}`: {error}"
+        try:
+            file = OverlayFile(source.name, _encoded(source.content)) if source else shipped_file(name)
+            loaded, problems = load([file], [], self._cluster.target)
+        except JobspecError as error:
+            return str(error)
+        problems = [each for each in problems if each.rule != "missing-parameter"]
+        return problems or loaded[0]
+
+
+def _is_path(name: str) -> bool:
+    return "/" in name or name.endswith(_FILES)
+
+
+def _encoded(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode()
+
+
+# The engines that a project declares, with what it leaves out filled in, and what is wrong with them.
+
+
+ENGINES_OUTPUT = "engines"
+_IN_CLUSTER = "https://kubernetes.default.svc"
+_OCI = "oci://"
+_SCHEMES = ("https://", "ssh://", "http://", _OCI)
+_LONGEST = 63  # characters of a name, so that names which are made of it have room
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+#: What can be said of each kind of repository; a commit may stand beside its branch.
+_GIT = ("branch", "tag", "semver", "name", "commit")
+_ARTIFACTS = ("tag", "semver", "digest")
+
+
+class Engine:
+    """What a project says of one engine."""
+
+    __slots__ = ("_tree", "mark", "name", "namespace", "path", "url")
+
+    def __init__(self, tree: MarkedTree, url: str, namespace: str) -> None:
+        self._tree = tree
+        self.mark: Mark = tree.place()
+        """Where the project names the engine."""
+        place = tree.get(url)
+        assert place
+        self.url: str = place.value
+        """The URL of the repository that holds the rendered tree."""
+        self.path = self.text("path")
+        """The path of the rendered tree in it; empty where the project's own repository is meant."""
+        self.name = self.text("name") or _repository_of(self.url)
+        self.namespace = self.text("namespace", namespace)
+        """The namespace of the engine's objects."""
+
+    def text(self, field: str, default: str = "") -> str:
+        """The text of a field, or what is meant where it is left out."""
+        said = self._tree.get(field)
+        return said.value if said and said.value is not None else default
+
+    def flag(self, field: str) -> bool | None:
+        """The boolean of a field, None where it is left out."""
+        said = self._tree.get(field)
+        return said.value if said else None
+
+    def place(self, *path: str) -> Mark:
+        """Where to point for a field: at itself, or at the engine where it is left out."""
+        said = self._tree.get(*path)
+        return said.place() if said else self.mark
+
+    def mapping(self, field: str) -> Mapping[str, str]:
+        """The texts of a mapping, none where it is left out."""
+        return {name: value.value for name, value in self._tree.entries(field) if value.value is not None}
+
+
+class ArgoCD(Engine):
+    """What a project says of Argo CD."""
+
+    __slots__ = ("project", "revision", "server", "syncs_here")
+
+    def __init__(self, tree: MarkedTree) -> None:
+        super().__init__(tree, "repoURL", "argocd")
+        self.project = self.text("project", self.name)
+        self.revision = self.text("revision", "HEAD")
+        self.server = self.text("server", _IN_CLUSTER)
+        self.syncs_here = self.server == _IN_CLUSTER
+        """Whether it syncs to the cluster that it runs in."""
+
+
+class Flux(Engine):
+    """What a project says of Flux."""
+
+    __slots__ = ("is_git", "reference")
+
+    def __init__(self, tree: MarkedTree) -> None:
+        super().__init__(tree, "url", "flux-system")
+        self.is_git = not self.url.startswith(_OCI)
+        """Whether the tree is in a Git repository, and not in an OCI artifact."""
+        self.reference = self.mapping("ref") or ({"branch": "main"} if self.is_git else {"tag": "latest"})
+
+
+class Engines:
+    """The engines of a project."""
+
+    __slots__ = ("argocd", "flux", "output", "output_place")
+
+    def __init__(self, tree: MarkedTree) -> None:
+        argocd, flux, output = (_given(tree, name) for name in ("argocd", "flux", "output"))
+        self.argocd = ArgoCD(argocd) if argocd else None
+        self.flux = Flux(flux) if flux else None
+        self.output: str = output.value if output else ENGINES_OUTPUT
+        """Path of the folder of their objects, from the folder of the project's file."""
+        self.output_place = (output or tree).place()
+
+    def mistakes(self) -> Iterator[Diagnostic]:
+        """What is wrong with what the project says of them."""
+        for engine in (self.argocd, self.flux):
+            if engine:
+                yield from _wrong_names(engine)
+                yield from _wrong_path(engine)
+        if self.argocd:
+            yield from _wrong_argocd(self.argocd)
+        if self.flux:
+            yield from _wrong_flux(self.flux)
+
+
+def _given(tree: MarkedTree, name: str) -> MarkedTree | None:
+    child = tree.get(name)
+    return child if child and child.value is not None else None
+
+
+def _repository_of(url: str) -> str:
+    """The name of a repository as a name of objects: `https://git.example/ml/Jobs.git` gives `jobs`."""
+    last = url.rstrip("/").removesuffix(".git").replace(":", "/").rpartition("/")[2].lower()
+    return "".join(each if each in _LETTERS else "-" for each in last).strip("-")[:_LONGEST].rstrip("-") or "jobs"
+
+
+def _wrong_names(engine: Engine) -> Iterator[Diagnostic]:
+    for field in ("name", "namespace", "project"):
+        name = engine.text(field)
+        if name and (len(name) > _LONGEST or not {name[0], name[-1]} <= _LETTERS or set(name) - _LETTERS - {"-"}):
+            message = f"`{name}` cannot be the name of an object"
+            hint = f"write lower-case letters, digits and `-`, the first and last a letter or digit, {_LONGEST} at most"
+            yield Diagnostic("invalid-project", message, engine.place(field), hint=hint)
+
+
+def _wrong_path(engine: Engine) -> Iterator[Diagnostic]:
+    if engine.path.startswith("/") or ".." in engine.path.split("/"):
+        message = f"`{engine.path}` is no path inside of the repository"
+        yield Diagnostic("invalid-project", message, engine.place("path"), hint="write it from the repository's root, such as `rendered`")
+
+
+def _wrong_argocd(argocd: ArgoCD) -> Iterator[Diagnostic]:
+    if argocd.url.startswith(_OCI) or " " in argocd.url:
+        message = f"`{argocd.url}` is no URL of a Git repository"
+        yield Diagnostic("invalid-project", message, argocd.place("repoURL"), hint="write one as `git clone` takes it")
+    if argocd.flag("selfHeal") and not argocd.flag("autosync"):
+        message = "without `autosync`, Argo CD heals nothing"
+        yield Diagnostic("invalid-project", message, argocd.place("selfHeal"), hint="add `autosync: true`")
+
+
+def _wrong_flux(flux: Flux) -> Iterator[Diagnostic]:
+    if not flux.url.startswith(_SCHEMES):
+        message = f"Flux takes no `{flux.url}` as URL of a repository"
+        user, colon, path = flux.url.partition(":")
+        is_scp = colon and "/" not in user and not path.startswith("//")
+        hint = f"write `ssh://{user}/{path}`" if is_scp else f"it begins with {', '.join(_SCHEMES[:-1])} or {_SCHEMES[-1]}"
+        yield Diagnostic("invalid-project", message, flux.place("url"), hint=hint)
+    allowed = _GIT if flux.is_git else _ARTIFACTS
+    said = flux.mapping("ref")
+    for name in said:
+        if name not in allowed:
+            message = f"{'a Git repository' if flux.is_git else 'an OCI artifact'} has no `{name}`"
+            yield Diagnostic("invalid-project", message, flux.place("ref", name), hint=f"write one of {', '.join(allowed)}")
+    if len(said) > 1 and said.keys() != {"branch", "commit"} and said.keys() <= set(allowed):
+        message = f"{' and '.join(said)} each name what is synced, and Flux takes only one of them"
+        yield Diagnostic("invalid-project", message, flux.place("ref"), hint="leave one; only a commit can stand beside its branch")

@@ -1,0 +1,272 @@
+"""Render a variant: apply its overlays, write its names, check the objects in a cluster, and give their text."""
+
+from __future__ import annotations
+
+from jobspec import kinds, pipeline, rendering
+from jobspec.diagnostics import Diagnostic, has_error
+from jobspec.documents.document import Document, Marks
+from jobspec.documents.marked_tree import MarkedTree
+from jobspec.kinds import is_cluster_scoped
+from jobspec.kubernetes.verdict import verdict
+from jobspec.operators.trainer.runtimes import runtime_of
+from jobspec.overlays.apply import apply
+from jobspec.pipeline import Checked, Manifests
+from jobspec.programs.contracts import FLAGS
+from jobspec.project.engines import SyncedObject, notes_of
+from jobspec.project.matrix import hashed, in_layer, room_of
+from jobspec.project.variants import ANNOTATION
+from jobspec.results import FileResult
+from jobspec.targets import reached
+from jobspec.workloads import is_workload, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.cluster import Cluster
+    from jobspec.diagnostics import Diagnostic, Mark, Path
+    from jobspec.documents.document import Document
+    from jobspec.kinds import GroupKind
+    from jobspec.overlays.apply import Applied
+    from jobspec.overlays.load import Overlay
+    from jobspec.project.variants import Variant
+    from jobspec.targets import Target
+
+    #: What an object is to a server: its group, kind, namespace and name.
+    Identity = tuple[str, str, str, str]
+
+
+class RenderedObject:
+    """An object that a variant renders to."""
+
+    __slots__ = ("file", "identity", "is_job", "place", "synced", "text")
+
+    def __init__(self, file: str, document: Document, text: str, job_name: Mark) -> None:
+        self.file = file
+        """Name of its file in the variant's folder."""
+        self.is_job = is_workload(document)
+        self.identity = identity_of(document)
+        self.synced = SyncedObject(document, job_name if self.is_job else None)
+        """The object as an engine sees it."""
+        self.place = self.synced.place
+        """Where its name is written."""
+        self.text = text
+
+
+class RenderedVariant:
+    """What a variant renders to, and what a cluster says to it."""
+
+    __slots__ = ("checked", "earlier", "name", "objects")
+
+    def __init__(self, name: str, checked: Checked, objects: Sequence[RenderedObject], earlier: Sequence[str]) -> None:
+        self.name = name
+        self.checked = checked
+        self.objects = objects
+        self.earlier = earlier
+        """The paths of earlier runs in the tree that stay there."""
+
+
+def identity_of(document: Document) -> Identity:
+    """What the object in a document is to a server."""
+    return document.group_kind[0], document.kind, document.namespace, document.name
+
+
+def render_variant(variant: Variant, cluster: Cluster) -> RenderedVariant:
+    """Render a variant: apply its overlays, name its objects, check them, write them."""
+    checked, files = documents_of(variant, cluster)
+    job_name = variant.job_name.mark
+    objects = [RenderedObject(name, each, rendering.text_of([each], cluster.target), job_name) for name, each in files.items()]
+    earlier = [path for each in files.values() if variant.history and is_workload(each) for path in variant.history.earlier(each)]
+    return RenderedVariant(variant.name, checked, objects, earlier)
+
+
+def refused_variant(name: str, path: str, problems: Sequence[Diagnostic]) -> RenderedVariant:
+    """A variant that is not rendered, for what the project in the file at *path* says of it."""
+    return RenderedVariant(name, Checked(FileResult(path, (), problems), ()), (), ())
+
+
+def judged_together(variants: Sequence[RenderedVariant], cluster: Cluster) -> list[RenderedVariant]:
+    """The same variants with the answer of a cluster that has the objects of all of them."""
+    checked = pipeline.resolve([each.checked for each in variants], cluster)
+    return [RenderedVariant(each.name, answer, each.objects, each.earlier) for each, answer in zip(variants, checked, strict=True)]
+
+
+def documents_of(variant: Variant, cluster: Cluster) -> tuple[Checked, Mapping[str, Document]]:
+    """What a cluster says to a variant, and its objects by the names of their files; none where there is an error."""
+    file = variant.base.file
+    documents, problems = objects_of(variant, cluster)
+    if has_error(problems):
+        return Checked(FileResult(file, (), problems), ()), {}
+    checked = pipeline.check(Manifests(file, documents, problems), cluster)
+    checked = _by_contracts(checked, cluster) if cluster.contracts else checked
+    rendered = rendering.rendered([checked], companions_once=True)
+    result = rendered.results[0].with_diagnostics([*_unnamed(rendered.documents), *expiring(rendered.documents, cluster.target)])
+    checked = Checked(result, (), checked.objects, checked.pending)
+    return checked, rendering.files_of(rendered.documents) if result.valid else {}
+
+
+def _by_contracts(checked: Checked, cluster: Cluster) -> Checked:
+    """The same with what the contracts of images say to the flags of programs; other outcomes are for `validate` and `lint` to tell."""
+    said = pipeline.foresee(checked, cluster).result.diagnostics
+    wrong = [each for each in said if each.rule in FLAGS]
+    return Checked(checked.result.with_diagnostics(wrong), checked.documents, checked.objects, checked.pending)
+
+
+def objects_of(variant: Variant, cluster: Cluster) -> tuple[list[Document], list[Diagnostic]]:
+    """The objects of a variant under their names, and what is wrong with its overlays and names."""
+    applied = _applied(variant, cluster.target)
+    problems = list(applied.diagnostics)
+    if has_error(problems):
+        return [], problems
+    documents = [in_namespace(each, variant.namespace) for each in applied.documents]
+    named = [_named(each, documents, variant, cluster, problems) if is_workload(each) else each for each in documents]
+    return [_annotated(each, variant) for each in named], problems
+
+
+def _applied(variant: Variant, target: Target) -> Applied:
+    """What the overlays of a variant come to on its base in its namespace; those that it shares with others are applied once."""
+
+    def to_base(overlays: Sequence[Overlay]) -> Applied:
+        return apply([in_namespace(each, variant.namespace) for each in variant.base.documents], overlays, target)
+
+    shared = variant.shared
+    if shared is None:
+        return to_base(variant.overlays)
+    applied = shared.applied(lambda overlays: _accepted(to_base(overlays), target))
+    for overlay in variant.overlays[len(shared.overlays) :]:
+        applied = applied.with_overlay(overlay)
+    return applied
+
+
+def _accepted(applied: Applied, target: Target) -> Applied:
+    """What overlays come to on a base that the server accepts, as one that it accepts, too, where it does."""
+    jobs = [each for each in applied.documents if each.sound]
+    return applied.accepted() if jobs and all(verdict(each, target).status == "valid" for each in jobs) else applied
+
+
+def in_namespace(document: Document, namespace: MarkedTree | None) -> Document:
+    """A document in a namespace; itself where none is given, of a kind that has none, and without metadata, which is reported later."""
+    metadata = document.data.get("metadata")
+    if namespace is None or is_cluster_scoped(document.api_version, document.kind) or not isinstance(metadata, dict):
+        return document
+    return _with_metadata(document, {"namespace": namespace})
+
+
+def _named(job: Document, documents: Sequence[Document], variant: Variant, cluster: Cluster, problems: list[Diagnostic]) -> Document:
+    """A job under its variant's name; one that leaves the operator no room is a problem."""
+    runtime = runtime_of(job, documents, cluster.target) if job.kind == "TrainJob" else None
+    room = room_of(job, runtime)
+    name = str(variant.job_name.value)
+    if variant.hashed:
+        name = hashed(name, job, room)
+    elif len(name) > room:
+        message = f"`{name}` has {len(name)} characters, and the operator's own names leave room for {room}"
+        problems.append(Diagnostic("invalid-name", message, variant.job_name.mark, hint="give a shorter one as `jobName`"))
+    named = _with_metadata(job, {"name": variant.job_name.with_value(name)})
+    if variant.history is None:
+        return named
+    if returned := variant.history.returned(named):
+        problems.append(returned)
+    return _with_fields(named, ("metadata", "annotations"), {ANNOTATION: variant.history.number_of(named)})
+
+
+def _annotated(document: Document, variant: Variant) -> Document:
+    """An object with the annotations that the project's engines need; what it says itself stays."""
+    own = value_at(document.data, ("metadata", "annotations")) or {}
+    if not variant.engines or not isinstance(document.data.get("metadata"), dict) or not isinstance(own, dict):
+        return document
+    notes = notes_of(document, variant.engines, fixed=None if variant.hashed else variant.job_name.mark)
+    missing = {name: MarkedTree(value, in_layer(mark, variant.name)) for name, (value, mark) in notes.items() if name not in own}
+    return _with_fields(document, ("metadata", "annotations"), missing) if missing else document
+
+
+def _with_metadata(document: Document, changes: Mapping[str, MarkedTree]) -> Document:
+    """A document with other fields of its metadata, each at its own place; a name takes the place of `generateName`."""
+    return _with_fields(document, ("metadata",), changes, gone="generateName" if "name" in changes else "")
+
+
+def _with_fields(document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree], *, gone: str = "") -> Document:
+    """A document with other fields in the mapping at *path*, which is made where it is missing, and without the one that is *gone*."""
+    data = _with_values(document.data, path, {name: tree.value for name, tree in changes.items()}, gone)
+    marks = _MarksWith(document, path, changes)
+    return Document(data, marks, file=document.file, index=document.index, is_item=document.is_item, sound=document.sound)
+
+
+def _with_values(data: Any, path: tuple[str, ...], values: Mapping[str, Any], gone: str) -> dict[str, Any]:
+    inner = data or {}
+    if path:
+        return {**inner, path[0]: _with_values(inner.get(path[0]), path[1:], values, gone)}
+    return {**{name: value for name, value in inner.items() if name != gone}, **values}
+
+
+class _MarksWith:
+    """The marks of a document with other fields in one of its mappings, made when somebody asks."""
+
+    __slots__ = ("_changes", "_document", "_path")
+
+    def __init__(self, document: Document, path: tuple[str, ...], changes: Mapping[str, MarkedTree]) -> None:
+        self._document = document
+        self._path = path
+        self._changes = changes
+
+    def __call__(self) -> Marks:
+        return self._changed(self._document.marks, self._path)
+
+    def _changed(self, marks: Marks | None, path: tuple[str, ...]) -> Marks:
+        """The marks of the mapping from which *path* leads on; those of a mapping that is not there are those of its first field."""
+        first = next(iter(self._changes.values())).mark
+        here = marks or Marks(first, first)
+        children = here.children if isinstance(here.children, dict) else {}
+        if path:
+            return Marks(here.mark, here.key, {**children, path[0]: self._changed(children.get(path[0]), path[1:])})
+        return Marks(here.mark, here.key, {**children, **{name: tree.marks() for name, tree in self._changes.items()}})
+
+
+def _unnamed(documents: Sequence[Document]) -> Iterator[Diagnostic]:
+    """An error for each object whose name the server would make, so that an engine would make a new one in each sync."""
+    for document in documents:
+        if not document.name and value_at(document.data, ("metadata", "generateName")):
+            yield document.problem("missing-name", "an object that an engine syncs needs `metadata.name`", ("metadata",))
+
+
+# Finished jobs that something makes again once a time to live has deleted them.
+#
+# An engine makes again what is in Git and not in the cluster. Of a TrainJob, the time to live deletes the JobSet alone, which the trainer
+# may
+# make again: follows `TrainJobReconciler.Reconcile`, github.com/kubeflow/trainer pkg/controller, 2.0.0 to 2.3.0.
+
+
+_FIELD = "ttlSecondsAfterFinished"
+_JOBS: dict[GroupKind, Path] = {
+    kinds.PYTORCHJOB: ("spec", "runPolicy", _FIELD),
+    kinds.JOBSET: ("spec", _FIELD),
+    ("batch", "Job"): ("spec", _FIELD),
+}
+_RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
+_OF_RUNTIME: Path = ("spec", "template", "spec", _FIELD)
+_HOOK: Path = ("metadata", "annotations", "argocd.argoproj.io/hook")  # which a sync makes anew in any case
+_LOOKS_AGAIN = "2.1.0"  # the trainer release from which on a finished TrainJob is looked at again
+_KEEPS_COMPLETE = "2.2.0"  # the one from which on that does nothing to one that is complete
+
+
+def expiring(documents: Iterable[Document], target: Target) -> Iterator[Diagnostic]:
+    """A warning for each time to live that makes a finished job run again."""
+    for document in documents:
+        path = _OF_RUNTIME if document.group_kind in _RUNTIMES else _JOBS.get(document.group_kind, ())
+        seconds = value_at(document.data, path) if path else None
+        if seconds is None or value_at(document.data, _HOOK) is not None:
+            continue
+        why = _of_runtime(target["trainer"]) if path is _OF_RUNTIME else "the job, and the engine makes it again from Git"
+        if why:
+            message = f"{seconds} seconds after the end this deletes {why}: it runs once more"
+            yield document.problem("runs-again", message, path, hint="leave the time to live out", severity="warning")
+
+
+def _of_runtime(release: str) -> str:
+    """What a time to live deletes of a TrainJob, and how that runs it again; empty for a release that leaves finished jobs alone."""
+    if not reached(release, _LOOKS_AGAIN):
+        return ""
+    return (
+        f"the JobSet, and trainer {release} makes that of a {'failed' if reached(release, _KEEPS_COMPLETE) else 'finished'} TrainJob again"
+    )

@@ -1,0 +1,418 @@
+"""The rendered tree: a folder for each variant, one for what they share, and the kustomizations and the inventory that belong to them."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from io import StringIO
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.diagnostics import Diagnostic, JobspecError, has_error
+from jobspec.documents.reader import decode
+from jobspec.documents.writer import write
+from jobspec.kinds import PROJECT
+from jobspec.project import argocd, flux
+from jobspec.project.argocd import customizations
+from jobspec.project.engines import Synced, SyncedObject, policy
+from jobspec.project.flux import HEALTH_CHECK_EXPRS
+from jobspec.project.project import Project, Sources
+from jobspec.project.rendering import identity_of, judged_together, render_variant
+from jobspec.project.variants import variants_of
+from jobspec.results import FileResult
+from jobspec.trees import HEADER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.project.project import ArgoCD, Engines, Flux, ReadFile
+    from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant
+
+    #: Files by their path below the output folder, with `/` between the parts.
+    Files = Mapping[str, bytes]
+
+
+KUSTOMIZATION = "kustomization.yaml"
+SHARED = "_shared"
+"""The folder of objects that several variants have; no variant can have this name."""
+
+
+class Placed:
+    """The file of an object in the tree."""
+
+    __slots__ = ("content", "identity", "variants")
+
+    def __init__(self, content: bytes, identity: Identity, variants: Sequence[str]) -> None:
+        self.content = content
+        self.identity = identity
+        self.variants = variants
+        """The names of the variants that have the object."""
+
+
+_NAMESPACES = ("namespace-",)
+_RUNTIMES = ("clustertrainingruntime-", "trainingruntime-")
+_JOBS = ("pytorchjob-", "trainjob-")
+
+
+class Tree:
+    """The files of variants' objects by path, and the objects that two variants make differently."""
+
+    __slots__ = ("diagnostics", "placed")
+
+    def __init__(self, placed: Mapping[str, Placed], diagnostics: Sequence[Diagnostic] = ()) -> None:
+        self.placed = placed
+        self.diagnostics = diagnostics
+
+    def only(self, variants: Collection[str]) -> Tree:
+        """The files of these variants' objects, shared ones too."""
+        return Tree({path: each for path, each in self.placed.items() if any(name in variants for name in each.variants)})
+
+
+def tree_of(variants: Iterable[RenderedVariant]) -> Tree:
+    """The tree of variants; an object that several of them have stands in a folder of its own, so that it belongs to none of them."""
+    first: dict[Identity, tuple[str, RenderedObject]] = {}
+    users: dict[Identity, list[str]] = {}
+    problems: list[Diagnostic] = []
+    for variant in sorted(variants, key=lambda each: each.name):
+        for each in variant.objects:
+            owner, known = first.setdefault(each.identity, (variant.name, each))
+            users.setdefault(each.identity, []).append(variant.name)
+            if known is not each and (each.is_job or known.text != each.text):
+                problems.append(_same_object(each, variant.name, owner, known))
+    placed: dict[str, Placed] = {}
+    for identity, (owner, each) in first.items():
+        path = f"{owner}/{each.file}" if len(users[identity]) == 1 else shared_path(identity)
+        if path in placed:
+            problems.append(_same_file(each, path))
+        placed[path] = Placed(as_rendered(each.text), identity, users[identity])
+    return Tree(placed, problems)
+
+
+def shared_path(identity: Identity) -> str:
+    """The path of a shared object, which depends on nothing but what it is."""
+    _, kind, namespace, name = identity
+    return "/".join(part for part in (SHARED, namespace, f"{kind.lower()}-{name}.yaml") if part)
+
+
+def _same_object(each: RenderedObject, variant: str, owner: str, first: RenderedObject) -> Diagnostic:
+    _, kind, _, name = each.identity
+    message = f"the variants `{owner}` and `{variant}` would be one object, {kind} `{name}`; first in {first.place}"
+    return Diagnostic("duplicate-resource", message, each.place, hint="give one of them another name or namespace")
+
+
+def _same_file(each: RenderedObject, path: str) -> Diagnostic:
+    message = f"two objects of different groups would both be the file `{path}`"
+    return Diagnostic("duplicate-resource", message, each.place, hint="give one of them another name")
+
+
+def with_inventory(files: Files, hashes: Mapping[str, str] | None = None) -> dict[str, bytes]:
+    """The files of a tree and their inventory; *hashes* are those of files that are not as they were written."""
+    known = hashes or {}
+    found = {path: known[path] if path in known else digest_of(content) for path, content in files.items()}
+    return {**files, NAME: as_rendered(text_of(found))}
+
+
+def complete(tree: Tree, kept: Files, kept_hashes: Mapping[str, str]) -> dict[str, bytes]:
+    """The whole tree: the objects' files, those that are *kept* as they are, the kustomizations and the inventory."""
+    moved = set(_moved(kept, tree))
+    changed = {_folder(path) for path in [*tree.placed, *moved]}
+    stay = {path: content for path, content in kept.items() if path not in moved and not _is_kustomization_in(changed, path)}
+    files = stay | {path: each.content for path, each in tree.placed.items()}
+    folders = _by_folder(files)
+    written = {f"{folder}/{KUSTOMIZATION}": kustomization(names) for folder, names in folders.items() if KUSTOMIZATION not in names}
+    files |= {**written, KUSTOMIZATION: kustomization(folders, in_order=_need_order(files))}
+    return with_inventory(files, {path: kept_hashes[path] for path, content in files.items() if content is stay.get(path)})
+
+
+def _moved(kept: Files, tree: Tree) -> Iterator[str]:
+    """The paths of kept files whose object stands elsewhere in the tree, since it became shared or is shared no more."""
+    now = {each.identity: path for path, each in tree.placed.items()}
+    names = {f"{kind.lower()}-{part}{name}.yaml" for _, kind, namespace, name in now for part in ("", f"{namespace}-")}
+    for path, content in kept.items():
+        if path.rpartition("/")[2] in names and now.get(_identity_in(content), path) != path:
+            yield path
+
+
+def _identity_in(content: bytes) -> Identity:
+    """The object in a file; nothing where it is no longer one."""
+    from jobspec.documents.reader import read
+
+    documents, _ = read(content.decode(errors="replace"), file="")
+    return identity_of(documents[0]) if documents else ("", "", "", "")
+
+
+def _is_kustomization_in(folders: Collection[str], path: str) -> bool:
+    return path.endswith(f"/{KUSTOMIZATION}") and _folder(path) in folders
+
+
+def _folder(path: str) -> str:
+    """The folder at the top of the tree that a file stands in."""
+    return path.partition("/")[0]
+
+
+def _by_folder(files: Files) -> dict[str, list[str]]:
+    """The files in each folder at the top, by their paths from there."""
+    found: dict[str, list[str]] = {}
+    for path in files:
+        folder, _, name = path.partition("/")
+        found.setdefault(folder, []).append(name)
+    return found
+
+
+def differences(before: Files, after: Files, folder: str = "") -> Iterator[str]:
+    """The lines of a unified diff between two states of a folder."""
+    from difflib import unified_diff
+
+    around = f"{folder}/" if folder else ""
+    for path in sorted(before.keys() | after.keys()):
+        old, new = before.get(path), after.get(path)
+        if old != new:
+            name_before = "/dev/null" if old is None else _name_in_diff(f"a/{around}{path}")
+            name_after = "/dev/null" if new is None else _name_in_diff(f"b/{around}{path}")
+            yield from map(_ended, unified_diff(_lines(old), _lines(new), name_before, name_after))
+
+
+def _name_in_diff(path: str) -> str:
+    """A tab ends a name with a blank in it, as in the diffs of git."""
+    return f"{path}\t" if " " in path else path
+
+
+def _lines(content: bytes | None) -> list[str]:
+    """Lines end with a line feed alone: what else may end one in YAML does not for programs that apply diffs."""
+    return list(StringIO((content or b"").decode(errors="backslashreplace")))
+
+
+def _ended(line: str) -> str:
+    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def kustomization(resources: Collection[str], *, in_order: bool = False) -> bytes:
+    """The content of a `kustomization.yaml` with these resources.
+
+    With a runtime among them, or *in_order*, they are applied in the order in which they stand there.
+    """
+    data = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": sorted(resources, key=_turn)}
+    order = {"sortOptions": {"order": "fifo"}} if in_order or _need_order(resources) else {}
+    return as_rendered(write([{**data, **order}]))
+
+
+def _need_order(paths: Iterable[str]) -> bool:
+    """Whether files have to be applied in order: kustomize's own puts a TrainJob before its runtime, without which a webhook refuses it."""
+    return any(_name(path).startswith(_RUNTIMES) for path in paths)
+
+
+def _turn(path: str) -> tuple[int, str]:
+    """Namespaces come first, and what variants share; jobs last, and each group by name."""
+    is_early = path == SHARED or _name(path).startswith(_NAMESPACES)
+    return (0 if is_early else 2 if _name(path).startswith(_JOBS) else 1), path
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def as_rendered(text: str) -> bytes:
+    """The content of a file that says in its first line that it is rendered."""
+    return f"{HEADER}\n{text}".encode()
+
+
+# The inventory of a rendered tree: which files are ours, each with the hash of what was written.
+#
+# It is sorted by path and says nothing of time or place, so that the same tree has the same inventory on every machine.
+
+
+NAME = ".jobspec-inventory"
+
+
+class State:
+    """A folder as it is found, compared with its inventory and with what is to be written."""
+
+    __slots__ = ("edited", "foreign")
+
+    def __init__(self, edited: list[str], foreign: list[str]) -> None:
+        self.edited = edited
+        """Paths of our files that somebody changed, stale ones too."""
+        self.foreign = foreign
+        """Paths of files that are not ours."""
+
+
+def text_of(hashes: Mapping[str, str]) -> str:
+    """The inventory of hashes by path."""
+    return "".join(f"{digest}  {path}\n" for path, digest in sorted(hashes.items()))
+
+
+def parse(text: str) -> dict[str, str]:
+    """The hashes by path. Raises ValueError for what is no inventory, such as one with two sides of a merge."""
+    hashes = {}
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        digest, blanks, path = line.partition("  ")
+        if not blanks or len(digest) != 64 or not path:
+            raise ValueError(line)
+        hashes[path] = digest
+    return hashes
+
+
+def digest_of(content: bytes) -> str:
+    """The hash of a file's content."""
+    return sha256(content).hexdigest()
+
+
+def ours(found: Mapping[str, bytes], hashes: Mapping[str, str]) -> dict[str, bytes]:
+    """The files of a folder that are as they were written."""
+    return {path: content for path, content in found.items() if path in hashes and digest_of(content) == hashes[path]}
+
+
+def state_of(found: Mapping[str, bytes], hashes: Mapping[str, str], wanted: Mapping[str, bytes]) -> State:
+    """What somebody else did to a folder that holds the files *found*; a file that is as *wanted* is ours whoever wrote it."""
+    others = [path for path in sorted(found) if path != NAME and found[path] != wanted.get(path)]
+    edited = [path for path in others if path in hashes and digest_of(found[path]) != hashes[path]]
+    return State(edited, [path for path in others if path not in hashes])
+
+
+# The folder of the engines' objects. It stands beside the rendered tree, which an engine that synced its own objects could lock up.
+
+
+#: The patch of Argo CD's own ConfigMap, which no kustomization applies: it would take the whole ConfigMap over.
+_HEALTH = "argocd-cm-health.yaml"
+#: What belongs to the cluster that is synced to, and so not to the one that Argo CD runs in.
+_THERE = "# For the cluster {}: kubectl apply --server-side -f {}\n"
+_HOW = "# The health of training jobs: kubectl patch configmap argocd-cm -n {} --patch-file {}\n"
+
+
+class EngineTree:
+    """The files of the engines' folder by path, and what the engines cannot do."""
+
+    __slots__ = ("diagnostics", "files")
+
+    def __init__(self, files: Files, diagnostics: Sequence[Diagnostic] = ()) -> None:
+        self.files = files
+        self.diagnostics = diagnostics
+
+
+def engine_tree(engines: Engines, variants: Iterable[RenderedVariant], tree: Tree, *, earlier: Files, path: str) -> EngineTree:
+    """The folder of the engines that sync the *tree* of variants with their *earlier* runs, which is at *path* in the repository."""
+    objects = [each.synced for variant in variants for each in variant.objects]
+    synced = Synced([*objects, *(SyncedObject(each) for content in earlier.values() for each in _documents(content))])
+    folders = {each.partition("/")[0] for each in tree.placed}
+    problems = list(_mistakes(engines, synced, folders))
+    return EngineTree({} if problems or not synced.objects else _files(engines, synced, path), problems)
+
+
+def _documents(content: bytes) -> list[Document]:
+    """The objects of an earlier run's file: they are in the namespace, and of the kind, that the variant had then."""
+    from jobspec.documents.reader import read
+
+    return read(content.decode(errors="replace"), file="")[0]
+
+
+def _files(engines: Engines, synced: Synced, path: str) -> dict[str, bytes]:
+    """The files by their path in the folder."""
+    policies = policy() if synced.has_fixed else []
+    files: dict[str, bytes] = {}
+    if said := engines.argocd:
+        elsewhere = [] if said.syncs_here else policies
+        files |= _engine_folder("argocd", [*_argocd_objects(said, synced, said.path or path), *(policies if said.syncs_here else [])])
+        files |= {f"argocd/{_file(each)}": _rendered(each, _THERE.format(said.server, _file(each))) for each in elsewhere}
+        patch = argocd.health_patch(said, customizations())
+        files[f"argocd/{_HEALTH}"] = _rendered(patch, _HOW.format(said.namespace, _HEALTH))
+    if engines.flux:
+        files |= _engine_folder("flux", [*_flux_objects(engines.flux, synced, engines.flux.path or path), *policies])
+    return files
+
+
+def _mistakes(engines: Engines, synced: Synced, folders: Collection[str]) -> Iterator[Diagnostic]:
+    homeless = [each for each in synced.objects if each.is_namespaced and not each.namespace]
+    if homeless:
+        first = homeless[0]
+        more = f", and neither have {len(homeless) - 1} more" if len(homeless) > 1 else ""
+        message = f"{first.group_kind[1]} `{first.name}` has no namespace{more}: no engine knows where to make it"
+        yield Diagnostic("invalid-project", message, first.place, hint="write `namespace` into the variant or into the defaults")
+    if engines.argocd:
+        yield from argocd.mistakes(engines.argocd, synced, folders)
+
+
+def _argocd_objects(said: ArgoCD, synced: Synced, path: str) -> list[dict[str, Any]]:
+    project = argocd.app_project(said, synced)
+    make = argocd.application_set if said.flag("applicationSet") else argocd.application
+    return [*([project] if project else []), make(said, synced, path)]
+
+
+def _flux_objects(said: Flux, synced: Synced, path: str) -> list[dict[str, Any]]:
+    return [flux.source(said), *flux.kustomizations(said, synced, path, HEALTH_CHECK_EXPRS)]
+
+
+def _engine_folder(name: str, objects: Sequence[dict[str, Any]]) -> dict[str, bytes]:
+    """The files of an engine's folder, with a kustomization that applies them."""
+    files = {_file(each): _rendered(each) for each in objects}
+    return {f"{name}/{file}": content for file, content in {**files, KUSTOMIZATION: kustomization(files)}.items()}
+
+
+def _file(each: dict[str, Any]) -> str:
+    return f"{each['kind'].lower()}-{each['metadata']['name']}.yaml"
+
+
+def _rendered(each: dict[str, Any], comment: str = "") -> bytes:
+    return as_rendered(comment + write([each]))
+
+
+# A whole project from the text of its file: its variants, what they render to, and what is wrong with any of them.
+
+
+class Whole:
+    """What a project renders to, and what is wrong with it."""
+
+    __slots__ = ("diagnostics", "engines", "tree", "variants")
+
+    def __init__(
+        self,
+        diagnostics: Sequence[Diagnostic],
+        variants: Sequence[RenderedVariant] = (),
+        tree: Tree | None = None,
+        engines: Engines | None = None,
+    ) -> None:
+        self.diagnostics = diagnostics
+        """What is wrong with the project, its bases and overlays, and with the tree; what is wrong with a variant is in the variant."""
+        self.variants = variants
+        self.tree = tree or Tree({})
+        """The files of the variants' objects."""
+        self.engines = engines
+        """What syncs them, None where the project says nothing of it."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing is wrong that keeps the project from being rendered."""
+        return not has_error(self.diagnostics)
+
+
+def project_in(source: pipeline.Source) -> Project | FileResult:
+    """The project in a file, or what is wrong with the file. Raises JobspecError where it holds anything else, too."""
+    checked = pipeline.checked(source, (), Cluster())
+    if not checked.result.valid:
+        return checked.result
+    if [each.group_kind for each in checked.documents] != [PROJECT]:
+        raise JobspecError(f"{source.name}: a project's file holds one document, the project")
+    text = source.content if isinstance(source.content, str) else decode(source.content, source.name)
+    assert isinstance(text, str)
+    return Project(checked.documents[0], text)
+
+
+def whole(source: pipeline.Source, read: ReadFile) -> Whole:
+    """The project in a file, with the files that it names."""
+    project = project_in(source)
+    if isinstance(project, FileResult):
+        return Whole(project.diagnostics)
+    wrong = [*project.wrong_releases(), *(project.engines.mistakes() if project.engines else ())]
+    if wrong:
+        return Whole(wrong)
+    cluster = Cluster(project.wishes)
+    planned = variants_of(project, Sources(read, cluster))
+    if not FileResult(source.name, (), planned.diagnostics).valid:
+        return Whole(planned.diagnostics)
+    variants = judged_together([render_variant(each, cluster) for each in planned.variants], cluster)
+    tree = tree_of(each for each in variants if each.checked.result.valid)
+    return Whole([*planned.diagnostics, *tree.diagnostics], variants, tree, project.engines)

@@ -1,0 +1,502 @@
+"""The variants of a project: each combination of a matrix with its base, overlays and own layer."""
+
+from __future__ import annotations
+
+from jobspec.diagnostics import Diagnostic, each_once, has_error
+from jobspec.documents.marked_tree import MarkedTree, items
+from jobspec.overlays.load import Given, Overlay, as_text, check_overlay, has_dollar, parameter_values
+from jobspec.project.matrix import LIMIT, combinations, filled, filled_text, in_layer, label_of, matrix_mistakes, names_in, size_of
+from jobspec.project.project import field
+from jobspec.workloads import KINDS, is_workload, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.document import Document
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.overlays.apply import Applied
+    from jobspec.overlays.load import Overlay
+    from jobspec.project.matrix import Spelling, Values
+    from jobspec.project.project import Base, Engines, Project, Sources
+
+
+_ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+_LONGEST = 200  # characters of a folder's name
+
+
+class Variant:
+    """One job to render: its base, and the overlays to apply, its own layer last."""
+
+    __slots__ = ("base", "engines", "entry", "hashed", "history", "job_name", "name", "namespace", "overlays", "shared", "values")
+
+    def __init__(
+        self,
+        name: str,
+        base: Base,
+        overlays: Sequence[Overlay],
+        *,
+        job_name: MarkedTree,
+        namespace: MarkedTree | None,
+        hashed: bool,
+        entry: MarkedTree,
+        values: Values,
+        history: History | None,
+        engines: Engines | None,
+        shared: SharedOverlays | None,
+    ) -> None:
+        self.name = name
+        """Its name, which is that of its folder, too."""
+        self.base = base
+        self.overlays = overlays
+        self.shared = shared
+        """The first of the overlays, where they are applied once for several variants of the base."""
+        self.job_name = job_name
+        """A DNS-1035 label of any length, marked where the project gives the name."""
+        self.namespace = namespace
+        """What is written into every object that has a namespace; None leaves them as they are."""
+        self.hashed = hashed
+        """Whether the job's name ends in a hash of its spec."""
+        self.history = history
+        """The earlier runs that stay; None where none do, and runs are not counted."""
+        self.engines = engines
+        """The engines whose annotations its objects carry."""
+        self.entry = entry
+        """What the project says of it, the defaults included; `${name}` stands for a value of the matrix."""
+        self.values = values
+        """The matrix's values of its combination."""
+
+    def with_runs(self, files: Mapping[str, bytes]) -> Variant:
+        """The same variant with the runs among the files of its folder, where earlier ones stay."""
+        return self._changed(self.overlays, self.history.with_runs(files), self.shared) if self.history else self
+
+    def with_overlays(self, overlays: Sequence[Overlay]) -> Variant:
+        """The same variant with other overlays."""
+        return self._changed(overlays, self.history, None)
+
+    def _changed(self, overlays: Sequence[Overlay], history: History | None, shared: SharedOverlays | None) -> Variant:
+        return Variant(
+            self.name,
+            self.base,
+            overlays,
+            job_name=self.job_name,
+            namespace=self.namespace,
+            hashed=self.hashed,
+            entry=self.entry,
+            values=self.values,
+            history=history,
+            engines=self.engines,
+            shared=shared,
+        )
+
+
+class Variants:
+    """Variants of a project in the order of its file, and everything that is wrong with what it says of them."""
+
+    __slots__ = ("diagnostics", "variants")
+
+    def __init__(self, variants: Sequence[Variant], diagnostics: Sequence[Diagnostic]) -> None:
+        self.variants = variants
+        self.diagnostics = diagnostics
+
+
+def variants_of(project: Project, sources: Sources) -> Variants:
+    """The variants of a project. With an error among the diagnostics, those at fault are missing."""
+    found = combinations_of(project, sources)
+    made = variants_from(found.combinations, project, sources)
+    return Variants(made.variants, [*found.diagnostics, *made.diagnostics])
+
+
+def variants_from(combinations: Sequence[Combination], project: Project, sources: Sources) -> Variants:
+    """The variants of some combinations, and what is wrong with these."""
+    made = [variant_of(each, project, sources) for each in combinations]
+    wrong = each_once(problem for each in made if isinstance(each, list) for problem in each)
+    return Variants([each for each in made if not isinstance(each, list)], wrong)
+
+
+def variant_of(combination: Combination, project: Project, sources: Sources) -> Variant | list[Diagnostic]:
+    """The variant of one combination, or what is wrong with it."""
+    entry, values, name = combination.entry, combination.values, combination.name
+    said_name, said_base, said_namespace = entry.get("name"), entry.get("base"), entry.get("namespace")
+    assert said_name and said_base
+    base = sources.base(filled_text(said_base, values))
+    shared = combination.overlays
+    overlays, problems = (
+        (shared.overlays, shared.problems) if shared else overlays_of(items(entry.get("overlays")), values, project.spelled, sources)
+    )
+    layer, mistakes = own_layer(entry, values, name, project.spelled)
+    said_job_name = entry.get("jobName") or said_name
+    history = entry.get("history")
+    job_name = filled_text(said_job_name, values, name)
+    label = label_of(job_name.value)
+    problems = [*base.diagnostics, *problems, *mistakes, *_wrong_names(name, said_name, label, said_job_name)]
+    if has_error(problems):
+        return problems
+    return Variant(
+        name,
+        base,
+        [*overlays, *([layer] if layer else [])],
+        job_name=job_name.with_value(label),
+        namespace=filled_text(said_namespace, values, name) if said_namespace else None,
+        hashed=combination.hashed,
+        history=History(MarkedTree(history.value, in_layer(history.mark, name), history.key))
+        if history and combination.keeps_runs
+        else None,
+        engines=project.engines,
+        entry=entry,
+        values=values,
+        shared=shared if shared and shared.has_one_base else None,
+    )
+
+
+def _wrong_names(name: str, place: MarkedTree, label: str, label_place: MarkedTree) -> Iterator[Diagnostic]:
+    if len(name) > _LONGEST or not {name[:1], name[-1:]} <= _ENDS or set(name) - _ENDS - set("-_.") or name.endswith((".yaml", ".yml")):
+        message = f"`{name}` cannot be the name of a folder on every machine"
+        hint = f"write letters, digits, `-`, `_` and `.`, the first and last a letter or digit, {_LONGEST} at most, no `.yaml` at the end"
+        yield Diagnostic("invalid-project", message, place.mark, hint=hint)
+    if not label:
+        yield Diagnostic("invalid-project", "no name of a job can be made of this", label_place.mark)
+
+
+# The combinations of a project's matrices: each is a variant by name, before its base is read and its own layer made.
+
+
+_MAPS = ("flags", "labels", "annotations")
+_LISTS = ("overlays", "resources")
+
+
+class SharedOverlays:
+    """The overlays that an entry names, where they are the same for all its combinations."""
+
+    __slots__ = ("_applied", "has_one_base", "overlays", "problems")
+
+    def __init__(self, overlays: Sequence[Overlay], problems: Sequence[Diagnostic], *, has_one_base: bool) -> None:
+        self.overlays = overlays
+        self.problems = problems
+        """What is wrong with the overlays."""
+        self.has_one_base = has_one_base
+        """Whether several combinations have one base in one namespace."""
+        self._applied: Applied | None = None
+
+    def applied(self, apply: Callable[[Sequence[Overlay]], Applied]) -> Applied:
+        """The overlays applied to this base: *apply* does so for the first combination, and the others share the result."""
+        if self._applied is None:
+            self._applied = apply(self.overlays)
+        return self._applied
+
+
+class Combination:
+    """An entry of a project with one combination of its matrix's values."""
+
+    __slots__ = ("entry", "name", "overlays", "values")
+
+    def __init__(self, entry: MarkedTree, values: Values, overlays: SharedOverlays | None) -> None:
+        self.entry = entry
+        """What the project says of the variant, the defaults included; `${name}` stands for a value of the matrix."""
+        self.values = values
+        self.overlays = overlays
+        """The overlays that the entry names, where they are the same for all its combinations."""
+        self.name = str(filled_text(entry.value["name"], values).value)
+        """The variant's name, which is that of its folder, too."""
+
+    @property
+    def hashed(self) -> bool:
+        """Whether the job's name ends in a hash of its spec."""
+        return _is_hashed(self.entry)
+
+    @property
+    def keeps_runs(self) -> bool:
+        """Whether earlier runs stay."""
+        history = self.entry.get("history")
+        return bool(history and history.value)
+
+
+class Combinations:
+    """The combinations of a project in the order of its file, and what is wrong with the entries and names."""
+
+    __slots__ = ("combinations", "diagnostics")
+
+    def __init__(self, combinations: Sequence[Combination], diagnostics: Sequence[Diagnostic]) -> None:
+        self.combinations = combinations
+        self.diagnostics = diagnostics
+
+
+def combinations_of(project: Project, sources: Sources) -> Combinations:
+    """The combinations of a project; none of an entry with a mistake, and none at all where they are too many."""
+    entries = [_with_defaults(entry, project.defaults) for entry in project.entries]
+    problems = [*project.wrong_releases(), *_too_many(entries)]
+    if problems:
+        return Combinations((), problems)
+    found: list[Combination] = []
+    for entry in entries:
+        wrong = list(_entry_mistakes(entry, project))
+        problems += wrong
+        if not wrong:
+            overlays = _shared_overlays(entry, project, sources)
+            found += [Combination(entry, values, overlays) for values in combinations(field(entry, "matrix"), project.spelled)]
+    return Combinations(found, [*problems, *_repeated(found)])
+
+
+def _with_defaults(entry: MarkedTree, defaults: MarkedTree | None) -> MarkedTree:
+    """A variant with what the defaults add: keys of mappings that it does not set, overlays and companions before its own, other fields."""
+    fields = {name: value for name, value in entry.value.items() if value.value is not None}
+    for name, value in defaults.value.items() if defaults else ():
+        own = fields.get(name)
+        if value.value is None:
+            continue
+        if own and name in _MAPS:
+            fields[name] = own.with_value({**value.value, **own.value})
+        elif own and name in _LISTS:
+            fields[name] = own.with_value([*value.value, *own.value])
+        else:
+            fields[name] = own or value
+    return entry.with_value(fields)
+
+
+def _too_many(entries: Sequence[MarkedTree]) -> Iterator[Diagnostic]:
+    """An error where the combinations become more than the limit, before any is made."""
+    total = 0
+    for entry in entries:
+        matrix = entry.get("matrix")
+        total += size_of(matrix)
+        if total > LIMIT:
+            message = f"the project has {total:,} variants up to here, more than the {LIMIT:,} that jobspec renders"
+            yield Diagnostic("invalid-project", message, (matrix or entry).place(), hint="split the project, or shorten the matrix")
+            return
+
+
+def _entry_mistakes(entry: MarkedTree, project: Project) -> Iterator[Diagnostic]:
+    parts = [value for name, value in entry.value.items() if name not in ("matrix", "naming")]
+    yield from matrix_mistakes(entry.get("matrix"), parts, project.spelled)
+    if not entry.get("base"):
+        message = "the variant has no base"
+        yield Diagnostic("wrong-base", message, entry.mark, hint="write `base: PATH`, here or in the defaults")
+    history = entry.get("history")
+    if history and history.value and not _is_hashed(entry):
+        message = f"the job of `{entry.value['name'].value}` has a fixed name, so that no earlier run of it can stay"
+        yield Diagnostic("invalid-project", message, history.mark, hint="write `history: 0` in the variant, or leave out `naming: fixed`")
+
+
+def _is_hashed(entry: MarkedTree) -> bool:
+    naming = entry.get("naming")
+    return not naming or naming.value == "hash"
+
+
+def _shared_overlays(entry: MarkedTree, project: Project, sources: Sources) -> SharedOverlays | None:
+    """The overlays that an entry names, where they are the same for all its combinations."""
+    named = entry.get("overlays")
+    if named and any(names_in(named)):
+        return None
+    overlays, problems = overlays_of(items(named), {}, project.spelled, sources)
+    places = [each for each in (entry.get("base"), entry.get("namespace")) if each]
+    has_one_base = size_of(entry.get("matrix")) > 1 and not any(any(names_in(each)) for each in places)
+    return SharedOverlays(overlays, problems, has_one_base=has_one_base)
+
+
+def _repeated(found: Sequence[Combination]) -> Iterator[Diagnostic]:
+    """An error for each variant with the name of an earlier one, upper and lower case being the same to some file systems.
+
+    Of an entry whose combinations share names, one is enough.
+    """
+    seen: dict[str, Combination] = {}
+    told: set[int] = set()
+    for each in found:
+        first = seen.setdefault(each.name.lower(), each)
+        if first is each or id(each.entry) in told:
+            continue
+        place = each.entry.value["name"].mark
+        if first.entry is each.entry:
+            told.add(id(each.entry))
+            message = f"several combinations of the matrix would be the variant `{each.name}`"
+            yield Diagnostic("duplicate-variant", message, place, hint=_what_differs(first, each))
+        else:
+            message = f"the variant `{each.name}` stands twice; first in {first.entry.value['name'].mark}"
+            yield Diagnostic("duplicate-variant", message, place, hint="give one of them another name")
+
+
+def _what_differs(first: Combination, second: Combination) -> str:
+    """How two combinations of one matrix get different names."""
+    name = first.entry.value["name"].value
+    differing = [f"${{{each}}}" for each, value in first.values.items() if value != second.values[each]]
+    missing = [f"`{each}`" for each in differing if each not in name]
+    return f"write {' and '.join(missing)} into the name" if missing else "the values have to differ in more than upper and lower case"
+
+
+# The overlays that a variant names, with the values that it gives to their parameters.
+
+
+def overlays_of(
+    entries: Sequence[MarkedTree], values: Values, spelled: Spelling, sources: Sources
+) -> tuple[list[Overlay], list[Diagnostic]]:
+    """The overlays of a variant's *entries*, in order, and what is wrong with those; of one that stands twice the later entry counts."""
+    found: dict[str, Overlay] = {}
+    problems: list[Diagnostic] = []
+    for entry in entries:
+        named = _named(filled(entry, values))
+        if isinstance(named, Diagnostic):
+            problems.append(named)
+            continue
+        name, place, parameters = named
+        overlay = sources.overlay(name, place.mark)
+        if not isinstance(overlay, Overlay):
+            problems += overlay
+            continue
+        given = {key: Given(overlay.name, key, spelled(value), str(value.mark)) for key, value in parameters.items()}
+        typed, wrong = parameter_values(overlay.name, overlay.spec.get("parameters"), given)
+        problems += _at_places(wrong, parameters, place)
+        found[overlay.name] = Overlay(overlay.tree, typed, {key: each.mark for key, each in parameters.items()})
+    return list(found.values()), problems
+
+
+def _named(entry: MarkedTree) -> tuple[str, MarkedTree, Mapping[str, MarkedTree]] | Diagnostic:
+    """The name or path in an entry, its place, and the parameters that are set; or what is wrong with the entry."""
+    value = entry.value
+    if isinstance(value, str):
+        return value, entry, {}
+    if not isinstance(value, dict) or len(value) != 1:
+        return Diagnostic("invalid-project", "an overlay is a name or a path, or a mapping of one to its parameters", entry.place())
+    ((name, parameters),) = value.items()
+    inner = {} if parameters.value is None else parameters.value
+    if not isinstance(inner, dict) or any(isinstance(each.value, (dict, list)) for each in inner.values()):
+        return Diagnostic("invalid-project", f"the parameters of `{name}` are a mapping of names to scalars", parameters.place())
+    place = entry if parameters.key is None else type(entry)(name, parameters.key)
+    return name, place, {key: each for key, each in inner.items() if each.value is not None}
+
+
+def _at_places(wrong: Sequence[Diagnostic], parameters: Mapping[str, MarkedTree], place: MarkedTree) -> Iterator[Diagnostic]:
+    """The problems of parameters, where the project gives them; of a missing one, where it names the overlay."""
+    places = {str(value.mark): (value.key or value.mark, value.mark) for value in parameters.values()}
+    for each in wrong:
+        key, value = places.get(str(each.mark), (place.mark, place.mark))
+        hint = "write `NAME: {PARAMETER: VALUE}` for the overlay" if each.rule == "missing-parameter" else each.hint
+        mark = key if each.rule == "unknown-parameter" else value
+        yield Diagnostic(each.rule, each.message, mark, field=each.field, hint=hint, severity=each.severity)
+
+
+# What a variant says itself as one more overlay, whose marks are the lines of the project's file.
+
+
+def own_layer(entry: MarkedTree, values: Values, variant: str, spelled: Spelling) -> tuple[Overlay | None, list[Diagnostic]]:
+    """The overlay of a variant's flags, labels, annotations and companions, which overrides others, and what is wrong with it.
+
+    None where the variant says none of these. Names and the namespace are no part of it: they are written into rendered objects.
+    """
+    said = {name: filled(part, values, variant) for name in ("flags", "labels", "annotations", "resources") if (part := entry.get(name))}
+    if not said:
+        return None, []
+    here = MarkedTree(None, in_layer(entry.mark, variant))
+    spec: dict[str, MarkedTree] = {"override": here.with_value(True)}
+    if flags := said.get("flags"):
+        spec["pods"] = here.with_value([here.with_value({"flags": _each_scalar(flags, lambda each: _flag(each, spelled))})])
+    metadata = {name: _each_scalar(said[name], _text) for name in ("labels", "annotations") if name in said}
+    if metadata:
+        partial = here.with_value({"metadata": here.with_value(metadata)})
+        spec["job"] = here.with_value({kind: partial for _, kind in KINDS})
+    if resources := said.get("resources"):
+        spec["resources"] = _each_scalar(resources, lambda each: each.with_value(_literal(each.value)))
+    name = here.with_value({"name": here.with_value(variant)})
+    tree = here.with_value({"metadata": name, "spec": here.with_value(spec)})
+    can_be_wrong = resources or any(map(has_dollar, said.values()))  # a directive, or what is no manifest
+    return Overlay(tree, {}), check_overlay(tree) if can_be_wrong else []
+
+
+def _flag(value: MarkedTree, spelled: Spelling) -> MarkedTree:
+    """The value of a flag as an overlay takes it: null and booleans as they are, numbers as they are spelt."""
+    if value.value is None or isinstance(value.value, bool):
+        return value
+    return value.with_value(_literal(spelled(value)))
+
+
+def _text(value: MarkedTree) -> MarkedTree:
+    return value.with_value(_literal(as_text(value.value)))
+
+
+def _literal(value: object) -> object:
+    """A scalar in which an overlay finds no parameter."""
+    return value.replace("${", "$${") if isinstance(value, str) else value
+
+
+def _each_scalar(tree: MarkedTree, change: Callable[[MarkedTree], MarkedTree]) -> MarkedTree:
+    if isinstance(tree.value, dict):
+        return tree.with_value({str(_literal(key)): _each_scalar(child, change) for key, child in tree.value.items()})
+    if isinstance(tree.value, list):
+        return tree.with_value([_each_scalar(child, change) for child in tree.value])
+    return change(tree)
+
+
+# The runs of a variant that stay in the tree: up to N earlier ones, in the order in which an annotation counts them.
+#
+# A run is a job under a name with a hash; its file stays as it was rendered. The count needs no time, so that a render of the same sources
+# into the same tree gives the same bytes everywhere.
+
+
+ANNOTATION = "jobspec.dev/run"
+
+
+class Run:
+    """A job of a variant that stands in the tree."""
+
+    __slots__ = ("job", "number", "path")
+
+    def __init__(self, path: str, job: Document) -> None:
+        self.path = path
+        self.job = job
+        said = str(value_at(job.data, ("metadata", "annotations", ANNOTATION)) or "")
+        self.number = int(said) if said.isascii() and said.isdigit() else 0
+        """Counts the runs from 1; 0 for one that was rendered before the variant had a history."""
+
+
+class History:
+    """How many earlier runs of a variant stay, and those that the tree has."""
+
+    __slots__ = ("limit", "runs")
+
+    def __init__(self, limit: MarkedTree, runs: Sequence[Run] = ()) -> None:
+        self.limit = limit
+        """The number of earlier runs, at its place in the project."""
+        self.runs = sorted(runs, key=lambda each: (each.number, each.path))
+        """The runs in the tree, the newest last."""
+
+    def with_runs(self, files: Mapping[str, bytes]) -> History:
+        """The same with the runs among the files of the variant's folder."""
+        return History(self.limit, [run for path, content in files.items() if (run := _run_in(path, content))])
+
+    def number_of(self, job: Document) -> MarkedTree:
+        """The number of a rendered job, as the text of its annotation: the next one, unless the job is the newest run already."""
+        newest = self.runs[-1].number if self.runs else 0
+        known = self._known(job)
+        number = newest if known and known.number == newest else newest + 1
+        return self.limit.with_value(str(max(number, 1)))
+
+    def earlier(self, job: Document) -> list[str]:
+        """The paths of the runs that stay beside a rendered job, the newest ones."""
+        others = [each.path for each in self.runs if not _is_same(each.job, job)]
+        return others[len(others) - min(self.limit.value, len(others)) :]
+
+    def returned(self, job: Document) -> Diagnostic | None:
+        """A warning where a rendered job is an earlier run again, which is still there and so is not started anew."""
+        known = self._known(job)
+        if known is None or known.number == self.runs[-1].number:
+            return None
+        message = f"this is the earlier run `{job.name}` again, which is still kept: it becomes the newest one, and nothing is started"
+        hint = "for a new run, change what the hash covers, an annotation of the pods for example"
+        return job.problem("run-returned", message, ("metadata", "name"), hint=hint, severity="warning")
+
+    def _known(self, job: Document) -> Run | None:
+        return next((each for each in self.runs if _is_same(each.job, job)), None)
+
+
+def _is_same(one: Document, other: Document) -> bool:
+    """Whether two runs of a variant are one: the name has the hash of the spec."""
+    return (one.group_kind, one.name) == (other.group_kind, other.name)
+
+
+def _run_in(path: str, content: bytes) -> Run | None:
+    """The run in a file of the tree, None where that holds no job."""
+    if "job-" not in path.rpartition("/")[2]:  # which the file of a job is named after; to read all of a tree takes long
+        return None
+    from jobspec.documents.reader import read
+
+    documents, _ = read(content.decode(errors="replace"), file=path)
+    return Run(path, documents[0]) if len(documents) == 1 and is_workload(documents[0]) else None

@@ -1,0 +1,266 @@
+"""A report as workflow commands of GitHub Actions, which annotate the lines of a pull request."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from urllib.parse import quote
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from jobspec import __version__
+from jobspec.diagnostics import has_error
+from jobspec.reports.text import clean, from_here, layer_of, lines_of, visible
+from jobspec.results import count, coverage
+from jobspec.rules import catalogue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Diagnostic, Mark
+    from jobspec.results import FileResult
+
+
+_COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
+
+
+def github_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
+    """A command for each diagnostic, and the coverage line."""
+    commands = [_command(diagnostic) for each in files for diagnostic in each.diagnostics]
+    return "\n".join([*commands, coverage(files, releases), ""])
+
+
+def _command(diagnostic: Diagnostic) -> str:
+    properties = ",".join(f"{name}={_escape_property(value)}" for name, value in _properties(diagnostic))
+    message = _escape("\n".join(_sentences(diagnostic)))
+    return f"::{_COMMANDS[diagnostic.severity]} {properties}::{message}"
+
+
+def _properties(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
+    mark = diagnostic.mark
+    yield "file", visible(from_here(mark.file))
+    if mark.line:
+        yield "line", str(mark.line)
+        if mark.line == mark.end_line:  # GitHub takes columns only within one line
+            yield "col", str(mark.column)
+        yield "endLine", str(mark.end_line)
+        if mark.line == mark.end_line:
+            yield "endColumn", str(mark.end_column)
+    yield "title", diagnostic.rule
+
+
+def _sentences(diagnostic: Diagnostic) -> Iterator[str]:
+    """The text of the annotation. It ends with the place, since the log of a run shows nothing else."""
+    mark = diagnostic.mark
+    yield visible(diagnostic.message + layer_of(mark))
+    if diagnostic.hint:
+        yield f"hint: {visible(diagnostic.hint)}"
+    yield visible(f"{mark} {diagnostic.field}".strip())
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# The Markdown report: a table of what was found, for the text of a pull request.
+
+
+def markdown_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
+    """The whole report."""
+    return "".join(f"{line}\n" for line in _lines(files, releases))
+
+
+def _lines(files: Sequence[FileResult], releases: Mapping[str, str]) -> Iterator[str]:
+    found = [each for file in files for each in file.diagnostics]
+    if found:
+        yield "| where | what | rule |"
+        yield "|---|---|---|"
+        yield from map(_row, found)
+        yield ""
+    yield _escaped(coverage(files, releases))
+
+
+def _row(each: Diagnostic) -> str:
+    hint = f" ({each.hint})" if each.hint else ""
+    return f"| {_escaped(str(each.mark))} | {_escaped(f'{each.message}{hint}')} | {each.rule} |"
+
+
+def _escaped(text: str) -> str:
+    """Text in one line in which nothing but backticks means anything to Markdown; between these, only the table's own bar does."""
+    parts = " ".join(text.replace("|", "\\|").split()).split("`")
+    return "`".join(part if number % 2 else _plain(part) for number, part in enumerate(parts))
+
+
+def _plain(text: str) -> str:
+    for character in ("<", "*", "_"):
+        text = text.replace(character, f"\\{character}")
+    return text
+
+
+# A report as JUnit XML, which CI servers show as tests: a suite for each file, a case for each document.
+
+
+_SKIPPED = "skipped: no manifest, or of a kind that jobspec does not know"
+_PARTLY = "checked partly: decoding and metadata, but not everything that a server checks"
+_ELSEWHERE = "the error is reported with another document of this file"
+
+
+class _Case:
+    """A test case: a document, or a file as a whole, and its diagnostics."""
+
+    __slots__ = ("diagnostics", "name", "status")
+
+    def __init__(self, name: str, status: str, diagnostics: Sequence[Diagnostic]) -> None:
+        self.name = name
+        self.status = status
+        self.diagnostics = diagnostics
+
+    @property
+    def failed(self) -> bool:
+        return self.status == "invalid" or has_error(self.diagnostics)
+
+
+def junit_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
+    """One XML document with a suite for each file."""
+    root = Element("testsuites", name="jobspec")
+    suites = [_suite(root, each, releases) for each in files]
+    for name in ("tests", "failures", "errors", "skipped"):
+        root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def _suite(root: Element, file: FileResult, releases: Mapping[str, str]) -> Element:
+    cases = list(_cases(file))
+    counts = {
+        "tests": len(cases),
+        "failures": sum(case.failed for case in cases),
+        "errors": 0,
+        "skipped": sum(case.status == "skipped" for case in cases),
+    }
+    suite = SubElement(root, "testsuite", {"name": clean(file.path), **{name: str(number) for name, number in counts.items()}})
+    properties = SubElement(suite, "properties")
+    for operator, release in releases.items():
+        SubElement(properties, "property", name=operator, value=release)
+    for case in cases:
+        _write(SubElement(suite, "testcase", name=case.name, classname=clean(file.path), file=clean(file.path)), case)
+    return suite
+
+
+def _write(element: Element, case: _Case) -> None:
+    lines = [clean(line) for diagnostic in case.diagnostics for line in lines_of(diagnostic)]
+    errors = [each for each in case.diagnostics if each.severity == "error"]
+    if case.failed and errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        failure = SubElement(element, "failure", type=errors[0].rule, message=clean(errors[0].message) + more)
+        failure.text = "\n".join(lines)
+    elif case.failed:
+        SubElement(element, "failure", type="invalid", message=_ELSEWHERE)
+    elif case.status == "skipped":
+        SubElement(element, "skipped", message=_SKIPPED)
+    else:
+        lines += [_PARTLY] if case.status == "partly" else []
+        if lines:
+            SubElement(element, "system-out").text = "\n".join(lines)
+
+
+def _cases(file: FileResult) -> Iterator[_Case]:
+    """A case for each document, and one for the file if it has diagnostics that belong to no document."""
+    rows = file.documents
+    row_of = _row_of_index(file)
+    shown: list[list[Diagnostic]] = [[] for _ in rows]
+    rest: list[Diagnostic] = []
+    for diagnostic in file.diagnostics:
+        (shown[row_of[diagnostic.document]] if diagnostic.document in row_of else rest).append(diagnostic)
+    silent = [number for number, row in enumerate(rows) if row.status == "invalid" and not shown[number]]
+    if rest and silent:
+        shown[silent[0]] = rest
+    elif rest:
+        yield _Case("file", "valid", rest)
+    names = [f"{row.kind} {row.name}".strip() for row in rows]
+    times = Counter(names)
+    for row, name, diagnostics in zip(rows, names, shown, strict=True):
+        unique = clean(name) if name and times[name] == 1 else f"{clean(name)} (document {row.index})".lstrip()
+        yield _Case(unique, row.status, diagnostics)
+
+
+def _row_of_index(file: FileResult) -> dict[int | None, int]:
+    """The row that shows the diagnostics of each document index. The items of a List share an index: the first invalid item shows them."""
+    row_of: dict[int | None, int] = {}
+    for number, row in enumerate(file.documents):
+        known = row_of.setdefault(row.index, number)
+        if row.status == "invalid" and file.documents[known].status != "invalid":
+            row_of[row.index] = number
+    return row_of
+
+
+# A report as SARIF 2.1.0 for code scanning (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
+
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+_ROOT = "%SRCROOT%"  # the base of relative URIs, by the name that code scanning uses
+
+
+def sarif_report(files: Sequence[FileResult], releases: Mapping[str, str]) -> str:
+    """One run: its results, the rules of the results, and all files that were checked."""
+    results = [diagnostic for each in files for diagnostic in each.diagnostics]
+    explained = catalogue.rules()
+    found = {each.rule for each in results}
+    rules = {name: number for number, name in enumerate(name for name in explained if name in found)}
+    artifacts = {path: n for n, path in enumerate(dict.fromkeys([*(f.path for f in files), *(r.mark.file for r in results)]))}
+    run = {
+        "tool": {"driver": {"name": "jobspec", "version": __version__, "rules": [_rule(name, explained[name]) for name in rules]}},
+        "invocations": [{"executionSuccessful": True, "exitCode": 0 if all(each.valid for each in files) else 1}],
+        "columnKind": "unicodeCodePoints",
+        "artifacts": [{"location": _artifact(path)} for path in artifacts],
+        "results": [_result(each, rules, artifacts) for each in results],
+        "properties": {"target": releases, "summary": count(files)},
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(name: str, explanation: str) -> dict[str, Any]:
+    more = f"jobspec explain {name}"
+    return {
+        "id": name,
+        "shortDescription": {"text": explanation.partition(". ")[0].rstrip(".") + "."},
+        "fullDescription": {"text": explanation},
+        "help": {"text": f"{explanation}\n\nIn a terminal: {more}", "markdown": f"# {name}\n\n{explanation}\n\nIn a terminal: `{more}`"},
+        "defaultConfiguration": {"level": _LEVELS[catalogue.severity_of(name)]},
+    }
+
+
+def _result(diagnostic: Diagnostic, rules: Mapping[str, int], artifacts: Mapping[str, int]) -> dict[str, Any]:
+    mark = diagnostic.mark
+    physical = {"artifactLocation": {**_artifact(mark.file), "index": artifacts[mark.file]}, **_region(mark)}
+    logical = {"logicalLocations": [{"fullyQualifiedName": clean(diagnostic.field)}]} if diagnostic.field else {}
+    hint = f"\nhint: {clean(diagnostic.hint)}" if diagnostic.hint else ""
+    return {
+        "ruleId": diagnostic.rule,
+        "ruleIndex": rules[diagnostic.rule],
+        "level": _LEVELS[diagnostic.severity],
+        "message": {"text": clean(diagnostic.message + layer_of(mark)) + hint},
+        "locations": [{"physicalLocation": physical, **logical}],
+    }
+
+
+def _region(mark: Mark) -> dict[str, Any]:
+    """The region of a mark; empty for a file as a whole."""
+    if not mark.line:
+        return {}
+    return {"region": {"startLine": mark.line, "startColumn": mark.column, "endLine": mark.end_line, "endColumn": mark.end_column}}
+
+
+def _artifact(path: str) -> dict[str, str]:
+    """The location of a file: a relative URI below the working folder, an absolute one elsewhere."""
+    place = from_here(path)
+    if os.path.isabs(place) or place.startswith(os.pardir + os.sep):
+        return {"uri": "file://" + quote(os.fsencode(os.path.abspath(place)))}
+    return {"uri": quote(os.fsencode(place)), "uriBaseId": _ROOT}

@@ -1,0 +1,474 @@
+"""What a change of a project does, as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+from json import dumps
+
+from jobspec.documents.scalars import is_plain
+from jobspec.project.capacity import cost_of
+from jobspec.project.effects import MEANINGS
+from jobspec.project.fields import spelling_of
+from jobspec.reports.text import layer_of, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Mark
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.project.capacity import Capacity, Cost, Prices
+    from jobspec.project.comparison import Comparison, VariantChange
+    from jobspec.project.effects import Meaning, ObjectChange
+    from jobspec.project.fields import FieldChange
+
+
+# A comparison as text for a terminal: a table of variants, then the changed fields of those that change alike.
+
+
+_BOLD, _DIM, _RED, _GREEN = "1", "2", "31", "32"
+_COLOURS: dict[Meaning, str] = {
+    "refused": "1;31",
+    "ignored": "1;33",
+    "replaced": "1;33",
+    "new-run": "1;34",
+    "removed": "1;31",
+    "created": "1;32",
+    "in-place": "1;32",
+}
+
+
+def text_report(view: View, *, colour: bool = False, width: int = 100) -> str:
+    """The whole report."""
+    paint = _Paint(colour=colour)
+    lines = [paint(headline(view), _BOLD)]
+    changed = view.comparison.variants
+    if changed:
+        lines += ["", *_text_table([header(view), *([listed(each.names), *each.cells] for each in table(view)), totals(view)], paint)]
+    for note in notes(view):
+        lines += _wrapped(note, width, "      ", first="note: ")
+    for group in alike(changed):
+        lines += ["", paint(listed([each.name for each in group]), _BOLD)]
+        for number in range(len(group[0].objects)):
+            lines += _text_object([each.objects[number] for each in group], paint, width)
+    return "\n".join([*lines, "", paint(judged_by(view), _DIM), ""])
+
+
+class _Paint:
+    """Colours a text, or leaves it."""
+
+    def __init__(self, *, colour: bool) -> None:
+        self._colour = colour
+
+    def __call__(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._colour and text else text
+
+
+def _text_table(lines: Sequence[list[str]], paint: _Paint) -> Iterator[str]:
+    """Rows in columns, the first one their heads; an empty row is left out."""
+    filled = [row for row in lines if row]
+    widths = [max(len(row[number]) for row in filled) for number in range(len(filled[0]))]
+    for number, row in enumerate(filled):
+        line = "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield paint(line, _DIM) if number == 0 else line
+
+
+def _text_object(changes: Sequence[ObjectChange], paint: _Paint, width: int) -> Iterator[str]:
+    first = changes[0]
+    yield from _wrapped(names_of(changes), width, "    ", first=f"  {paint(WORDS[first.meaning], _COLOURS[first.meaning])}: ")
+    for note in first.notes:
+        yield from _wrapped(note, width, "    ")
+    before = ""
+    for row in rows(first, width=max(width // 2 - 8, 20)):
+        around, name = _split(row.field)
+        if around and around != before:
+            yield f"    {paint(around, _DIM)}"
+        before = around
+        yield from _text_row(row, name, "      " if around else "    ", first.meaning, paint, width)
+
+
+def _split(field: str) -> tuple[str, str]:
+    """A field of a container, or else of a pod template, as that and the rest; any other is a rest."""
+    from re import match
+
+    for around in (r"spec\.trainer|.*?\.(?:initC|c)ontainers\[[^]]*\]", r".*\.template"):
+        if found := match(rf"({around})\.(.*)", field):
+            return found[1], found[2]
+    return "", field
+
+
+def _text_row(row: Row, name: str, indent: str, usual: Meaning, paint: _Paint, width: int) -> Iterator[str]:
+    sign, code = ("~", _DIM) if None not in (row.before, row.after) else ("+", _GREEN) if row.before is None else ("-", _RED)
+    differing = f" ({paint(WORDS[row.meaning], _COLOURS[row.meaning])})" if row.meaning != usual else ""
+    values = [(text, colour) for text, colour in ((row.before, _RED), (row.after, _GREEN)) if text is not None]
+    shown = " → ".join(paint(text, colour) for text, colour in values)
+    head = f"{indent}{paint(sign, code)} {name}{differing}"
+    tail = paint(row.place, _DIM)
+    length = len(indent) + len(name) + sum(len(text) + 3 for text, _ in values) + len(row.place) + 4
+    if length + (len(WORDS[row.meaning]) + 3) * bool(differing) <= width:
+        yield f"{head}  {shown}  {tail}"
+    else:
+        yield head
+        yield f"{indent}    {shown}"
+        yield f"{indent}    {tail}"
+
+
+def _wrapped(text: str, width: int, indent: str, *, first: str | None = None) -> list[str]:
+    from textwrap import wrap
+
+    start = indent if first is None else first
+    return wrap(text, max(width, 40), initial_indent=start, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+# A comparison as Markdown for the comment of a pull request, cut where GitHub would not take it.
+
+
+LIMIT = 65_536  # characters of a comment
+MARKER = "<!-- jobspec diff -->"  # by which a workflow finds the comment that it wrote before
+_RESERVE = 400  # characters for words about what is left out
+_WIDEST = 120  # characters of a value
+
+
+def markdown_report(view: View) -> str:
+    """The whole report, of at most as many characters as a comment has."""
+    changed = view.comparison.variants
+    text = f"{MARKER}\n### {_escaped(headline(view))}\n\n"
+    if changed:
+        text += _markdown_table(view, LIMIT // 2) + "\n"
+    text += "".join(f"- {_escaped(note)}\n" for note in _cut(notes(view), LIMIT // 8))
+    left = 0
+    for group in alike(changed):
+        room = LIMIT - _RESERVE - len(text)
+        details = "" if left else _details(group, room)
+        text += details
+        left += 0 if details else len(group)
+    if left:
+        text += f"\nThe fields of {counted(left, 'variant')} are left out here; `jobspec diff {view.ref}` tells them.\n"
+    return f"{text}\n<sub>{_escaped(judged_by(view))}</sub>\n"
+
+
+def _cut(lines: Sequence[str], room: int) -> Iterator[str]:
+    """As many lines as there is room for, and the number of the others."""
+    for number, line in enumerate(lines):
+        room -= len(_escaped(line)) + 3
+        if room < 0:
+            yield f"and {len(lines) - number} more notes"
+            return
+        yield line
+
+
+def _markdown_table(view: View, room: int) -> str:
+    """The table of variants, with as many rows as there is room for, and the number of the others."""
+    names = header(view)
+    text = _line(names) + _line(["---", "---", *["---:" for _ in names[2:]]])
+    last = totals(view)
+    end = _line([f"**{each}**" if each else "" for each in last]) if last else ""
+    left = len(view.comparison.variants)
+    for row in table(view):
+        line = _line([listed([_code(each) for each in row.names]), *row.cells])
+        if len(text) + len(line) + len(end) > room:
+            return f"{text}{end}\n{counted(left, 'variant')} more {'is' if left == 1 else 'are'} left out.\n"
+        text += line
+        left -= len(row.names)
+    return text + end
+
+
+def _details(group: Sequence[VariantChange], room: int) -> str:
+    """The changes of variants that change alike, with as many fields as there is room for; empty where there is none for any."""
+    names = listed([each.name for each in group])
+    count = fields_in(group[0].objects)
+    fields = f", {counted(count, 'field')}" if count else ""
+    title = f"\n<details><summary><b>{names}</b>: {WORDS[group[0].meaning]}{fields}</summary>\n"
+    text, end = title, "\n</details>\n"
+    told = 0
+    for number in range(len(group[0].objects)):
+        changes = [each.objects[number] for each in group]
+        text += _markdown_object(changes)
+        if len(text) + len(end) > room:
+            return ""
+        found = rows(changes[0], width=_WIDEST)
+        text += "\n" + _line(["field", "before", "after", "changed in"]) + _line(["---"] * 4) if found else ""
+        for row in found:
+            line = _markdown_row(row, changes[0])
+            if len(text) + len(line) + len(end) + _RESERVE > room:
+                return f"{text}\n{counted(count - told, 'more field')}.\n{end}" if told else ""
+            text += line
+            told += 1
+    return text + end
+
+
+def _markdown_object(changes: Sequence[ObjectChange]) -> str:
+    first = changes[0]
+    text = f"\n**{WORDS[first.meaning]}**: {_escaped(names_of(changes))}\n"
+    return text + "".join(f"- {_escaped(note)}\n" for note in first.notes)
+
+
+def _markdown_row(row: Row, change: ObjectChange) -> str:
+    differing = f" ({WORDS[row.meaning]})" if row.meaning != change.meaning else ""
+    values = [_code(each) if each is not None else NONE for each in (row.before, row.after)]
+    return _line([_code(row.field) + differing, *values, _code(row.place)])
+
+
+def _line(columns: Sequence[str]) -> str:
+    return f"| {' | '.join(columns)} |\n"
+
+
+def _code(text: str) -> str:
+    """A text as code in a table, whatever is in it: with more backticks around it than it has itself."""
+    if not text:
+        return ""
+    longest, run = 0, 0
+    for each in text:
+        run = run + 1 if each == "`" else 0
+        longest = max(longest, run)
+    fence = "`" * (longest + 1)
+    blank = " " if longest or text[0] == " " or text[-1] == " " else ""
+    return f"{fence}{blank}{text}{blank}{fence}".replace("|", "\\|")
+
+
+def _escaped(text: str) -> str:
+    """A sentence that may quote what users write: no HTML in it, and nobody is mentioned."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("@", "@\u200b")
+
+
+# What the text and the Markdown of a comparison share: its words, and variants that change alike told once.
+
+
+WORDS: dict[Meaning, str] = {
+    "refused": "refused as immutable",
+    "ignored": "silently ignored",
+    "replaced": "replaced",
+    "new-run": "new run",
+    "removed": "removed",
+    "created": "created",
+    "in-place": "in place",
+}
+NONE = "-"
+_MANY = 8  # variants of one row each
+_ROLES = ("spec", "pytorchReplicaSpecs")
+
+
+class View:
+    """A comparison with all that its reports say: the ref that it is with, prices, releases."""
+
+    __slots__ = ("commit", "comparison", "prices", "ref", "releases")
+
+    def __init__(self, comparison: Comparison, *, ref: str, commit: str, releases: dict[str, str], prices: Prices | None) -> None:
+        self.comparison = comparison
+        self.ref = ref
+        self.commit = commit
+        self.releases = releases
+        self.prices = prices
+
+    def cost(self, capacity: Capacity | None) -> Cost | None:
+        """What a job costs at most; None without a job or a price list."""
+        return cost_of(capacity, self.prices) if capacity and self.prices else None
+
+
+class Row:
+    """A changed field, in words."""
+
+    __slots__ = ("after", "before", "field", "meaning", "place")
+
+    def __init__(self, field: str, before: str | None, after: str | None, place: str, meaning: Meaning) -> None:
+        self.field = field
+        self.before = before
+        self.after = after
+        self.place = place
+        self.meaning = meaning
+
+
+def headline(view: View) -> str:
+    """The first sentence of a report."""
+    comparison = view.comparison
+    changed, total = len(comparison.variants), len(comparison.variants) + comparison.unchanged
+    against = f"{visible(view.ref)} ({view.commit[:8]})"
+    if not changed:
+        return f"no variant of {total} changes against {against}"
+    counts = [sum(each.meaning == meaning for each in comparison.variants) for meaning in MEANINGS]
+    parts = [
+        f"{count} {WORDS[meaning]}{'s' * (meaning == 'new-run' and count > 1)}"
+        for meaning, count in zip(MEANINGS, counts, strict=True)
+        if count
+    ]
+    return f"{changed} of {counted(total, 'variant')} change{'s' if changed == 1 else ''} against {against}: {', '.join(parts)}"
+
+
+def judged_by(view: View) -> str:
+    """The last line of a report: the releases whose rules it goes by."""
+    return f"by the rules of {', '.join(' '.join(each) for each in view.releases.items())}"
+
+
+def header(view: View) -> list[str]:
+    """The columns of the table of variants."""
+    cost = [f"cost at most, {visible(view.prices.currency)}"] if view.prices else []
+    return ["variant", "in the cluster", "pods", "GPUs", "deadline", *cost]
+
+
+class Line:
+    """A row of that table: the variants that it is for, mostly one, and the cells behind their names."""
+
+    __slots__ = ("cells", "names")
+
+    def __init__(self, names: Sequence[str], cells: Sequence[str]) -> None:
+        self.names = names
+        self.cells = cells
+
+
+def table(view: View) -> list[Line]:
+    """The rows of the table; of many variants with equal ones, one row."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for each in view.comparison.variants:
+        rows.setdefault(tuple(_cells(each, view)), []).append(each.name)
+    lines = [Line(part, cells) for cells, names in rows.items() for part in ([names] if len(names) > _MANY else [[name] for name in names])]
+    return sorted(lines, key=lambda line: line.names[0])
+
+
+def _cells(change: VariantChange, view: View) -> list[str]:
+    before, after = change.before, change.after
+    presence = ", new variant" if change.presence == "new" else ""
+    found = [WORDS[change.meaning] + presence]
+    found += [_both(*(_range(each.number, each.most) if each else None for each in (before, after)))]
+    found += [_both(*(_range(each.gpus, each.most_gpus) if each else None for each in (before, after)))]
+    found += [_both(*(duration(each.deadline) if each else None for each in (before, after)))]
+    if view.prices:
+        found += [_both(*(_amount(view.cost(each)) for each in (before, after)))]
+    return found
+
+
+def totals(view: View) -> list[str]:
+    """The last row of the table: the sums of the variants that differ, where they are several."""
+    changed = view.comparison.variants
+    if len(changed) < 2:
+        return []
+    sides = [[each.before for each in changed if each.before], [each.after for each in changed if each.after]]
+    found = ["together", ""]
+    found += [_both(*(_range(sum(each.number for each in side), sum(each.most for each in side)) for side in sides))]
+    found += [_both(*(_range(sum(each.gpus for each in side), sum(each.most_gpus for each in side)) for side in sides)), ""]
+    if view.prices:
+        costs = [[cost.amount for each in side if (cost := view.cost(each))] for side in sides]
+        found += [_both(*(NONE if None in side else f"{sum(each for each in side if each is not None):.2f}" for side in costs))]
+    return found
+
+
+def notes(view: View) -> list[str]:
+    """What there is to say beside the tables: of the project, and of the pods and costs of variants."""
+    about: dict[str, list[str]] = {}
+    for each in view.comparison.variants:
+        said = [*each.after.notes] if each.after else []
+        cost = view.cost(each.after)
+        for note in [*said, *([cost.why] if cost and cost.why else [])]:
+            about.setdefault(note, []).append(each.name)
+    return [*view.comparison.notes, *(f"{listed(names)}: {note}" for note, names in about.items())]
+
+
+def alike(changes: Sequence[VariantChange]) -> list[list[VariantChange]]:
+    """The variants that differ, in groups of those whose changes read the same."""
+    groups: dict[object, list[VariantChange]] = {}
+    for each in changes:
+        groups.setdefault(_likeness(each), []).append(each)
+    return list(groups.values())
+
+
+def _likeness(change: VariantChange) -> object:
+    objects = tuple((each.kind, each.meaning, each.is_pruned, tuple(each.notes), _rows_key(each)) for each in change.objects)
+    return change.presence, objects
+
+
+def _rows_key(change: ObjectChange) -> object:
+    return tuple((row.field, row.before, row.after, row.place.partition(" (")[0], row.meaning) for row in rows(change))
+
+
+def rows(change: ObjectChange, *, width: int = 200) -> list[Row]:
+    """The changed fields of an object in words; the same change of several roles of a PyTorchJob is one."""
+    found: dict[object, tuple[list[str], FieldChange, Meaning]] = {}
+    for each, meaning in change.fields:
+        is_of_role = each.path[:2] == _ROLES and len(each.path) > 3
+        rest = each.path[3:] if is_of_role else each.path
+        key = (is_of_role, spelling_of(rest), _text(each.before, width), _text(each.after, width), _place(each), meaning)
+        names, _, _ = found.setdefault(key, ([], each, meaning))
+        names += [str(each.path[2])] if is_of_role else []
+    return sorted((_row(names, each, meaning, width) for names, each, meaning in found.values()), key=lambda row: row.field)
+
+
+def _row(names: list[str], change: FieldChange, meaning: Meaning, width: int) -> Row:
+    field = change.field.replace(f"[{names[0]}]", f"[{', '.join(names)}]", 1) if len(names) > 1 else change.field
+    return Row(visible(field), _text(change.before, width), _text(change.after, width), _place(change), meaning)
+
+
+def _place(change: FieldChange) -> str:
+    """The line that changed a field; of a removed one, where it was and what removed it."""
+    if change.after is not None:
+        return spot(change.place)
+    was = f"was {spot(change.was)}"
+    return f"{spot(change.place)}, {was}" if change.place else was
+
+
+def spot(mark: Mark | None) -> str:
+    """A place with its overlay."""
+    return visible(f"{mark.file}:{mark.line}" if mark.line else mark.file) + visible(layer_of(mark)) if mark else ""
+
+
+def _text(tree: MarkedTree | None, width: int) -> str | None:
+    """A value as one line of at most *width* characters; None where there is none."""
+    if tree is None:
+        return None
+    text = visible(spelt(tree.data()))
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def spelt(value: Any) -> str:
+    """A value as YAML has it in one line."""
+    if isinstance(value, str) and is_plain(value):
+        return value
+    return dumps(value, ensure_ascii=False)
+
+
+def duration(seconds: int | None) -> str:
+    """A number of seconds as people say it: `1d 2h`, `90s`."""
+    if seconds is None:
+        return "none"
+    found, rest = [], seconds
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        number, rest = divmod(rest, size)
+        found += [f"{number}{unit}"] if number else []
+    return " ".join(found) if seconds > 0 else f"{seconds}s"
+
+
+def names_of(changes: Sequence[ObjectChange]) -> str:
+    """An object's kind and name, or the first of several."""
+    first = changes[0]
+    name = visible("/".join(part for part in (first.namespace, first.name) if part))
+    more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
+    fate = f"{'are' if more else 'is'} pruned" if first.is_pruned else f"{'stay' if more else 'stays'} as earlier run{'s' if more else ''}"
+    return f"{first.kind} {name}{more}" + (f", and {visible(first.follows)}{more} {fate}" if first.follows else "")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names, and the number of the others."""
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _range(number: int, most: int) -> str:
+    """A number, and the most that an autoscaler makes of it where that is more."""
+    return str(number) if most == number else f"{number} to {most}"
+
+
+def _both(before: str | None, after: str | None) -> str:
+    if before is None or after is None or before == after:
+        return after or before or NONE
+    return f"{before} → {after}"
+
+
+def _amount(cost: Cost | None) -> str | None:
+    return None if cost is None else NONE if cost.amount is None else f"{cost.amount:.2f}"
+
+
+def fields_in(changes: Iterable[ObjectChange]) -> int:
+    """The number of changed fields, in words."""
+    return sum(len(rows(each)) for each in changes)

@@ -1,1 +1,0 @@
-"""What a change of a project does, as text, Markdown and JSON."""

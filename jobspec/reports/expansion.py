@@ -1,0 +1,350 @@
+"""What operators make of jobs, for people and programs: as a table, as YAML with the place of each value, as a `v1` List."""
+
+from __future__ import annotations
+
+from jobspec.documents.marked_tree import items, text
+from jobspec.documents.reader import read
+from jobspec.documents.writer import write
+from jobspec.kinds import COMPONENTS
+from jobspec.operators.expansion import pods_among, value_of
+from jobspec.rendering import order_of
+from jobspec.reports.text import layer_of, visible
+from jobspec.schemas import shapes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from jobspec.diagnostics import Mark, Path
+    from jobspec.documents.document import Marks
+    from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.operators.expansion import ExpandedJob, Pod
+    from jobspec.schemas.shapes import Shape
+    from jobspec.targets import Target
+
+    #: A label, and the words of a text that can be broken between them.
+    Row = tuple[str, list[str]]
+
+
+# A table of what operators make, for people: each pod with its rank, then what is in the containers of equal pods, then the rest.
+
+
+_BOLD, _DIM = "1", "2"
+_TITLES = ("RANK", "POD", "HOST NAME", "CONTAINERS")
+_WITH_HOST = 3
+"""How many columns there are with the host name."""
+_LABELS = 10
+"""The columns of a label."""
+_INDENT = "  "
+_GAP = "  "
+_LEAST = 30
+"""The columns that a text gets, however narrow the terminal is."""
+
+
+def table(jobs: Sequence[ExpandedJob], *, width: int, colour: bool) -> str:
+    """The table of all jobs, for a terminal of *width* columns."""
+    lines: list[str] = []
+    for each in jobs:
+        lines += [*([""] if lines else []), *_of_job(each, width=width, colour=colour)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _of_job(expanded: ExpandedJob, *, width: int, colour: bool) -> Iterator[str]:
+    job = expanded.job
+    name = job.name or f"{job.data['metadata']['generateName']}<random>"
+    yield _painted(visible(f"{job.kind} {name}"), _BOLD, colour=colour) + visible(f", made by {expanded.operator} ({job.file})")
+    pods = pods_among(expanded.objects)
+    cells, sizes = _cells(pods)
+    fitting = max((count for count in (2, 3, 4) if len(_INDENT) + sum(sizes[:count]) + len(_GAP) * (count - 1) <= width), default=2)
+    if pods:
+        yield from ["", *_grid([row[:fitting] for row in cells], sizes, colour=colour)]
+    for group in groups(pods):
+        yield from ["", *_of_group(group, width=width, colour=colour, with_host=fitting < _WITH_HOST)]
+    others = list(_others(expanded.objects))
+    if others:
+        yield from ["", *(line for row in others for line in _row(row, _INDENT, width=width, colour=colour))]
+    if not expanded.objects:
+        yield f"{_INDENT}nothing"
+
+
+def _cells(pods: Sequence[Pod]) -> tuple[list[list[str]], list[int]]:
+    """Rank, name, host name and containers of each pod below their titles, and the widths of the columns."""
+    rows = [[each.rank or "-", each.name, each.host_name, ", ".join(text(one, "name") for one, _ in each.containers())] for each in pods]
+    cells = [[visible(cell) for cell in row] for row in (_TITLES, *rows)]
+    return cells, [max(len(row[at]) for row in cells) for at in range(len(_TITLES))]
+
+
+def _grid(cells: list[list[str]], sizes: list[int], *, colour: bool) -> Iterator[str]:
+    for number, row in enumerate(cells):
+        line = _GAP.join(f"{cell:{size}}" for cell, size in zip(row, sizes, strict=False)).rstrip()
+        yield _INDENT + (_painted(line, _DIM, colour=colour) if number == 0 else line)
+
+
+def _of_group(group: Sequence[Pod], *, width: int, colour: bool, with_host: bool) -> Iterator[str]:
+    """What is in the containers of equal pods; *with_host*: by which names others reach them, too."""
+    first, last = group[0], group[-1]
+    which = first.name if first is last else f"{first.name} to {last.name}"
+    for at, (container, is_init) in enumerate(first.containers()):
+        kind = "init container" if is_init else "container"
+        yield _INDENT + _painted(visible(f"{which}: {kind} {text(container, 'name')}"), _BOLD, colour=colour)
+        for row in rows(group, at):
+            if row[1]:
+                yield from _row(row, _INDENT * 2, width=width, colour=colour)
+    names = [each.host_name for each in group]
+    if with_host:
+        row = ("host name", [names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"])
+        yield from _row(row, _INDENT * 2, width=width, colour=colour)
+
+
+def _others(objects: Sequence[MarkedTree]) -> Iterator[Row]:
+    """The objects besides pods, by kind."""
+    by_kind: dict[str, list[str]] = {}
+    for each in objects:
+        if text(each, "kind") != "Pod":
+            by_kind.setdefault(text(each, "kind"), []).append(text(each, "metadata", "name") + _more(each))
+    yield from by_kind.items()
+
+
+def _more(made: MarkedTree) -> str:
+    """What is told of an object beside its name: a service's ports, how many pods an autoscaler or a group wants."""
+    spec = made.get("spec")
+    if text(made, "kind") == "Service":
+        return "".join(f":{text(each, 'port')}" for each in items(spec.get("ports") if spec else None))
+    if text(made, "kind") == "HorizontalPodAutoscaler":
+        return f" ({text(spec, 'minReplicas') or 1} to {text(spec, 'maxReplicas')} replicas)"
+    return f" (at least {text(spec, 'minMember') or 0} pods)" if text(made, "kind") == "PodGroup" else ""
+
+
+def _row(row: Row, indent: str, *, width: int, colour: bool) -> Iterator[str]:
+    """A label and a text behind it, which goes on below itself."""
+    label, words = row
+    size = max(_LABELS, len(label))
+    room = max(width - len(indent) - size - len(_GAP), _LEAST)
+    lines = [line for part in " ".join(words).rstrip("\n").split("\n") for line in _wrapped(visible(part), room)]
+    for number, line in enumerate(lines):
+        head = _painted(label, _DIM, colour=colour) + " " * (size - len(label)) if number == 0 else " " * size
+        yield f"{indent}{head}{_GAP}{line}".rstrip()
+
+
+def _wrapped(text: str, room: int) -> Iterator[str]:
+    """The lines of a text, broken at blanks alone, so that it can be copied; a longer word sticks out."""
+    line = ""
+    for number, word in enumerate(text.split(" ")):
+        if number and len(line) + 1 + len(word) > room and line.strip():
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}" if number else word
+    yield line
+
+
+def _painted(text: str, code: str, *, colour: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour else text
+
+
+# What a table tells of the containers of equal pods: image, command, the operator's variables, ports, resources, volumes.
+
+
+def groups(pods: Sequence[Pod]) -> list[list[Pod]]:
+    """The pods, those together that differ in nothing but values of variables, and the numbers in their names."""
+    found: dict[str, list[Pod]] = {}
+    for pod in pods:
+        found.setdefault(_signature(pod), []).append(pod)
+    return list(found.values())
+
+
+def _signature(pod: Pod) -> str:
+    parts = ["-".join(part for part in pod.name.split("-") if not part.isdigit())]
+    for container, is_init in pod.containers():
+        names = [text(each, "name") for each in items(container.get("env"))]
+        rest = {name: each.data() for name, each in container.value.items() if name != "env"}
+        parts.append(repr((is_init, names, rest)))
+    return "\n".join(parts)
+
+
+def rows(group: Sequence[Pod], at: int) -> Iterator[Row]:
+    """What is told of one container of equal pods, the *at*-th to start."""
+    all_of_them = [list(pod.containers())[at][0] for pod in group]
+    container = all_of_them[0]
+    variables = [
+        [(text(each, "name"), value_of(each, pod.tree)) for each in items(one.get("env"))]
+        for pod, one in zip(group, all_of_them, strict=True)
+    ]
+    same = {name: values[0] for name, *values in _columns(variables) if len(set(values)) == 1 and not values[0].startswith("<")}
+    words = [str(each.value) for field in ("command", "args") for each in items(container.get(field))]
+    yield "image", [text(container, "image")]
+    own = "the image's own, with " if not container.get("command") and words else "" if words else "the image's own"
+    yield "command", [f"{own}{shown_command(words, same)}"]
+    theirs = [index for index, each in enumerate(items(container.get("env"))) if not each.mark.line]
+    columns = list(_columns(variables))
+    yield "env added", [f"{columns[index][0]}={_joined(columns[index][1:])}" for index in theirs]
+    yield "ports", [_port(each) for each in items(container.get("ports"))]
+    yield "limits", _resources(container, "limits")
+    yield "requests", _resources(container, "requests")
+    mounts = [_mount(each, group[0].tree) for each in items(container.get("volumeMounts"))]
+    yield "volumes", ["\n".join(mounts)] if mounts else []
+
+
+def _columns(variables: list[list[tuple[str, str]]]) -> Iterator[tuple[str, ...]]:
+    """For each variable its name, and its value in each pod."""
+    for same in zip(*variables, strict=True):
+        yield (same[0][0], *(value for _, value in same))
+
+
+def _joined(values: Sequence[str]) -> str:
+    from shlex import quote
+
+    one = list(dict.fromkeys(values))
+    return quote(one[0]) if len(one) == 1 and not one[0].startswith("<") else f"{one[0]}..{one[-1]}" if len(one) > 1 else one[0]
+
+
+def _port(port: MarkedTree) -> str:
+    protocol = text(port, "protocol")
+    number = text(port, "containerPort") + (f"/{protocol}" if protocol not in ("", "TCP") else "")
+    host = text(port, "hostPort")
+    name = text(port, "name")
+    return number + (f"({name})" if name else "") + (f" on the node's {host}" if host else "")
+
+
+def _resources(container: MarkedTree, kind: str) -> list[str]:
+    found = container.get("resources", kind)
+    return [f"{name}={each.value}" for name, each in found.value.items()] if found else []
+
+
+def _mount(mount: MarkedTree, pod: MarkedTree) -> str:
+    name = text(mount, "name")
+    volume = next((each for each in items(pod.get("spec", "volumes")) if text(each, "name") == name), None)
+    read_only = " read-only" if text(mount, "readOnly") == "True" else ""
+    return f"{text(mount, 'mountPath')} from {name}{_source(volume)}{read_only}"
+
+
+def _source(volume: MarkedTree | None) -> str:
+    """The source of a volume and what it names."""
+    if volume is None:
+        return " (no such volume)"
+    for kind, source in volume.value.items():
+        if kind != "name":
+            names = [text(source, field) for field in ("claimName", "secretName", "name", "path", "server", "medium")]
+            return f" ({' '.join([kind, *(each for each in names if each)])})"
+    return " (emptyDir)"
+
+
+# YAML in which each line says behind it where its value comes from: a line of the job or of an overlay, an operator, the API server.
+
+
+_COLUMN = 60
+"""The column of the places, where lines are not longer."""
+
+
+def with_origin(tree: MarkedTree) -> str:
+    """The YAML of one object, with comments; without these it is the same text as ever."""
+    text = write([tree.data()])
+    (document,), problems = read(text, file="")
+    assert not problems
+    places = dict(_places(tree, document.marks))
+    lines = text.removesuffix("\n").split("\n")
+    column = min(max(map(len, lines)), _COLUMN)
+    return "".join(_line(line, places.get(number), column) for number, line in enumerate(lines, 1))
+
+
+def _line(line: str, mark: Mark | None, column: int) -> str:
+    return f"{line:{column}}  # {visible(f'{mark}{layer_of(mark)}')}\n" if mark else f"{line}\n"
+
+
+def _places(tree: MarkedTree, written: Marks) -> Iterator[tuple[int, Mark]]:
+    """The lines in which the values of a tree begin in its own text, or their keys, each with the place that the value comes from."""
+    children = written.children
+    if isinstance(tree.value, dict) and isinstance(children, dict):
+        if written.key:
+            yield written.key.line, tree.place()
+        for name, child in tree.value.items():
+            yield from _places(child, children[name])
+    elif isinstance(tree.value, list) and isinstance(children, list):
+        if written.key:
+            yield written.key.line, tree.place()
+        for child, inner in zip(tree.value, children, strict=True):
+            yield from _places(child, inner)
+    else:
+        yield written.mark.line, tree.place()
+
+
+# Expanded objects with their fields in the order in which people write them.
+
+
+#: Kind of an object that jobspec has no schema of -> where a schema of ours has an object of its shape.
+_INSIDE: dict[str, tuple[tuple[str, str], Path]] = {
+    "Pod": (("kubeflow.org/v1", "PyTorchJob"), ("spec", "pytorchReplicaSpecs", "Worker", "template")),
+    "Job": (("jobset.x-k8s.io/v1alpha2", "JobSet"), ("spec", "replicatedJobs", 0, "template")),
+}
+
+
+def ordered(objects: Sequence[MarkedTree], target: Target) -> list[MarkedTree]:
+    """Objects with their fields in the order of their kinds."""
+    order = _Order()
+    kinds = [(each.value["apiVersion"].value, each.value["kind"].value) for each in objects]
+    shape_of = {kind: _shape(*kind, target) for kind in dict.fromkeys(kinds)}
+    return [order(each, shape_of[kind]) for each, kind in zip(objects, kinds, strict=True)]
+
+
+class _Order:
+    """Orders the fields of trees; of a thousand pods, nearly all have the same fields in the same places."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+
+    def __call__(self, tree: MarkedTree, shape: Shape | None) -> MarkedTree:
+        value = tree.value
+        if isinstance(value, dict):
+            fields = shape.fields if shape else None
+            return tree.with_value({name: self(value[name], _inside(shape, fields, name)) for name in self._names(value, shape)})
+        if isinstance(value, list):
+            items = shape.items if shape else None
+            return tree.with_value([self(each, items) for each in value])
+        return tree
+
+    def _names(self, value: dict[str, MarkedTree], shape: Shape | None) -> list[str]:
+        key = (id(shape), tuple(value))
+        if key not in self._known:
+            self._known[key] = order_of(value, shape)
+        return self._known[key]
+
+
+def _inside(shape: Shape | None, fields: dict[str, Shape] | None, name: str) -> Shape | None:
+    return fields.get(name) if fields is not None else shape.values if shape else None
+
+
+def _shape(api_version: str, kind: str, target: Target) -> Shape | None:
+    if (api_version, kind) in COMPONENTS:
+        return shapes.load(api_version, kind, target)
+    if kind not in _INSIDE:
+        return None
+    around, path = _INSIDE[kind]
+    whole = shapes.load(*around, target)
+    spec = whole.at((*path, "spec")) if whole else None
+    assert spec
+    fields = {"apiVersion": 1, "kind": 1, "metadata": 2, "spec": 3}
+    return shapes.link([{"type": "object", "fields": fields}, {"type": "string"}, shapes.load_metadata(target), spec])
+
+
+# A container's command as it will run, in the words of a shell.
+#
+# Follows `Expand`, k8s.io/kubernetes third_party/forked/golang/expansion, 1.36: `$(NAME)` is a variable's value, `$$` is `$`.
+
+
+def shown_command(words: Iterable[str], values: Mapping[str, str]) -> str:
+    """The words of a command and its arguments, with variables of known values replaced, quoted where a shell needs it."""
+    from shlex import quote
+
+    return " ".join(quote(substituted(word, values)) for word in words)
+
+
+def substituted(text: str, values: Mapping[str, str]) -> str:
+    """A text with `$(NAME)` replaced by the value of a variable; one without a value remains."""
+    import re
+
+    def value_of(found: re.Match[str]) -> str:
+        return "$" if found[0] == "$$" else values.get(found[1], found[0])
+
+    return re.sub(r"\$\$|\$\(([^)]*)\)", value_of, text)

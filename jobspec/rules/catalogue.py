@@ -1,0 +1,83 @@
+"""The catalogue: the name and the explanation of every rule."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from jobspec.explanations import RULES, STAGES
+from jobspec.lint.rule import as_markdown, summary
+from jobspec.lint.rules import RULES as LINT
+from jobspec.lint.rules import TOPICS
+from jobspec.operators.jobset.webhook import WEBHOOK_RULES as JOBSET_RULES
+from jobspec.operators.trainer.policies import POLICY_RULES, TORCHTUNE_RULES
+from jobspec.operators.trainer.webhook import RUNTIME_RULES, TRAINJOB_RULES, WITHOUT_RUNTIME
+from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as PYTORCHJOB_RULES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobspec.diagnostics import Severity, Stage
+
+#: The lists of rules of the operators' webhooks.
+ADMISSION = (
+    PYTORCHJOB_RULES,
+    WITHOUT_RUNTIME,
+    TRAINJOB_RULES,
+    POLICY_RULES,
+    TORCHTUNE_RULES,
+    RUNTIME_RULES,
+    JOBSET_RULES,
+)
+
+#: The rules that mostly warn: a server accepts the value, or jobspec cannot check it. Of all others but lint's, each is an error.
+WARNINGS = frozenset(
+    {
+        "deprecated-processes",
+        "stale-baseline",
+        "unused-ignore",
+        "deprecated-runtime",
+        "fixed-name",
+        "later-release",
+        "list-replaced",
+        "offline-webhooks",
+        "rule-not-evaluated",
+        "run-returned",
+        "runs-again",
+        "unresolved-reference",
+        "volume-not-shared",
+        "volume-replaced",
+    }
+)
+
+
+@cache
+def rules() -> Mapping[str, str]:
+    """Name -> explanation of all rules, in the order in which a document meets them."""
+    admission = {rule.name: " ".join((rule.check.__doc__ or "").split()) for each in ADMISSION for rule in each}
+    return {**RULES, **admission, **{rule.name: summary(rule) for rule in LINT}}
+
+
+def severity_of(name: str) -> Severity:
+    """How much the findings of a rule mostly weigh."""
+    advice = {rule.name: rule.severity for rule in LINT}
+    return advice.get(name, "warning" if name in WARNINGS else "error")
+
+
+def stage_of(name: str) -> Stage:
+    """The stage of a rule."""
+    return "lint" if any(rule.name == name for rule in LINT) else STAGES.get(name, "admission")
+
+
+def page() -> str:
+    """All rules as one page of Markdown, which is `docs/rules.md`."""
+    advice = {rule.name for rule in LINT}
+    told = "".join(f"- **{name}**: {text}\n" for name, text in rules().items() if name not in advice)
+    topics = "".join(f"\n## {topic}\n\n" + "\n".join(map(as_markdown, found)) for topic, found in TOPICS.items())
+    return f"{_HEAD}\n# Rules of `jobspec lint`\n{_LINT}{topics}\n# Rules of `jobspec validate`, `render` and the others\n\n{told}"
+
+
+_HEAD = "<!-- Made by `jobspec explain --markdown`; changes made here are lost. -->\n"
+_LINT = """
+Each of these finds what a server accepts, what will run, and what bites. `jobspec explain NAME` prints one of them.
+"""

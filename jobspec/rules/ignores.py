@@ -1,0 +1,238 @@
+"""Comments that ignore: `# jobspec: ignore[rule] reason`, on the line of the cause, alone above it, or above its document."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, spell
+from jobspec.documents.comments import placed_comments
+from jobspec.documents.reader import read
+from jobspec.explanations import DECODING
+from jobspec.kubernetes.problems import closest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.diagnostics import Diagnostic
+    from jobspec.documents.comments import Comment
+    from jobspec.documents.document import Document
+    from jobspec.results import FileResult
+
+
+#: What a file without such comments does not have.
+MARKER = "jobspec: ignore"
+_COMMENT = re.compile(r"#\s*jobspec: ignore(?:\[(?P<rules>[^\]]*)\])?")
+
+
+class Ignore:
+    """One rule that a comment ignores, and where."""
+
+    __slots__ = ("document", "line", "mark", "rule")
+
+    def __init__(self, rule: str, mark: Mark, *, line: int | None = None, document: int | None = None) -> None:
+        self.rule = rule
+        """Empty where the comment names none."""
+        self.mark = mark
+        self.line = line
+        """The line that it is about; None where that is a whole document."""
+        self.document = document
+        """The index of that document."""
+
+
+class Ignores:
+    """What the comments of a file ignore."""
+
+    __slots__ = ("_by_document", "_by_line", "_file", "_indices", "_starts", "each")
+
+    def __init__(self, file: str, each: Sequence[Ignore], documents: Sequence[Document]) -> None:
+        self._file = file
+        self.each = each
+        self._starts = [document.marks.mark.line for document in documents]
+        self._indices = [document.index for document in documents]
+        self._by_line: dict[tuple[str, int], list[Ignore]] = {}
+        self._by_document: dict[tuple[str, int | None], list[Ignore]] = {}
+        for one in each:
+            if one.line is None:
+                self._by_document.setdefault((one.rule, one.document), []).append(one)
+            else:
+                self._by_line.setdefault((one.rule, one.line), []).append(one)
+
+    def of(self, diagnostic: Diagnostic, path: str) -> list[Ignore]:
+        """The comments that are about a diagnostic of the result of a file: this one, or a project that names it."""
+        rule, mark = diagnostic.rule, diagnostic.mark
+        if diagnostic.stage == "decoding":
+            return []
+        is_here = mark.file == self._file
+        lines = range(mark.line, mark.end_line + 1) if is_here and self._by_line else ()
+        found = [one for line in lines for one in self._by_line.get((rule, line), ())]
+        document = diagnostic.document if path == self._file else self._document_at(mark.line) if is_here else None
+        return [*found, *(self._by_document.get((rule, document), ()) if path == self._file or is_here else ())]
+
+    def _document_at(self, line: int) -> int | None:
+        at = bisect_right(self._starts, line)
+        return self._indices[at - 1] if at else None
+
+
+def ignores(text: str, file: str) -> Ignores:
+    """What the comments of a file ignore."""
+    found = [(comment, match) for comment in placed_comments(text) if (match := _COMMENT.search(comment.text))]
+    documents = read(text, file=file)[0] if found else []
+    lines, starts = text.split("\n"), [each.marks.mark.line for each in documents]
+    return Ignores(file, [each for comment, match in found for each in _of(comment, match, lines, documents, starts, file)], documents)
+
+
+def _of(
+    comment: Comment, match: re.Match[str], lines: Sequence[str], documents: Sequence[Document], starts: Sequence[int], file: str
+) -> Iterator[Ignore]:
+    mark = Mark(file, comment.line, comment.column, comment.line, comment.column + len(comment.text))
+    rules = [each.strip() for each in (match["rules"] or "").split(",")]
+    is_alone = not lines[comment.line - 1].removeprefix("\ufeff")[: comment.column - 1].strip()
+    for rule in rules:
+        if is_alone and comment.first_of_document:
+            at = bisect_left(starts, comment.line)
+            yield Ignore(rule, mark, document=documents[at].index if at < len(documents) else None)
+        else:
+            yield Ignore(rule, mark, line=_next_line(lines, comment.line) if is_alone else comment.line)
+
+
+def _next_line(lines: Sequence[str], line: int) -> int:
+    """The first line behind one that has more than a comment."""
+    for number in range(line, len(lines)):
+        if lines[number].strip() and not lines[number].lstrip().startswith("#"):
+            return number + 1
+    return line
+
+
+def without_ignored(
+    results: Sequence[FileResult], ignored: Mapping[str, Ignores], homes: Mapping[str, str], known: Container[str], asked: Container[str]
+) -> list[FileResult]:
+    """The results without what the comments of files ignore, each counted.
+
+    A comment that hits nothing is a diagnostic itself, unless its rule was not *asked* for, or an error kept it from being looked at. It
+    is told in the result that *homes* says for its file: the file's own, or that of a project which names the file.
+    """
+    hit: set[int] = set()
+    kept = [_kept(each, ignored, hit) for each in results]
+    faulty = {
+        place for result in results for each in result.diagnostics if each.severity == "error" for place in (result.path, each.mark.file)
+    }
+    unused: dict[str, list[Diagnostic]] = {}
+    for file, home in homes.items():
+        asked_here = () if file in faulty or home in faulty else asked
+        idle = [each for each in ignored[file].each if id(each) not in hit]
+        told = [each for each in idle if each.rule not in known or each.rule in DECODING or each.rule in asked_here]
+        unused.setdefault(home, []).extend(_unused(each, known) for each in told)
+    return [
+        result.with_only([*left, *unused.pop(result.path, ())], ignored=len(result.diagnostics) - len(left))
+        for result, left in zip(results, kept, strict=True)
+    ]
+
+
+def _kept(result: FileResult, ignored: Mapping[str, Ignores], hit: set[int]) -> list[Diagnostic]:
+    """The diagnostics of a result that no comment ignores; *hit* gets the comments that ignore one."""
+    kept = []
+    for each in result.diagnostics:
+        places = [place for place in dict.fromkeys((result.path, each.mark.file)) if place in ignored]
+        found = [one for place in places for one in ignored[place].of(each, result.path)]
+        hit.update(map(id, found))
+        if not found:
+            kept.append(each)
+    return kept
+
+
+def _unused(ignore: Ignore, known: Container[str]) -> Diagnostic:
+    if not ignore.rule:
+        message, hint = "the comment ignores nothing, since it names no rule", "write `# jobspec: ignore[rule] reason`"
+    elif ignore.rule not in known:
+        message, hint = f"there is no rule `{ignore.rule}`", "a rule's name stands in brackets behind its message"
+    elif ignore.rule in DECODING:
+        message, hint = f"`{ignore.rule}` cannot be ignored: no tool can read what it is about", ""
+    else:
+        message, hint = f"nothing here breaks the rule `{ignore.rule}`", "remove the comment"
+    return Diagnostic("unused-ignore", message, ignore.mark, document=ignore.document, severity="warning", hint=hint)
+
+
+# Settings of the checks: which rules are reported, what fails, the baseline, and the contracts of images.
+
+
+STAGES = ("schema", "admission", "render", "outcome", "lint")
+SEVERITIES = ("error", "warning", "info")
+
+
+class Settings:
+    """What is chosen, by options or in a file."""
+
+    __slots__ = ("baseline", "contracts", "fail_on", "ignore", "select")
+
+    def __init__(
+        self,
+        *,
+        select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        fail_on: str = "",
+        baseline: str = "",
+        contracts: Mapping[str, str] | None = None,
+    ) -> None:
+        self.select = select
+        """Names of rules and stages; none for all."""
+        self.ignore = ignore
+        self.fail_on = fail_on or SEVERITIES[0]
+        self.baseline = baseline
+        """The path of the baseline; empty where there is none."""
+        self.contracts = contracts or {}
+        """Image -> path of the JSON Schema of its flags."""
+
+    def over(self, data: Mapping[str, Any]) -> Settings:
+        """These settings, from options, over those of a file: options win, but ignored rules and contracts are added to the file's."""
+        return Settings(
+            select=self.select or data.get("select") or (),
+            ignore=[*(data.get("ignore") or ()), *self.ignore],
+            fail_on=data.get("failOn") or "" if self.fail_on == SEVERITIES[0] else self.fail_on,
+            baseline=self.baseline or data.get("baseline") or "",
+            contracts={**(data.get("contracts") or {}), **self.contracts},
+        )
+
+    def tells(self, rule: str, stage: str) -> bool:
+        """Whether a rule's diagnostics are reported; those of decoding always are."""
+        names = (rule, stage)
+        return stage == "decoding" or (
+            (not self.select or any(each in names for each in self.select)) and not any(each in names for each in self.ignore)
+        )
+
+    def selected(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """The diagnostics of the rules that are reported."""
+        return [each for each in diagnostics if self.tells(each.rule, each.stage)]
+
+    def fails(self, results: Iterable[FileResult]) -> bool:
+        """Whether reported diagnostics make the run fail."""
+        enough = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1]
+        return any(each.severity in enough for result in results for each in result.diagnostics)
+
+
+def require_known(settings: Settings, rules: Iterable[str], where: str) -> None:
+    """Raises JobspecError for names that are neither a rule nor a stage, and for an unknown severity."""
+    known = [*rules, *STAGES]
+    wrong = [name for name in (*settings.select, *settings.ignore) if name not in known]
+    problems = [f"{where}: there is no rule `{name}`; {closest(name, known) or '`jobspec explain RULE` knows all'}" for name in wrong]
+    if settings.fail_on not in SEVERITIES:
+        problems.append(f"{where}: what fails is one of {', '.join(SEVERITIES)}, not {settings.fail_on}")
+    if problems:
+        raise JobspecError("\n".join(problems))
+
+
+def declared(data: Any, where: str) -> Mapping[str, Any]:
+    """The settings that a file declares. Raises JobspecError with all that is wrong with them."""
+    from jobspec.kubernetes.structural import schema_problems_at
+    from jobspec.schemas.shapes import load
+    from jobspec.targets import complete
+
+    project = load("jobspec.dev/v1alpha1", "Project", complete({}))
+    shape = project.at(("spec", "checks")) if project else None
+    assert shape
+    wrong = [f"{where}: {spell(each.path)}: {each.message}" for each in schema_problems_at(data, shape, ())]
+    if wrong:
+        raise JobspecError("\n".join(wrong))
+    return data if isinstance(data, dict) else {}

@@ -1,0 +1,254 @@
+"""A job's pods as processes: the command line and environment of the container that trains.
+
+Follows `makeEnvironmentVariables` and `ExpandContainerCommandOnlyStatic`, k8s.io/kubernetes pkg/kubelet, and `Expand`,
+third_party/forked/golang/expansion, 1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+
+from jobspec.diagnostics import JobspecError
+from jobspec.operators.jobset.objects import ROLE
+from jobspec.workloads import CONTAINERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from jobspec.documents.document import Document
+    from jobspec.kinds import GroupKind
+
+
+_LOCALHOST = "127.0.0.1"
+_INDEX = "batch.kubernetes.io/job-completion-index"
+_FIXED = {
+    "spec.nodeName": "localhost",
+    **dict.fromkeys(("status.podIP", "status.podIPs", "status.hostIP", "status.hostIPs"), _LOCALHOST),
+}
+
+
+class LocalPod:
+    """A pod that is run as a process."""
+
+    __slots__ = ("arguments", "command", "environment", "left_out", "name", "role", "unset")
+
+    def __init__(self, pod: dict[str, Any], container: dict[str, Any], cluster: _Cluster) -> None:
+        role, index = _role_of(pod)
+        self.role = role
+        """The replica type of a PyTorchJob in small letters, the replicated job of a TrainJob."""
+        self.name = f"{role}-{index}"
+        self.environment, self.unset = _environment(pod, container, cluster)
+        """Its variables, and the names of those that only a cluster can set."""
+        self.command, self.arguments = (
+            [
+                cluster.addresses.in_made(expand_references(cluster.addresses.in_text(word), self.environment))
+                for word in container.get(field) or ()
+            ]
+            for field in ("command", "args")
+        )
+        others = [*pod["spec"].get("initContainers", ()), *pod["spec"]["containers"]]
+        self.left_out = [each["name"] for each in others if each is not container]
+        """The names of the containers that are not run."""
+
+
+class _Cluster:
+    """What stands for a cluster: the addresses of pods, and the objects that hold values."""
+
+    __slots__ = ("addresses", "sources")
+
+    def __init__(self, addresses: Addresses, sources: ObjectValues) -> None:
+        self.addresses = addresses
+        self.sources = sources
+
+
+def local_pods(objects: Sequence[dict[str, Any]], kind: GroupKind, sources: ObjectValues, free_port: Callable[[], int]) -> list[LocalPod]:
+    """The pods among a job's *objects* that train, in their order, with addresses of this machine.
+
+    Raises JobspecError for a pod without the container that trains.
+    """
+    pods = [each for each in objects if each["kind"] == "Pod" and not _role_of(each)[0].endswith("-initializer")]
+    cluster = _Cluster(Addresses(map(_host, pods), free_port), sources)
+    found = []
+    for pod in pods:
+        container = next((each for each in pod["spec"]["containers"] if each["name"] == CONTAINERS[kind]), None)
+        if container is None:
+            raise JobspecError(f"the pod {pod['metadata']['name']} has no container `{CONTAINERS[kind]}`, which is the one that trains")
+        found.append(LocalPod(pod, container, cluster))
+    return found
+
+
+def _role_of(pod: dict[str, Any]) -> tuple[str, str]:
+    """The role of a pod, and its index in it: with the number of its Job before it, where the role has several."""
+    labels = pod["metadata"].get("labels") or {}
+    if "training.kubeflow.org/replica-type" in labels:
+        return labels["training.kubeflow.org/replica-type"], labels["training.kubeflow.org/replica-index"]
+    index = (pod["metadata"].get("annotations") or {}).get(_INDEX, labels.get(_INDEX, "0"))
+    if labels.get("jobset.sigs.k8s.io/replicatedjob-replicas", "1") != "1":
+        index = f"{labels['jobset.sigs.k8s.io/job-index']}-{index}"
+    return labels.get(ROLE, ""), index
+
+
+def _host(pod: dict[str, Any]) -> str:
+    """The name by which other pods find a pod."""
+    host, domain = pod["spec"].get("hostname"), pod["spec"].get("subdomain")
+    return f"{host}.{domain}" if host and domain else str(pod["metadata"]["name"])
+
+
+def _environment(pod: dict[str, Any], container: dict[str, Any], cluster: _Cluster) -> tuple[dict[str, str], list[str]]:
+    """The variables of a container, and the names of those whose value is not known here."""
+    found = {"HOSTNAME": pod["spec"].get("hostname") or pod["metadata"]["name"]}
+    unset: list[str] = []
+    for source in container.get("envFrom") or ():
+        values = cluster.sources.whole(source)
+        if values is None:
+            unset.append(cluster.sources.name_of(source))
+        else:
+            found |= {f"{source.get('prefix', '')}{name}": cluster.addresses.in_text(value) for name, value in values.items()}
+    for variable in container.get("env") or ():
+        value = _value(variable, pod, found, cluster)
+        if value is None:
+            unset.append(variable["name"])
+        else:
+            found[variable["name"]] = value
+    return found, unset
+
+
+def _value(variable: dict[str, Any], pod: dict[str, Any], known: Mapping[str, str], cluster: _Cluster) -> str | None:
+    """The value of a variable; the pod's own fields, such as its name, stay as they are."""
+    source = variable.get("valueFrom")
+    if not source:
+        return cluster.addresses.in_made(
+            expand_references(cluster.addresses.in_variable(variable["name"], variable.get("value") or ""), known)
+        )
+    field = (source.get("fieldRef") or {}).get("fieldPath", "")
+    if field:
+        return _field(field, pod)
+    value = cluster.sources.value(source)
+    return value if value is None else cluster.addresses.in_text(value)
+
+
+def _field(path: str, pod: dict[str, Any]) -> str | None:
+    if path in _FIXED:
+        return _FIXED[path]
+    if path == "spec.serviceAccountName":
+        return str(pod["spec"].get("serviceAccountName") or "default")
+    if path in ("metadata.name", "metadata.namespace"):
+        return str(pod["metadata"].get(path.removeprefix("metadata."), ""))
+    where, bracket, key = path.partition("['")
+    values = pod["metadata"].get(where.removeprefix("metadata.")) if bracket else None
+    return str(values.get(key.removesuffix("']"), "")) if isinstance(values, dict) else None
+
+
+def expand_references(text: str, values: Mapping[str, str]) -> str:
+    """A text with each `$(NAME)` replaced by the value of a known variable; `$$` is a dollar sign."""
+    parts = []
+    rest = text
+    while "$" in rest:
+        before, _, rest = rest.partition("$")
+        parts.append(before)
+        name, closed, behind = rest[1:].partition(")")
+        if rest.startswith("$"):
+            parts.append("$")
+            rest = rest[1:]
+        elif rest.startswith("(") and closed:
+            parts.append(values.get(name, f"$({name})"))
+            rest = behind
+        else:
+            parts.append("$")
+    return "".join(parts) + rest
+
+
+# Addresses of pods turned into those of this machine: each host name becomes 127.0.0.1, each port of a pod one that is free here.
+
+
+#: The variables that hold nothing but the port at which processes meet.
+_PORTS = ("MASTER_PORT", "PET_MASTER_PORT")
+
+
+class Addresses:
+    """Replaces the addresses of pods in texts, the same one always by the same."""
+
+    __slots__ = ("_below", "_free_port", "_hosts", "_ports")
+
+    def __init__(self, hosts: Iterable[str], free_port: Callable[[], int]) -> None:
+        names = sorted(hosts, key=len, reverse=True)
+        self._hosts = _pattern(names)
+        self._below = _pattern([each for each in names if "." in each])
+        self._free_port = free_port
+        self._ports: dict[str, int] = {}
+
+    def in_text(self, text: str) -> str:
+        """A text with its addresses replaced, such as `tcp://train-master-0:23456`."""
+        return self._replaced(self._hosts, text)
+
+    def in_made(self, text: str) -> str:
+        """A text made of variables with its addresses replaced: names below a subdomain alone, which no other value of a pod is."""
+        return self._replaced(self._below, text)
+
+    def in_variable(self, name: str, value: str) -> str:
+        """The value of a variable with its addresses replaced."""
+        return str(self._port(value)) if name in _PORTS and value.isdecimal() else self.in_text(value)
+
+    def _replaced(self, hosts: re.Pattern[str], text: str) -> str:
+        return hosts.sub(lambda found: f"{_LOCALHOST}:{self._port(found[1])}" if found[1] else _LOCALHOST, text)
+
+    def _port(self, number: str) -> int:
+        if number not in self._ports:
+            self._ports[number] = self._free_port()
+        return self._ports[number]
+
+
+def _pattern(hosts: list[str]) -> re.Pattern[str]:
+    """What finds the names of hosts, with the domains that may follow, and a port; nothing where there are no hosts."""
+    names = "|".join(map(re.escape, hosts)) or r"(?!)"
+    domain = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
+    return re.compile(rf"(?<![\w.-])(?:{names}){domain}(?::(\d+))?(?![\w-])")
+
+
+# The ConfigMaps and Secrets in files, from which containers take variables.
+
+
+_REFERENCES = (("configMapRef", "ConfigMap"), ("secretRef", "Secret"))
+_KEYS = (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret"))
+
+
+class ObjectValues:
+    """Values by the kind and the name of their object."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        wanted = [each for each in documents if each.api_version == "v1" and each.kind in ("ConfigMap", "Secret")]
+        self._values = {(each.kind, each.name): _values(each.data) for each in wanted}
+
+    def value(self, source: dict[str, Any]) -> str | None:
+        """The value that a `valueFrom` names; None where no file has it."""
+        for field, kind in _KEYS:
+            if reference := source.get(field):
+                return self._values.get((kind, reference.get("name", "")), {}).get(reference.get("key", ""))
+        return None
+
+    def whole(self, source: dict[str, Any]) -> dict[str, str] | None:
+        """All values of what an `envFrom` names; None where no file has it."""
+        for field, kind in _REFERENCES:
+            if reference := source.get(field):
+                return self._values.get((kind, reference.get("name", "")))
+        return None
+
+    @staticmethod
+    def name_of(source: dict[str, Any]) -> str:
+        """What an `envFrom` names, in words."""
+        for field, kind in _REFERENCES:
+            if reference := source.get(field):
+                return f"those of the {kind} {reference.get('name', '')}"
+        return "those of an unknown source"
+
+
+def _values(data: dict[str, Any]) -> dict[str, str]:
+    encoded = data.get("data") if data["kind"] == "Secret" else None
+    plain = data.get("stringData") if data["kind"] == "Secret" else data.get("data")
+    decoded = {name: b64decode(value).decode(errors="replace") for name, value in (encoded or {}).items()}
+    return decoded | {name: str(value) for name, value in (plain or {}).items()}
