@@ -7,13 +7,10 @@ journal, whose files are moved to their places one by one, and an addition that 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection, Mapping
 
 from jobspec import trees
 from jobspec.diagnostics import JobspecError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
 
 _NEW = ".jobspec-new"
 _JOURNAL = ".jobspec-journal"

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import JobspecError, has_error
+from jobspec.diagnostics import Diagnostic, JobspecError, has_error
+from jobspec.documents.document import Document
 from jobspec.documents.manifest import document_of
+from jobspec.pipeline import Checked
+from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
     from jobspec.documents.manifest import Manifest
     from jobspec.overlays.load import Overlay, OverlayFile
-    from jobspec.pipeline import Checked
-    from jobspec.results import FileResult
     from jobspec.targets import Target
 
     #: Values by overlay and parameter: `{"gpu-nccl": {"gpus": 2}}`.

@@ -10,11 +10,11 @@ from jobspec.diagnostics import Diagnostic, each_once, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
-from jobspec.kubernetes.admission.objects import Answer
+from jobspec.kubernetes.admission.objects import Answer, PolicyObjects, policies_of
 from jobspec.kubernetes.verdict import Verdict, verdict
-from jobspec.operators.webhooks import diagnostics
+from jobspec.operators.webhooks import Objects, WebhookRule, diagnostics
 from jobspec.results import DocumentResult, FileResult, result_of
-from jobspec.workloads import Workload
+from jobspec.workloads import Workload, is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
-    from jobspec.kubernetes.admission.objects import Name, PolicyObjects
-    from jobspec.operators.webhooks import Objects, WebhookRule
+    from jobspec.kubernetes.admission.objects import Name
     from jobspec.overlays.load import Overlay
     from jobspec.results import Status
     from jobspec.targets import Target
@@ -96,8 +93,6 @@ class Checked:
     @property
     def has_jobs(self) -> bool:
         """Whether jobs are among the accepted documents."""
-        from jobspec.workloads import is_workload
-
         return any(each.status == "valid" and is_workload(each) for each in self.result.documents)
 
     def without_documents(self) -> Checked:
@@ -165,7 +160,6 @@ def apply(manifests: Manifests, overlays: Sequence[Overlay], cluster: Cluster) -
     if not overlays or manifests.settled is not None:
         return manifests
     from jobspec.overlays.apply import apply as apply_overlays
-    from jobspec.workloads import is_workload
 
     base = check(manifests, cluster.for_bases())
     if not base.result.valid:
@@ -255,8 +249,6 @@ def foresee(file: Checked, cluster: Cluster, *, policies: PolicyObjects | None =
 
     *policies*: what `policies_in` finds in the cluster, for a caller that has many files.
     """
-    from jobspec.workloads import is_workload
-
     jobs = [each for each in file.documents if is_workload(each)]
     return _foreseen(file, jobs, _accepted(file), cluster, policies or policies_in(cluster)) if jobs else file
 
@@ -432,8 +424,6 @@ def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[
     judged = [_by_server(document, cluster, broken=document.index in broken) for document in documents]
     if not any(_is_reviewed(each, cluster) for each in judged):
         return judged
-    from jobspec.operators.webhooks import Objects
-
     judged = [each if _refers(each) else reviewed(each, Objects(), cluster) for each in judged]
     if not any(map(_refers, judged)):
         return judged
@@ -456,8 +446,6 @@ def _refers(judged: Judged) -> bool:
 
 def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
     """The objects that webhooks and plugins can look up for the documents of one file: those in the file, and the cluster's."""
-    from jobspec.operators.webhooks import Objects
-
     found = [each for each in judged if each.document.group_kind in _REFERRED]
     accepted = [each.seen for each in found if each.can_be_looked_up]
     refused = [each.document for each in found if not each.can_be_looked_up]
@@ -470,8 +458,6 @@ def policies_beside(objects: Objects) -> PolicyObjects | None:
     wanted = (*kinds.DECIDING, *kinds.AWAITED) if objects.closed else kinds.DECIDING
     if not any(each.group_kind in wanted for each in found):
         return None
-    from jobspec.kubernetes.admission.objects import policies_of
-
     return policies_of(found, closed=objects.closed)
 
 
@@ -521,7 +507,6 @@ def _by_plugins(judged: Judged, policies: PolicyObjects | None, cluster: Cluster
     wanted = [(kinds.NAMESPACE, "", namespace), (kinds.LIMIT_RANGE, namespace, ""), (kinds.RESOURCE_QUOTA, namespace, "")]
     if policies is None and document.group_kind not in (kinds.POD, kinds.NAMESPACE):
         return judged.reviewed((), wanted)
-    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.admission.review import answer
 
     found = answer(document, cluster.target, policies or PolicyObjects(closed=cluster.closed), old=judged.old)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.writer import Part, write
 from jobspec.kinds import COMPONENTS
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document, Parts
     from jobspec.pipeline import Checked
     from jobspec.results import FileResult
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 

@@ -13,18 +13,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from hashlib import sha256
 
 from jobspec import trees
 from jobspec.diagnostics import JobspecError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    #: The digests of what a file holds before and afterwards, by its path.
-    Digests = Mapping[str, Sequence[str]]
+#: The digests of what a file holds before and afterwards, by its path.
+Digests = Mapping[str, Sequence[str]]
 
 _JOURNAL = ".jobspec-replacing"
 _NEW, _OLD = ".jobspec-new", ".jobspec-old"

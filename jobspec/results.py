@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import has_error, in_order
+from jobspec.diagnostics import Diagnostic, has_error, in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, Literal
 
-    from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
 
     #: `partly`: the kind's structure or metadata alone was checked; `skipped`: no verdict was asked for, or none could be had.

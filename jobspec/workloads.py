@@ -6,14 +6,13 @@ Only this module knows where each kind has its pods.
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Diagnostic, Key, Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from jobspec.diagnostics import Diagnostic, Path
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
     from jobspec.results import DocumentResult

@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from jobspec import rendering
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.options import Option, declare, kind_options
+from jobspec.commands.inputs import Inputs
+from jobspec.commands.options import Option, Options, declare, kind_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.project import plan, read_project, tree_before
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.document import Document
 from jobspec.kubernetes.problems import closest
+from jobspec.pipeline import Checked
 from jobspec.project import tree
-from jobspec.project.blame import Blame
+from jobspec.project.blame import Blame, Blamed
 from jobspec.project.project import FILE, Project, Unreadable
 from jobspec.project.rendering import documents_of, identity_of
 from jobspec.project.tree import KUSTOMIZATION, SHARED, as_rendered, shared_path
+from jobspec.project.variants import Variant
 from jobspec.reports.blame import STATES, as_json, field_lines, file_lines
 from jobspec.results import FileResult
 from jobspec.workloads import is_workload
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import Literal
-
-    from jobspec.commands.inputs import Inputs
-    from jobspec.commands.options import Options
-    from jobspec.documents.document import Document
-    from jobspec.pipeline import Checked
-    from jobspec.project.blame import Blamed
-    from jobspec.project.variants import Variant
-
-    #: What a cluster says to a variant, and its objects by the names of their files.
-    Rendered = tuple[Checked, Mapping[str, Document]]
-    State = Literal["same", "stale", "edited", "missing"]
+#: What a cluster says to a variant, and its objects by the names of their files.
+Rendered = tuple[Checked, Mapping[str, Document]]
+State = Literal["same", "stale", "edited", "missing"]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -53,8 +47,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Run the command with what its command line says; the exit code."""
-    from jobspec.commands.inputs import Inputs
-
     inputs = Inputs([options.path], output=options.output, crds=options.crd, schema_locations=options.schema_location)
     return blame_file(inputs, options.field, project=options.project)
 

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
-from jobspec.commands.files import mentions, reader
+from jobspec.commands.files import Found, mentions, reader
 from jobspec.commands.output import write_whole
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read
 from jobspec.results import FileResult
 from jobspec.rules.catalogue import rules, stage_of
-from jobspec.rules.ignores import MARKER, Settings, declared, ignores, require_known, without_ignored
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.commands.files import Found
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.rules.ignores import Ignores
-
+from jobspec.rules.ignores import MARKER, Ignores, Settings, declared, ignores, require_known, without_ignored
 
 PROJECT = "jobspec.yaml"
 PYPROJECT = "pyproject.toml"

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from jobspec import data
-from jobspec.cluster import StoredObjects
+from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import ENDINGS, content_of, find, git
 from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.kubernetes.custom_kinds import CRD, JSONSchema, UnreadFile, definitions_in
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import items_of
 from jobspec.programs.contracts import Contract
-from jobspec.project.project import Unreadable
+from jobspec.project.project import Project, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.cluster import Cluster
     from jobspec.commands.project_files import ProjectFiles
-    from jobspec.documents.document import Document
-    from jobspec.project.project import Project
     from jobspec.rules.ignores import Settings
     from jobspec.targets import Target
 

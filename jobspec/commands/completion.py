@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import sys
+from argparse import Action, ArgumentParser
 
 import shtab
 
 from jobspec.commands import COMMANDS, command_line
-from jobspec.commands.options import parser_for
+from jobspec.commands.options import Options, parser_for
 from jobspec.rules.ignores import SEVERITIES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import Action, ArgumentParser
-
-    from jobspec.commands.options import Options
 
 
 def add_arguments(parser: ArgumentParser) -> None:

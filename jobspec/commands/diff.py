@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser
+from collections.abc import Collection, Sequence
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.options import Option, declare, inputs_of, kind_options
+from jobspec.commands.inputs import Inputs
+from jobspec.commands.options import Option, Options, declare, inputs_of, kind_options
 from jobspec.commands.output import deliver, takes_colour, width_of, write_whole
 from jobspec.commands.project import plan, rendered_variants, result_of
 from jobspec.commands.project_files import FilesAtRef, ProjectFiles
@@ -19,22 +22,16 @@ from jobspec.project.comparison import ProjectState, compare
 from jobspec.project.tree import EngineTree, engine_tree, tree_of
 from jobspec.reports.diff import View, markdown_report, text_report
 from jobspec.reports.diff_json import json_report
+from jobspec.reports.formats import DIFF_FORMATS
 from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Collection, Sequence
-
-    from jobspec.commands.inputs import Inputs
-    from jobspec.commands.options import Options
     from jobspec.commands.project import FilesAround
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    from jobspec.reports.formats import DIFF_FORMATS
-
     add = parser.add_argument
     add("ref", nargs="?", default="HEAD", metavar="REF", help="the commit to compare with, such as `main`; HEAD by default")
     add("--project", default="jobspec.yaml", metavar="FILE", help="the project, if it is not jobspec.yaml in the working folder")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from jobspec.commands.options import add_paths, declare, input_options, inputs_of
+from argparse import ArgumentParser
+
+from jobspec.commands.options import Options, add_paths, declare, input_options, inputs_of
 from jobspec.diagnostics import JobspecError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
-    from jobspec.commands.options import Options
 
 
 def add_arguments(parser: ArgumentParser) -> None:

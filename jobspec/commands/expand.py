@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 
 from jobspec.commands.files import find, reader
-from jobspec.commands.inputs import load_setting, require_workload
-from jobspec.commands.options import Option, add_paths, declare, inputs_of, journey_options
+from jobspec.commands.inputs import Inputs, load_setting, require_workload
+from jobspec.commands.options import Option, Options, add_paths, declare, inputs_of, journey_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
 from jobspec.commands.validate import checked_together
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.documents.document import Document
+from jobspec.pipeline import Checked
 from jobspec.results import FileResult
 from jobspec.workloads import KINDS, is_workload
 
@@ -18,12 +20,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
 
-    from jobspec.commands.inputs import Inputs
-    from jobspec.commands.options import Options
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
     from jobspec.operators.expansion import ExpandedJob
-    from jobspec.pipeline import Checked
     from jobspec.targets import Target
 
 

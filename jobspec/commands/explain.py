@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
 
-from jobspec.commands.options import declare, target_option
+from jobspec.commands.options import Options, declare, target_option
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.explanations import RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Iterable, Iterator
-
-    from jobspec.commands.options import Options
     from jobspec.schemas.explain import Field, Page
     from jobspec.schemas.places import Root
 

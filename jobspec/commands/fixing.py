@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TextIO
 
 from jobspec import pipeline, replacements
+from jobspec.cluster import Cluster
 from jobspec.commands.choosing import wanted
 from jobspec.commands.files import STDIN, Found, content_of, skips_unknown
 from jobspec.commands.output import how_to_run, with_progress
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
 from jobspec.fixes.rounds import Mended, mend_files
+from jobspec.pipeline import Checked
 from jobspec.project.tree import differences
 from jobspec.replacements import Replacement, replace_all
+from jobspec.results import FileResult
+from jobspec.rules.ignores import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import TextIO
-
-    from jobspec.cluster import Cluster
-    from jobspec.commands.files import Found
     from jobspec.commands.inputs import Inputs, Setting
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.pipeline import Checked
-    from jobspec.replacements import Replacement
-    from jobspec.results import FileResult
-    from jobspec.rules.ignores import Settings
 
     #: All files, and the paths of those that are asked about, to the results of these.
     Say = Callable[[Sequence[Checked], Collection[str]], Sequence[FileResult]]

@@ -4,38 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
 
 from jobspec import additions, pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, find, reader, source_of
-from jobspec.commands.inputs import load_setting
-from jobspec.commands.options import add_paths, declare, target_option
+from jobspec.commands.inputs import Inputs, load_setting
+from jobspec.commands.options import Options, add_paths, declare, target_option
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
-from jobspec.project.import_overlays import originals
-from jobspec.project.importing import Destination, Existing, plan
-from jobspec.project.project import FILE, OUTPUT, Sources
+from jobspec.pipeline import Checked
+from jobspec.project.import_overlays import Original, originals
+from jobspec.project.importing import Destination, Existing, Planned, plan
+from jobspec.project.project import FILE, OUTPUT, Project, Sources
 from jobspec.project.tree import differences
 from jobspec.project.variants import combinations_of
 from jobspec.results import FileResult
 from jobspec.targets import parse_wish
 from jobspec.workloads import KINDS, is_workload, value_at
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from jobspec.commands.inputs import Inputs
-    from jobspec.commands.options import Options
-    from jobspec.pipeline import Checked
-    from jobspec.project.import_overlays import Original
-    from jobspec.project.importing import Planned
-    from jobspec.project.project import Project
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -49,8 +40,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Run the command with what its command line says; the exit code."""
-    from jobspec.commands.inputs import Inputs
-
     inputs = Inputs(options.paths, targets=options.target, skip_unknown=options.skip_unknown)
     return import_files(inputs, to=options.to, preview=options.preview)
 

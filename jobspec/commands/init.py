@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping
 
 from jobspec import additions, data
 from jobspec.commands.files import Found
@@ -12,20 +14,15 @@ from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import JobspecError
 from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT
 from jobspec.project.project import FILE, OUTPUT, Project
-from jobspec.project.scaffold import checks, scaffold
+from jobspec.project.scaffold import ENGINES, KINDS, checks, scaffold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Mapping
-
     from jobspec.commands.options import Options
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    from jobspec.project.scaffold import ENGINES, KINDS
-
     add = parser.add_argument
     add("folder", nargs="?", default=".", metavar="DIR", help="where to; the working folder by default, and none of its files is replaced")
     add("--kind", choices=KINDS, default=KINDS[0], help=f"the kind of the job; {KINDS[0]} by default")

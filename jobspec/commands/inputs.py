@@ -10,19 +10,17 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.kinds import PROJECT
-from jobspec.overlays.load import Given, OverlayFile, load, shipped, shipped_file
+from jobspec.kubernetes.problems import closest
+from jobspec.overlays.load import Given, Overlay, OverlayFile, load, shipped, shipped_file
 from jobspec.results import FileResult
 from jobspec.targets import complete, is_later, parse_wish, reported
+from jobspec.workloads import KINDS, is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobspec.cluster import StoredObjects
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
     from jobspec.kubernetes.custom_kinds import CustomKinds, UnreadFile
-    from jobspec.overlays.load import Overlay
     from jobspec.targets import Target
 
 
@@ -163,8 +161,6 @@ def require_workload(overlays: Sequence[Overlay], results: Sequence[FileResult])
     """The results, with an error in the first one where overlays were to be applied and no file holds a training job."""
     if not overlays or not all(each.valid for each in results):
         return list(results)
-    from jobspec.workloads import KINDS, is_workload
-
     if any(is_workload(document) for each in results for document in each.documents):
         return list(results)
     message = f"there is no training job to apply `{overlays[0].name}` to"
@@ -207,8 +203,6 @@ def _shipped(name: str) -> OverlayFile:
     known = shipped()
     if name in known:
         return shipped_file(name)
-    from jobspec.kubernetes.problems import closest
-
     hint = closest(name, known)
     raise JobspecError(f"no overlay `{name}`: {f'{hint} ' if hint else ''}jobspec ships {', '.join(known)}; your own is given by its path")
 

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import sys
 
-from jobspec.commands.files import find, reader
-from jobspec.commands.inputs import load_setting, require_workload
-from jobspec.commands.options import add_paths, choice_options, declare, fix_options, input_options, inputs_of, kind_options, settings_of
+from jobspec.commands.files import Found, find, reader
+from jobspec.commands.inputs import Inputs, Setting, load_setting, require_workload
+from jobspec.commands.options import (
+    Option,
+    Options,
+    add_paths,
+    choice_options,
+    declare,
+    fix_options,
+    input_options,
+    inputs_of,
+    kind_options,
+    settings_of,
+)
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.validate import check_files, with_projects
+from jobspec.diagnostics import Diagnostic
 from jobspec.lint.linting import lint, usual
 from jobspec.pipeline import Checked
+from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from jobspec.commands.files import Found
     from jobspec.commands.fixing import Say
-    from jobspec.commands.inputs import Inputs, Setting
-    from jobspec.commands.options import Option, Options
     from jobspec.commands.project import Plan
     from jobspec.commands.validate import Advise
-    from jobspec.diagnostics import Diagnostic
     from jobspec.lint.rule import Rule
-    from jobspec.pipeline import Checked
-    from jobspec.results import FileResult
     from jobspec.rules.ignores import Settings
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
 
 from jobspec import additions, pipeline, replacements, targets
 from jobspec.cluster import Cluster
-from jobspec.commands.files import STDIN, content_of, find, reader, source_of
+from jobspec.commands.files import STDIN, Found, content_of, find, reader, source_of
 from jobspec.commands.fixing import complete_earlier, show
-from jobspec.commands.inputs import load_setting, project_among
-from jobspec.commands.options import Option, add_paths, declare, target_option
+from jobspec.commands.inputs import Inputs, load_setting, project_among
+from jobspec.commands.options import Option, Options, add_paths, declare, target_option
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles
@@ -18,30 +20,22 @@ from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
-from jobspec.migrate.files import File, to_release, to_trainjobs
+from jobspec.migrate.files import File, MigratedFile, to_release, to_trainjobs
 from jobspec.migrate.jobs import LOST
 from jobspec.migrate.releases import KINDS
+from jobspec.pipeline import Checked
+from jobspec.reports.formats import MIGRATION_FORMATS
 from jobspec.results import FileResult, result_of
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Sequence
-
-    from jobspec.commands.files import Found
-    from jobspec.commands.inputs import Inputs
-    from jobspec.commands.options import Options
-    from jobspec.migrate.files import MigratedFile
     from jobspec.migrate.project import MigratedProject
-    from jobspec.pipeline import Checked
     from jobspec.reports.text import ReadText
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare its arguments and options."""
-    from jobspec.reports.formats import MIGRATION_FORMATS
-
     add = add_paths(parser).add_argument
     what = "TrainJob, for PyTorchJobs; or trainer=RELEASE, for TrainJobs and runtimes of another release"
     add("--to", metavar="KIND|RELEASE", required=True, help=what)
@@ -61,8 +55,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Options) -> int:
     """Run the command with what its command line says; the exit code."""
-    from jobspec.commands.inputs import Inputs
-
     writing = Writing(diff=options.diff, folder=options.to_dir, in_place=options.in_place)
     inputs = Inputs(
         options.paths,

@@ -7,6 +7,7 @@ import sys
 
 from jobspec.diagnostics import JobspecError
 from jobspec.reports.formats import report
+from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from jobspec.commands.inputs import Inputs
     from jobspec.reports.text import ReadText
-    from jobspec.results import FileResult
 
     T = TypeVar("T")
     R = TypeVar("R")

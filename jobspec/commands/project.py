@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from jobspec.cluster import Cluster
 from jobspec.commands import trees as owned_trees
 from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.inputs import Inputs, load_setting
+from jobspec.commands.inputs import Inputs, Setting, load_setting
 from jobspec.commands.output import deliver, how_to_run, with_progress
-from jobspec.commands.project_files import ProjectFiles
+from jobspec.commands.project_files import FilesAtRef, ProjectFiles
 from jobspec.commands.trees import OwnedTree, before
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.kubernetes.problems import closest
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source, foresee
+from jobspec.programs.contracts import Contract
 from jobspec.project import tree
-from jobspec.project.project import Project, Sources, Unreadable
+from jobspec.project.project import Engines, Project, Sources, Unreadable
 from jobspec.project.rendering import RenderedVariant, documents_of, judged_together, refused_variant, render_variant
 from jobspec.project.tree import EngineTree, Tree, complete, engine_tree, project_in, tree_of, with_inventory
-from jobspec.project.variants import combinations_of, variant_of, variants_from
+from jobspec.project.variants import Combination, Variant, combinations_of, variant_of, variants_from
 from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import TypeVar
-
-    from jobspec.commands.inputs import Setting
-    from jobspec.commands.project_files import FilesAtRef
     from jobspec.lint.rule import Rule
-    from jobspec.programs.contracts import Contract
-    from jobspec.project.project import Engines
     from jobspec.project.tree import Files
     from jobspec.project.tree import Files as TreeFiles
-    from jobspec.project.variants import Combination, Variant
 
     FilesAround = ProjectFiles | FilesAtRef
     T = TypeVar("T")

@@ -6,8 +6,8 @@ import sys
 
 from jobspec import rendering
 from jobspec.commands.files import find, reader
-from jobspec.commands.inputs import load_setting, project_among, require_workload
-from jobspec.commands.options import Option, add_paths, declare, input_options, inputs_of, kind_options
+from jobspec.commands.inputs import Inputs, load_setting, project_among, require_workload
+from jobspec.commands.options import Option, Options, add_paths, declare, input_options, inputs_of, kind_options
 from jobspec.commands.output import deliver
 from jobspec.commands.validate import checked_together
 from jobspec.diagnostics import JobspecError
@@ -16,9 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Sequence
-
-    from jobspec.commands.inputs import Inputs
-    from jobspec.commands.options import Options
 
 
 def options() -> list[Option]:

@@ -7,29 +7,21 @@ import os
 import shutil
 import socket
 import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any
 
 from jobspec import pipeline
 from jobspec.commands.files import find, reader, source_of
-from jobspec.commands.inputs import load_setting
-from jobspec.commands.options import Option, add_paths, declare, input_options, inputs_of
+from jobspec.commands.inputs import Inputs, load_setting
+from jobspec.commands.options import Option, Options, add_paths, declare, input_options, inputs_of
 from jobspec.commands.output import deliver, takes_colour
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
-from jobspec.run.pods import ObjectValues, local_pods
-from jobspec.run.processes import LocalProcess, LocalRun, life_of
+from jobspec.run.pods import LocalPod, ObjectValues, local_pods
+from jobspec.run.processes import Life, LocalProcess, LocalRun, life_of
 from jobspec.workloads import CONTAINERS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Sequence
-    from typing import Any
-
-    from jobspec.commands.inputs import Inputs
-    from jobspec.commands.options import Options
-    from jobspec.documents.document import Document
-    from jobspec.run.pods import LocalPod
-    from jobspec.run.processes import Life
 
 
 def add_arguments(parser: ArgumentParser) -> None:

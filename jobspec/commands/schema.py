@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from jobspec import data, models
-from jobspec.commands.options import declare, formatter, target_option
+from jobspec.commands.options import Options, declare, formatter, target_option
 from jobspec.diagnostics import JobspecError
 from jobspec.kinds import COMPONENTS
+from jobspec.models.base import Model
 from jobspec.schemas import files as crds
 from jobspec.schemas import json_schema
 from jobspec.schemas.files import files
@@ -18,12 +22,6 @@ from jobspec.targets import OPERATORS, choose
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from jobspec.commands.options import Options
-    from jobspec.models.base import Model
     from jobspec.targets import Target
 
 

@@ -5,38 +5,31 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 
 from jobspec import pipeline
-from jobspec.commands.files import find, reader, source_of
-from jobspec.commands.inputs import load_setting, require_workload
+from jobspec.commands.files import Found, find, reader, source_of
+from jobspec.commands.inputs import Inputs, Setting, load_setting, require_workload
 from jobspec.commands.output import deliver
-from jobspec.diagnostics import JobspecError, each_once, has_error
+from jobspec.diagnostics import Diagnostic, JobspecError, each_once, has_error
+from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import verdict
+from jobspec.pipeline import Manifests
 from jobspec.results import FileResult, result_of
 from jobspec.server import asking, local
 from jobspec.server.api_server import Server, ServerAnswer
-from jobspec.server.client import of_context
+from jobspec.server.client import Client, of_context
 from jobspec.server.differences import difference
 from jobspec.server.local import control_plane
-from jobspec.server.question import questions_about
+from jobspec.server.question import Question, Questions, questions_about
 from jobspec.server.webhooks import with_absent_webhooks
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from jobspec.commands.files import Found
-    from jobspec.commands.inputs import Inputs, Setting
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
-    from jobspec.pipeline import Manifests
     from jobspec.results import Status
-    from jobspec.server.client import Client
     from jobspec.server.pods import PodQuestion
-    from jobspec.server.question import Question, Questions
     from jobspec.targets import Target
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 
 from jobspec import trees
 from jobspec.commands.files import git
@@ -13,8 +14,6 @@ from jobspec.trees import Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from jobspec.project.tree import Files
 
 

@@ -6,10 +6,12 @@ import os
 import sys
 
 from jobspec import pipeline
-from jobspec.commands.files import find, reader, source_of
-from jobspec.commands.inputs import load_setting, require_workload
+from jobspec.cluster import Cluster, StoredObjects
+from jobspec.commands.files import Found, find, reader, source_of
+from jobspec.commands.inputs import Inputs, Setting, load_setting, require_workload
 from jobspec.commands.options import (
     Option,
+    Options,
     add_paths,
     choice_options,
     declare,
@@ -20,22 +22,18 @@ from jobspec.commands.options import (
     settings_of,
 )
 from jobspec.commands.output import deliver, how_to_run, one_by_one, with_progress
+from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import PAGES
 from jobspec.kinds import PROJECT, group_kind
+from jobspec.pipeline import Checked
+from jobspec.results import DocumentResult, FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Callable, Iterable, Sequence
 
-    from jobspec.cluster import Cluster, StoredObjects
-    from jobspec.commands.files import Found
-    from jobspec.commands.inputs import Inputs, Setting
-    from jobspec.commands.options import Options
     from jobspec.commands.project import Plan
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.pipeline import Checked
-    from jobspec.results import DocumentResult, FileResult
     from jobspec.rules.ignores import Settings
 
     #: A project that is planned, and what is told of files already, to what is said of its variants.

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from itertools import accumulate
+from typing import Any
 
 from jobspec.documents.libyaml import CParser, YAMLError
 from jobspec.documents.syntax import cut
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 #: The tokens before the first value of a document.
 _BEFORE_VALUES = ("<stream start>", "<document start>", "<directive>", "<block mapping start>", "<block sequence start>", "?")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark, spell
+from jobspec.diagnostics import Diagnostic, Mark, Path, spell
 from jobspec.kinds import group_kind
 
 TYPE_CHECKING = False
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Path, Severity
+    from jobspec.diagnostics import Severity
     from jobspec.kinds import GroupKind
     from jobspec.remedies import Change
     from jobspec.schemas.shapes import Shape

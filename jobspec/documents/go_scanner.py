@@ -9,13 +9,10 @@ at the beginning.
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 from jobspec.documents.libyaml import CParser, MarkedYAMLError, events
 from jobspec.documents.syntax import QUESTION, SLASH, TAG
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _BYTE_ORDER_MARK = "\ufeff"
 _MAX_CHANGES = 100  # of a text, each at the cost of reading it again

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import JobspecError, Mark, spell
+from jobspec.diagnostics import JobspecError, Mark, Path, spell
 from jobspec.documents.document import Document, marks_at
 from jobspec.documents.reader import read
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pydantic import BaseModel
-
-    from jobspec.diagnostics import Path
 
     #: YAML or JSON text of any number of documents, the data of one, a model of one, or a document.
     Manifest = str | bytes | Mapping[str, Any] | BaseModel | Document

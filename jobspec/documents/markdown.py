@@ -6,13 +6,10 @@ Follows the fenced code blocks of CommonMark 0.31, in lists and block quotes, to
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    #: Column, counted from 0, -> the `>` or tab that each line of a fence has there.
-    Margin = Mapping[int, str]
+#: Column, counted from 0, -> the `>` or tab that each line of a fence has there.
+Margin = Mapping[int, str]
 
 _LANGUAGES = ("yaml", "yml")
 _KEPT = "#jobspec-page:"  # what a kept line of the page begins with

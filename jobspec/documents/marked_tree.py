@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Mark
-from jobspec.documents.document import Marks
+from jobspec.documents.document import Document, Marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.documents.document import Children, Document
+    from jobspec.documents.document import Children
 
     #: The order of the items that overlays add to a list: name of the overlay, number of its entry, number in the entry's list.
     Rank = tuple[str, int, int]

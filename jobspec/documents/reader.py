@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Mark
-    from jobspec.documents.document import Children, Marks, Nodes, Piece
+    from jobspec.documents.document import Children, Nodes
 
     #: The data of a merged mapping, and its nodes.
     Part = tuple[dict[str, Any], Nodes]

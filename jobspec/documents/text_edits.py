@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import Any
 
+from jobspec.diagnostics import Path
+from jobspec.documents.document import Document, Marks
 from jobspec.documents.reader import is_json
 from jobspec.documents.scalars import is_plain
 from jobspec.remedies import Change, applied, has, set_to, value_at, widened
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.documents.document import Document, Marks
 
 
 def edit_of(places: TextPlaces, document: Document, change: Change) -> TextEdit:

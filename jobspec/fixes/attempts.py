@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Generator, Sequence
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Sequence
-
     from jobspec.diagnostics import Diagnostic
 
     #: Remedies to try; it is sent the documents that they do not mend, by index.

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from jobspec.documents.reader import read
-from jobspec.documents.text_edits import Taken, TextPlaces, Uncuttable, edit_of, unquoted
-from jobspec.remedies import Unfit, all_applied
+from jobspec.documents.text_edits import Taken, TextEdit, TextPlaces, Uncuttable, edit_of, unquoted
+from jobspec.remedies import Change, Unfit, all_applied
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from jobspec.documents.text_edits import TextEdit
-    from jobspec.remedies import Change
-
-    #: The index of a document in its file, and changes of it that belong together.
-    Wish = tuple[int, Sequence[Change]]
+#: The index of a document in its file, and changes of it that belong together.
+Wish = tuple[int, Sequence[Change]]
 
 
 class _Planned:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 
+from jobspec.diagnostics import Diagnostic
 from jobspec.fixes.attempts import attempts, following, index_of
 from jobspec.fixes.mending import mended
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from jobspec.diagnostics import Diagnostic
-
-    #: Everything that is said of a file.
-    Found = Sequence[Diagnostic]
-    #: The texts of all files, and the paths of some of them, to what is said of these.
-    Judge = Callable[[Mapping[str, str], Collection[str]], Mapping[str, Found]]
-    #: The path of a file, its text, and what is said of it, to what is to be mended.
-    Choose = Callable[[str, str, Found], Sequence[Diagnostic]]
+#: Everything that is said of a file.
+Found = Sequence[Diagnostic]
+#: The texts of all files, and the paths of some of them, to what is said of these.
+Judge = Callable[[Mapping[str, str], Collection[str]], Mapping[str, Found]]
+#: The path of a file, its text, and what is said of it, to what is to be mended.
+Choose = Callable[[str, str, Found], Sequence[Diagnostic]]
 
 _MOST = 50  # rounds; each mends at least one mistake
 

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from cel_expr_python import cel
+from cel_expr_python import cel
 
 
 def is_available() -> bool:

@@ -8,10 +8,7 @@ checked.
 from __future__ import annotations
 
 import re
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 _UNITS = {
     "ns": (1, ("ns", "nano")),

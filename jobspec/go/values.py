@@ -6,14 +6,12 @@ type, so that the other items keep their indexes. Quantities are texts.
 
 from __future__ import annotations
 
-from jobspec.schemas.shapes import BITS, TYPES
+from jobspec.diagnostics import Path
+from jobspec.schemas.shapes import BITS, TYPES, Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.schemas.shapes import Shape
 
 
 _ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "int-or-string": 0}

@@ -6,18 +6,19 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.kubernetes.metadata import metadata_problems
+from jobspec.kinds import Kind
+from jobspec.kubernetes.metadata import metadata_problems, metadata_update_problems
 from jobspec.kubernetes.problems import Problem, beside
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.kinds import GroupKind, Kind
-    from jobspec.schemas.shapes import Shape
+    from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
     #: What stands against an object besides its metadata: from its data, what was found in its structure, its shape, and the stored object.
@@ -45,8 +46,6 @@ def builtin_problems(
 
         found = with_releases(found, data, (api_version, kind), target)
     if old is not None:
-        from jobspec.kubernetes.metadata import metadata_update_problems
-
         found += metadata_update_problems(data.get("metadata"), old.get("metadata"), builtin=True)
     code = _GO_CODE.get((known.group, known.name))
     if code:

@@ -5,22 +5,16 @@ A raw shape is an entry of the table that `shapes.link` takes; it refers to othe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes.cel.paths import uses_old_self
 from jobspec.schemas import shapes
-from jobspec.schemas.shapes import BITS, SIZES
+from jobspec.schemas.shapes import BITS, SIZES, Shape
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from jobspec.schemas.shapes import Shape
-
-    Schema = dict[str, Any]
-    Raw = dict[str, Any]
-
-
+Schema = dict[str, Any]
+Raw = dict[str, Any]
 _OWN = ("apiVersion", "kind")
 _META = 1  # the index of the shape of metadata in each table
 _INTEGER_OR_TEXT = [{"type": "integer"}, {"type": "string"}]

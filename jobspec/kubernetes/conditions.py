@@ -8,24 +8,17 @@ that did not change is not checked; inside a branch, everything is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+from jobspec.diagnostics import Path
 from jobspec.go import regex, text_formats
-from jobspec.kubernetes.correlation import children, deep_equal
+from jobspec.kubernetes.correlation import Correlated, children, deep_equal
 from jobspec.kubernetes.problems import Problem, beyond_bits, describe, name_of, unsupported, wrong_format, wrong_pattern, wrong_size
-from jobspec.schemas.shapes import BITS, TYPES
+from jobspec.schemas.shapes import BITS, TYPES, Shape
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.kubernetes.correlation import Correlated
-    from jobspec.schemas.shapes import Shape
-
-    Conditions = dict[str, Any]
-    Branches = list[tuple[Shape, str]]
-
-
+Conditions = dict[str, Any]
+Branches = list[tuple[Shape, str]]
 _MAX_EXACT = (1 << 53) - 1
 _MAX_FLOAT32 = 3.4028235677973366e38  # rounds to more than a float32 holds
 _LIMITS = (("minimum", "exclusiveMinimum", "at least", "more than"), ("maximum", "exclusiveMaximum", "at most", "less than"))

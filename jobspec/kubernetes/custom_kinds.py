@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from typing import Any, Literal
+
+from jsonschema.exceptions import ValidationError
+from referencing import Resource
+from referencing.exceptions import Unresolvable
 
 from jobspec import kinds
-from jobspec.diagnostics import JobspecError, Key
+from jobspec.diagnostics import Diagnostic, JobspecError, Key, Path
+from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.kinds import find
+from jobspec.kinds import Kind, find
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.builtin import is_judged
 from jobspec.kubernetes.compiling import root_shape
 from jobspec.kubernetes.crds.decoding import decoded
 from jobspec.kubernetes.problems import Problem
-from jobspec.schemas.shapes import load_metadata
+from jobspec.schemas.shapes import Shape, load_metadata
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, Literal
-
-    from jsonschema.exceptions import ValidationError
-    from referencing import Resource
-    from referencing.exceptions import Unresolvable
-
-    from jobspec.diagnostics import Diagnostic, Path
-    from jobspec.documents.document import Document
-    from jobspec.kinds import Kind
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
     Judge = Callable[[Document], Sequence[Diagnostic]]

@@ -5,22 +5,18 @@ Follows `customResourceStrategy.Validate` and `ValidateUpdate`, k8s.io/apiextens
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
 from jobspec.kubernetes import metadata
-from jobspec.kubernetes.correlation import children, correlated
+from jobspec.kubernetes.correlation import Correlated, children, correlated
 from jobspec.kubernetes.metadata import generated_name, metadata_problems, metadata_update_problems
 from jobspec.kubernetes.problems import Problem, describe
 from jobspec.kubernetes.structural import filled, schema_problems_at
+from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.kubernetes.correlation import Correlated
-    from jobspec.kubernetes.problems import Problem
-    from jobspec.schemas.shapes import Shape
 
 
 _NAME: Path = ("metadata", "name")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.diagnostics import Diagnostic, Mark, Path
 from jobspec.kinds import COMPONENTS
 from jobspec.kubernetes import structural
 from jobspec.kubernetes.problems import Problem, value_at
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.targets import RELEASES
 
 TYPE_CHECKING = False
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Path
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 

@@ -5,7 +5,7 @@ Follows `ValidateLimitRange`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
 from jobspec.go.quantities import amount_of, is_whole
 from jobspec.kubernetes.metadata import bad_qualified_name
 from jobspec.kubernetes.namespaced_kinds import fixed
@@ -16,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
-
-    from jobspec.diagnostics import Path
 
     #: The texts of quantities by resource, by the field that they stand in.
     Amounts = dict[str, dict[str, str]]

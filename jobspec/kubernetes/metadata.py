@@ -5,15 +5,13 @@ Follows `ValidateObjectMeta`, k8s.io/apimachinery pkg/api/validation, 0.36, with
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
-from jobspec.kubernetes.problems import Problem, describe
+from jobspec.diagnostics import Key, Path
+from jobspec.kubernetes.problems import Problem, closest, describe, listed, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
-
-    from jobspec.diagnostics import Path
 
 
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -252,8 +250,6 @@ def selector_problems(selector: Any, path: Path) -> Iterator[Problem]:
 
 
 def _condition(condition: dict[str, Any], path: Path) -> Iterator[Problem]:
-    from jobspec.kubernetes.problems import closest, describe, listed, missing
-
     key, operator, values = condition.get("key"), condition.get("operator"), condition.get("values")
     if key:
         yield from _label_key(key, (*path, "key"))

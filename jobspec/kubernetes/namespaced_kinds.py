@@ -5,7 +5,7 @@ Each kind has a function for creates, and one for updates where some fields cann
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
 from jobspec.kubernetes.metadata import bad_path_segment, bad_qualified_name, bad_subdomain, selector_problems
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
 from jobspec.kubernetes.problems import Problem, missing, unsupported
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
     from ipaddress import IPv4Network, IPv6Network
     from typing import Any
-
-    from jobspec.diagnostics import Path
 
     Network = IPv4Network | IPv6Network
 

@@ -7,7 +7,7 @@ requests other than `storage`, a storage class in an annotation, names of data s
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
 from jobspec.go.quantities import exponent_of, is_endless
 from jobspec.go.values import mapping
 from jobspec.kubernetes.metadata import bad_subdomain, selector_problems
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from decimal import Decimal
     from typing import Any
-
-    from jobspec.diagnostics import Path
 
 
 _MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec.diagnostics import spell
+from jobspec.diagnostics import Path, spell
 from jobspec.go.formats import is_quantity
-from jobspec.remedies import quote, rename, set_to
+from jobspec.remedies import Change, quote, rename, set_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Path
-    from jobspec.remedies import Change
     from jobspec.schemas.shapes import Shape
 
 

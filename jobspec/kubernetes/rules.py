@@ -7,21 +7,17 @@ all others by the CEL library.
 
 from __future__ import annotations
 
-from jobspec.cel_rules import RULES, UNCHANGED, fails, is_transition, objection
-from jobspec.kubernetes.correlation import aligned, child_of, children
+from jobspec.cel_rules import RULES, UNCHANGED, CelRule, fails, is_transition, objection
+from jobspec.diagnostics import Path
+from jobspec.kubernetes.correlation import Correlated, aligned, child_of, children
 from jobspec.kubernetes.problems import Problem, describe, name_of, rule_message
 from jobspec.kubernetes.structural import schema_problems
+from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
-
-    from jobspec.cel_rules import CelRule
-    from jobspec.diagnostics import Path
-    from jobspec.kubernetes.correlation import Correlated
-    from jobspec.kubernetes.problems import Problem
-    from jobspec.schemas.shapes import Shape
 
     Rule = dict[str, Any]
 

@@ -13,17 +13,29 @@ be null, and Go's own functions parse quantities and times. The words of the pro
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
-from jobspec.kubernetes.problems import Problem, unknown_field, wrong_pattern, wrong_size
-from jobspec.schemas.shapes import BITS, TYPES
+from jobspec.diagnostics import Key, Path
+from jobspec.go import formats
+from jobspec.kubernetes.problems import (
+    Problem,
+    beyond_bits,
+    duplicate_item,
+    meant_quantity,
+    missing_field,
+    no_byte,
+    outside,
+    unknown_field,
+    unsupported,
+    wrong_format,
+    wrong_pattern,
+    wrong_size,
+    wrong_type,
+)
+from jobspec.schemas.shapes import BITS, TYPES, Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.schemas.shapes import Shape
 
 
 _NOTHING: dict[str, Any] = {}
@@ -107,8 +119,6 @@ def _fields(
             continue
         if child is None:
             if not shape.open:
-                from jobspec.kubernetes.problems import unknown_field
-
                 unknown.append(unknown_field(name, shape, path, suggest=len(unknown) < _MAX_SUGGESTIONS))
                 yield unknown[-1]
         elif name == "status" and not path and not shape.keeps_status:
@@ -123,8 +133,6 @@ def _absent(data: dict[str, Any], shape: Shape, path: Path, meant: set[str]) -> 
     """The required fields that are missing, except those *meant* by an unknown field, which its hint names."""
     for name in shape.required:
         if data.get(name) is None and name not in meant and not (name in data and _can_be_null(name, shape)):
-            from jobspec.kubernetes.problems import missing_field
-
             yield missing_field(name, data, path)
 
 
@@ -184,8 +192,6 @@ def _duplicates(items: list[Any], shape: Shape, path: Path) -> Iterator[Problem]
         if identity is None:
             continue
         if identity in first:
-            from jobspec.kubernetes.problems import duplicate_item
-
             yield duplicate_item(index, first[identity], identity, shape.keys, path)
         first.setdefault(identity, index)
 
@@ -229,8 +235,6 @@ def _bytes(items: list[Any], path: Path) -> Iterator[Problem]:
     """The items that are no bytes: Go takes a list of numbers where others write base64."""
     for index, item in enumerate(items):
         if item is not None and (type(item) is not int or not 0 <= item < 256):
-            from jobspec.kubernetes.problems import no_byte
-
             yield no_byte(item, (*path, index))
 
 
@@ -247,8 +251,6 @@ def _leaves_type_to_format(shape: Shape) -> bool:
 def _scalar_problem(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
     kind = type(value)
     if kind is float and shape.type == "integer" and value.is_integer():  # the reader makes an integer of any that has 64 bits
-        from jobspec.kubernetes.problems import beyond_bits
-
         return beyond_bits(value, BITS.get(shape.format, 63), path)
     if kind not in TYPES[shape.type] and not (kind is float and typed and shape.format == "quantity"):
         return _mistyped(value, shape, path)
@@ -258,17 +260,10 @@ def _scalar_problem(value: Any, shape: Shape, path: Path, *, typed: bool) -> Pro
 def _wrong_format(value: Any, shape: Shape, path: Path, *, typed: bool) -> Problem | None:
     if shape.format in BITS:
         if isinstance(value, int) and not -(1 << BITS[shape.format]) <= value < 1 << BITS[shape.format]:
-            from jobspec.kubernetes.problems import beyond_bits
-
             return beyond_bits(value, BITS[shape.format], path)
-    elif shape.format and isinstance(value, str):
-        from jobspec.go import formats
-
-        if not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
-            from jobspec.kubernetes.problems import meant_quantity, wrong_format
-
-            meant = meant_quantity(value) if shape.format == "quantity" else ""
-            return wrong_format(value, formats.EXAMPLES[shape.format], path, f"write `{meant}`" if meant else "", meant=meant)
+    elif shape.format and isinstance(value, str) and not (formats.TYPED_CHECKS if typed else formats.CHECKS)[shape.format](value):
+        meant = meant_quantity(value) if shape.format == "quantity" else ""
+        return wrong_format(value, formats.EXAMPLES[shape.format], path, f"write `{meant}`" if meant else "", meant=meant)
     return None
 
 
@@ -276,15 +271,11 @@ def _wrong_number(value: Any, shape: Shape, path: Path) -> Problem | None:
     least, most = shape.minimum, shape.maximum
     if (least is None or value >= least) and (most is None or value <= most):
         return None
-    from jobspec.kubernetes.problems import outside
-
     return outside(value, least, most, path)
 
 
 def _wrong_text(value: str, shape: Shape, path: Path) -> Problem | None:
     if shape.enum and value not in shape.enum:
-        from jobspec.kubernetes.problems import unsupported
-
         return unsupported(value, shape.enum, path)
     return _wrong_size(len(value), "character", shape, path) or (_wrong_pattern(value, shape, path) if shape.pattern else None)
 
@@ -322,8 +313,6 @@ def _decoded(value: Any, shape: Shape, path: Path) -> Iterator[Problem]:
 
 
 def _mistyped(value: Any, shape: Shape, path: Path) -> Problem:
-    from jobspec.kubernetes.problems import wrong_type
-
     return wrong_type(value, shape, path)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import has_error
+from jobspec.diagnostics import Diagnostic, has_error
+from jobspec.kinds import Kind
 from jobspec.kubernetes.metadata import metadata_problems
 from jobspec.kubernetes.problems import Problem, closest, nearest
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.targets import RELEASES
 
 TYPE_CHECKING = False
@@ -15,12 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Literal
 
-    from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
-    from jobspec.kinds import Kind
     from jobspec.kubernetes.custom_kinds import CustomKind, CustomKinds, JSONSchema
-    from jobspec.kubernetes.problems import Problem
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
     Status = Literal["valid", "invalid", "partly", "unknown"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import text
+from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.containers import (
     flags,
     gpu_place,
@@ -20,7 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
 
 _MOST_OF_A_NODE = 16

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import text
+from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NETWORK_POLICY, SERVICE
 from jobspec.lint.containers import resources, torchrun_flags, variable, variables, written
 from jobspec.lint.rule import Edit, Finding, Rule
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.diagnostics import Severity
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
 
 _ADDRESSES = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")

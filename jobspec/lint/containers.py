@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import items, text
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.go.quantities import quantity
 from jobspec.programs import torchrun
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import TypeVar
 
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.expansion import Pod
 
     #: A flag's name, its value, and the place of the value, which is the flag's own where it is joined to it or there is none.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import items, text
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM
 from jobspec.lint.containers import DEAD_ADDRESSES, DOWNLOADS, flags, mounted_at, tokens, variables
 from jobspec.lint.rule import Finding, Rule
@@ -12,7 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kinds import GroupKind
     from jobspec.lint.views import JobView
     from jobspec.operators.expansion import ExpandedRole

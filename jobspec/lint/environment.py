@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import items, text
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.lint.containers import variables
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.workloads import value_at
@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
 
 _RESERVED = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")

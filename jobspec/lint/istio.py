@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import text
+from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NAMESPACE
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.workloads import value_at
@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
     from jobspec.operators.expansion import ExpandedRole
 

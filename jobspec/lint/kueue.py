@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.lint.containers import requested, requests_of
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.documents.document import Document
     from jobspec.lint.views import DocumentView, JobView
 
 _QUEUE = "kueue.x-k8s.io/queue-name"

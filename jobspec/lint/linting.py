@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from itertools import chain
 
-from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.diagnostics import Diagnostic, Key, Mark, Path, spell
+from jobspec.documents.document import Document, Marks
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import find, group_kind
-from jobspec.lint.topics import TOPICS
+from jobspec.lint.topics import TOPICS, Topic
 from jobspec.lint.views import RUNTIMES, Documents, DocumentView, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-    from jobspec.diagnostics import Diagnostic, Mark, Path
-    from jobspec.documents.document import Document, Marks
     from jobspec.lint.rule import Edit, Finding, Place, Rule, Sees
-    from jobspec.lint.topics import Topic
-    from jobspec.lint.views import DocumentView
     from jobspec.pipeline import Checked
     from jobspec.remedies import Change
     from jobspec.results import FileResult

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Path
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import TRAINING_RUNTIME
 from jobspec.lint.rule import Finding, Rule
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Path
     from jobspec.lint.views import DocumentView, JobView
     from jobspec.outcome.rule import Outcome
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import items, text
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM
 from jobspec.lint.containers import amount, bytes_of, flags, gpu_place, gpus, volume_at, written
 from jobspec.lint.rule import Edit, Finding, Rule
@@ -11,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.lint.views import JobView
     from jobspec.operators.expansion import ExpandedRole
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import items, text
 from jobspec.kinds import NAMESPACE, NETWORK_POLICY, TRAINING_RUNTIME
 from jobspec.lint.containers import DEAD_ADDRESSES, DOWNLOADS, OTHER_ACCELERATORS, TOKENS
-from jobspec.lint.views import RUNTIMES
+from jobspec.lint.views import RUNTIMES, DocumentView, JobView
 from jobspec.programs import torchrun
 
 TYPE_CHECKING = False
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from jobspec.kinds import GroupKind
     from jobspec.lint.rule import Rule
-    from jobspec.lint.views import DocumentView, JobView
 
     Rules = tuple[Rule, ...]
     InPods = Callable[[JobView], bool]

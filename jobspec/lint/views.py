@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import Diagnostic, JobspecError, Path
 from jobspec.documents.document import Document, marks_at
-from jobspec.documents.marked_tree import with_marks
+from jobspec.documents.marked_tree import MarkedTree, with_marks
 from jobspec.kinds import PRIORITY_CLASS, TRAINJOB
-from jobspec.operators.expansion import ExpandedJob, expand
+from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.workloads import is_workload, released, value_at
 
 TYPE_CHECKING = False
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Set
     from typing import Any
 
-    from jobspec.diagnostics import Diagnostic, Path
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kinds import GroupKind
-    from jobspec.operators.expansion import ExpandedRole
     from jobspec.targets import Target
 
     #: Group, kind, namespace, name, and the folder of the file.

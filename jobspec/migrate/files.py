@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from jobspec.diagnostics import Diagnostic
 from jobspec.documents.comments import placed_comments
+from jobspec.documents.document import Document
 from jobspec.documents.libyaml import YAMLError
 from jobspec.documents.markdown import is_page
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import is_json
 from jobspec.documents.syntax import cut
 from jobspec.documents.writer import write
@@ -19,12 +23,7 @@ from jobspec.trees import HEADER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
     from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kinds import GroupKind
 
     #: What becomes of a document: the trees that take its place, if any do, and what is told of it.

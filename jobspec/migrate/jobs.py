@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from jobspec import pipeline
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import with_marks
-from jobspec.migrate.pods import JOBSET, TRAINING, compared, view
+from jobspec.documents.marked_tree import MarkedTree, with_marks
+from jobspec.migrate.pods import JOBSET, TRAINING, JobFacts, compared, view
 from jobspec.migrate.pytorchjob import ways
-from jobspec.migrate.source import NAME, SourceJob
+from jobspec.migrate.source import NAME, Difference, Fact, Key, SourceJob
 from jobspec.programs.launcher import LAUNCHER, SETTINGS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Diagnostic, Mark, Severity
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.migrate.pods import JobFacts
-    from jobspec.migrate.source import Difference, Fact, Key
+    from jobspec.diagnostics import Severity
 
 
 _REFUSED = 1_000_000_000

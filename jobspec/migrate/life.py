@@ -7,18 +7,13 @@ k8s.io/kubernetes pkg/controller/job, 1.36; and `executeFailurePolicy`, sigs.k8s
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 from jobspec import kinds
-from jobspec.documents.marked_tree import items, text, with_marks
-from jobspec.migrate.source import Fact, flat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.migrate.source import JobNode, Key
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
+from jobspec.migrate.source import Fact, JobNode, Key, flat
 
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which kubectl keeps what it has applied last."""

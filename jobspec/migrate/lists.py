@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from json import dumps
+from typing import Any
 
-from jobspec.documents.comments import placed_comments
+from jobspec.documents.comments import Comment, placed_comments
+from jobspec.documents.document import Marks
 from jobspec.documents.libyaml import AliasEvent, CParser, MappingStartEvent, SequenceStartEvent, events
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.documents.comments import Comment
-    from jobspec.documents.document import Marks
     from jobspec.documents.marked_tree import MarkedTree
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
 from jobspec import kinds
+from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.migrate.life import life_facts
-from jobspec.migrate.source import NAME, Fact, Hosts, differences, flat_field, nodes_of
+from jobspec.migrate.source import NAME, Difference, Fact, Hosts, JobNode, Key, differences, flat_field, nodes_of
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand, value_of
-from jobspec.programs.launcher import LAUNCHER, PROGRAM, SETTINGS, command_line
+from jobspec.programs.launcher import LAUNCHER, PROGRAM, SETTINGS, CommandLine, command_line
 from jobspec.run.pods import expand_references
 from jobspec.workloads import released
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from jobspec.diagnostics import Diagnostic, Mark
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.migrate.source import Difference, Hosts, JobNode, Key
-    from jobspec.programs.launcher import CommandLine
     from jobspec.targets import Target
 
 

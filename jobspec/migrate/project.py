@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from jobspec import pipeline
 from jobspec.cluster import Cluster
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.document import Document
 from jobspec.documents.reader import decode
 from jobspec.migrate.files import File, MigratedFile, to_release, to_trainjobs
 from jobspec.migrate.jobs import cannot, meaning_in, report_of
@@ -11,19 +15,13 @@ from jobspec.migrate.pods import compared, view
 from jobspec.pipeline import Source
 from jobspec.project.project import Project, Sources
 from jobspec.project.rendering import objects_of
-from jobspec.project.tree import whole
-from jobspec.project.variants import variants_of
+from jobspec.project.tree import Whole, whole
+from jobspec.project.variants import Variant, variants_of
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
     from jobspec.project.project import ReadFile
-    from jobspec.project.tree import Whole
-    from jobspec.project.variants import Variant
 
 
 class MigratedProject:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import items, text
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.migrate.life import APPLIED, UNLIMITED, exit_code_rule
 from jobspec.migrate.pods import is_of_job, known_port, with_new_names
-from jobspec.migrate.source import NAME, NAME_FIELD, by_migration, of_one_job, of_roles, present
+from jobspec.migrate.source import NAME, NAME_FIELD, JobNode, SourceJob, by_migration, of_one_job, of_roles, present
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
 from jobspec.operators.trainer.runtimes import API_VERSION
 from jobspec.programs.launcher import LAUNCHER, command_line
 from jobspec.targets import reached
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from typing import Any
-
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.migrate.source import JobNode, SourceJob
-
 
 SHIPPED = "torch-distributed"
 _MANAGED = {"kubeflow.org/training-operator": None, "trainer.kubeflow.org/trainjob-controller": None}
@@ -333,8 +327,6 @@ def _life(source: SourceJob, replica: MarkedTree, *, nodes: int) -> dict[str, An
 
 def has_deadline(source: SourceJob) -> bool:
     """Whether a TrainJob of the release has a deadline of its own."""
-    from jobspec.targets import reached
-
     return reached(source.release, "2.2.0")
 
 

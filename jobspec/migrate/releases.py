@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
-from jobspec.migrate.jobs import LOST, NOTE, Migrated
+from jobspec.migrate.jobs import LOST, NOTE, Migrated, path_at
 from jobspec.migrate.pods import view
 from jobspec.migrate.pytorchjob import TRAINERS
-from jobspec.migrate.source import NAMED, by_migration, present
+from jobspec.migrate.source import NAMED, Fact, by_migration, present
 from jobspec.operators.trainer.runtimes import API_VERSION
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.targets import reached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.migrate.source import Fact
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 
@@ -50,8 +48,6 @@ def _told(dropped: Dropped, document: Document, target: Target) -> Diagnostic:
 
 
 def _path(dropped: Dropped, document: Document) -> tuple[str | int, ...]:
-    from jobspec.migrate.jobs import path_at
-
     return path_at(dropped.tree.place(), document)
 
 

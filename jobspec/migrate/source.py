@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from jobspec.diagnostics import Mark
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
-from jobspec.operators.expansion import pods_among
+from jobspec.operators.expansion import Pod, pods_among
 from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Mark
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kinds import GroupKind
-    from jobspec.operators.expansion import Pod
     from jobspec.targets import Target
 
 

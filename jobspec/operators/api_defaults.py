@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Mark
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kubernetes.admission.amounts import exact_amounts, of_containers
 from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, default_pull_policy, without_disabled
@@ -13,9 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Mark
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 

@@ -7,6 +7,7 @@ pkg/registry/batch/job, `manageJob`, `addCompletionIndexEnvVariables` and `podGe
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.made import RANDOM, UID, changed, each_item, is_true, number, numbers, operator_mark, set_by, with_fields
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Mark
     from jobspec.targets import Target
 
 _UNLIMITED = 2**31 - 1

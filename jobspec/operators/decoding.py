@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from jobspec.diagnostics import Diagnostic, Key
-from jobspec.documents.document import Document
+from jobspec.diagnostics import Diagnostic, Key, Path
+from jobspec.documents.document import Document, Sound
 from jobspec.go.formats import is_parsed_quantity, is_quantity, is_time
 from jobspec.kinds import JOBSET, TRAINJOB
+from jobspec.kubernetes.problems import describe
 from jobspec.operators.webhooks import Fault
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.targets import reached
 
 TYPE_CHECKING = False
@@ -21,10 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Path
-    from jobspec.documents.document import Document, Sound
     from jobspec.kubernetes.verdict import Verdict
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
     from jobspec.workloads import Workload
 
@@ -119,12 +118,8 @@ def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Fault]:
     if value is None or shape is None:
         return
     if not shapes.is_of_type(value, shape):
-        from jobspec.kubernetes.problems import describe
-
         yield Fault(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
     elif not _fits(value, shape):
-        from jobspec.kubernetes.problems import describe
-
         yield Fault(path, f"the operator reads `status` before the server drops it, and cannot read {describe(value)} there")
     else:
         for inner, child, inner_path in _inside(value, shape, path):

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from jobspec import kinds
 from jobspec.diagnostics import JobspecError
-from jobspec.documents.marked_tree import items, text
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.jobset.objects import ROLE
+from jobspec.operators.made import Expansion
 from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.operators.made import Expansion
     from jobspec.targets import Target
 
 

@@ -6,20 +6,18 @@ could read, or a machine hold.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import JobspecError, Mark
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, PlainTree, field_value, items, marked
 from jobspec.go.quantities import canonical_quantity
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 

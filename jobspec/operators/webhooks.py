@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, spell
+from jobspec.diagnostics import Diagnostic, Path, spell
 from jobspec.kinds import find
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.targets import reached
@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from jobspec.diagnostics import Path, Severity
+    from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
     from jobspec.targets import Target
     from jobspec.workloads import Workload

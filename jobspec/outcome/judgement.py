@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import JobspecError, has_error
-from jobspec.documents.marked_tree import items, text
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.builtin import builtin_problems
+from jobspec.kubernetes.problems import Problem
 from jobspec.operators.expansion import ExpandedJob, expand
-from jobspec.operators.made import as_a_cluster_names
-from jobspec.outcome.programs import started
-from jobspec.outcome.rendezvous import rendezvous_outcomes
+from jobspec.operators.made import Expansion, as_a_cluster_names
+from jobspec.operators.trainer.runtimes import runtime_of
+from jobspec.outcome.programs import started, wrong_flags, wrong_torchrun_options
+from jobspec.outcome.rendezvous import complete_without_training, rendezvous_outcomes, restarts_for_ever
 from jobspec.outcome.rule import Outcome, place_in
+from jobspec.programs.contracts import Contract
 from jobspec.workloads import resumed, suspension
 
 TYPE_CHECKING = False
@@ -18,16 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Diagnostic, Mark
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kubernetes.admission.objects import PolicyObjects
-    from jobspec.kubernetes.problems import Problem
-    from jobspec.operators.expansion import ExpandedJob
-    from jobspec.operators.made import Expansion
     from jobspec.outcome.programs import Started
-    from jobspec.outcome.rule import Outcome
-    from jobspec.programs.contracts import Contract
     from jobspec.targets import Target
 
 
@@ -73,8 +69,6 @@ def _runs(found: Sequence[Diagnostic]) -> bool | None:
 def _runtime(job: Document, beside: Sequence[Document], target: Target) -> Document | None:
     if job.group_kind != TRAINJOB:
         return None
-    from jobspec.operators.trainer.runtimes import runtime_of
-
     return runtime_of(job, beside, target)
 
 
@@ -140,16 +134,12 @@ def _found(job: Document, expansion: Expansion, target: Target, outcomes: Callab
 
 def _of_trainjob(expanded: ExpandedJob) -> Iterator[Outcome]:
     if expanded.job.group_kind == TRAINJOB:
-        from jobspec.outcome.rendezvous import complete_without_training, restarts_for_ever
-
         yield from complete_without_training(expanded)
         yield from restarts_for_ever(expanded)
 
 
 def _of_arguments(expanded: ExpandedJob, programs: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Outcome]:
     if contracts or any(program.is_torchrun for _, program in programs):
-        from jobspec.outcome.programs import wrong_flags, wrong_torchrun_options
-
         yield from wrong_torchrun_options(expanded)
         yield from wrong_flags(expanded, contracts)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from jobspec import kinds
+from jobspec.diagnostics import Mark
+from jobspec.documents.document import Document
 from jobspec.operators.made import as_a_cluster_names
 from jobspec.outcome.rule import Outcome, place_in
 from jobspec.workloads import value_at
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Mark, Severity
-    from jobspec.documents.document import Document
+    from jobspec.diagnostics import Severity
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.kubernetes.problems import Problem
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import items, text
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kubernetes.problems import closest
 from jobspec.outcome.rule import Outcome, place_of
 from jobspec.programs import torchrun
 from jobspec.programs.contracts import Contract, contract_of
-from jobspec.programs.torchrun import is_flag, length_of_start, options_of, read, starts_python
+from jobspec.programs.torchrun import CommandWord, is_flag, length_of_start, options_of, read, starts_python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
-    from jobspec.programs.torchrun import CommandWord
 
     Started = tuple[ExpandedRole, "Program"]
     Words = Sequence[MarkedTree]

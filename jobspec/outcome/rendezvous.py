@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import items, text
+from jobspec.diagnostics import Mark
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
-from jobspec.outcome.programs import Program
+from jobspec.outcome.programs import Program, Told
 from jobspec.outcome.rule import Outcome, place_of
 from jobspec.targets import reached
 
@@ -13,10 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobspec.diagnostics import Mark
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.operators.expansion import ExpandedJob, ExpandedRole
-    from jobspec.outcome.programs import Program, Started, Told
+    from jobspec.outcome.programs import Started
 
 
 _RANKS = ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "JAX_PROCESS_ID")

@@ -7,31 +7,26 @@ overlays that do not conflict commute.
 from __future__ import annotations
 
 from jobspec import workloads
-from jobspec.diagnostics import Diagnostic, Key, each_once, spell
+from jobspec.diagnostics import Diagnostic, Key, Path, each_once, spell
 from jobspec.documents.document import Document, Sound
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
-from jobspec.operators.trainer.runtimes import nodes_of
-from jobspec.overlays.conflicts import conflict, conflicting, settings_of, settings_of_flags
+from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
+from jobspec.overlays.conflicts import OverlayValue, conflict, conflicting, settings_of, settings_of_flags
 from jobspec.overlays.flags import set_flags
-from jobspec.overlays.load import TRAINING, Substitution
+from jobspec.overlays.load import TRAINING, Overlay, Substitution
 from jobspec.overlays.merge import APPEND, Merge, wrong_removals
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
+from jobspec.workloads import TrainingRole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Diagnostic, Path
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.overlays.conflicts import OverlayValue
-    from jobspec.overlays.load import Overlay
     from jobspec.overlays.trainjob import TrainJobPods
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
-    from jobspec.workloads import TrainingRole
 
     #: Tells the settings of a patch.
     Settings = Callable[[], Iterator[OverlayValue]]
@@ -358,7 +353,6 @@ def _pods(job: Document, shape: Shape, others: Iterable[Document], target: Targe
     """Of a TrainJob: its pods, with its runtime; None for other kinds."""
     if all(role.path for role in workloads.training_roles(job)):
         return None
-    from jobspec.operators.trainer.runtimes import runtime_of
     from jobspec.overlays.trainjob import JobRuntime, TrainJobPods
 
     return TrainJobPods(shape, JobRuntime(job, runtime_of(job, others, target), target["trainer"]), target)

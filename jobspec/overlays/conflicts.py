@@ -8,7 +8,8 @@ The order in which they are applied does not matter.
 from __future__ import annotations
 
 from jobspec import data
-from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.diagnostics import Diagnostic, Key, Mark, Path, spell
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.overlays.flags import text_after
 from jobspec.overlays.merge import APPEND, chosen, identity, is_removal
 
@@ -16,8 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobspec.diagnostics import Mark, Path
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.schemas.shapes import Shape
 
 _NULL = "null"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, spell
+from jobspec.diagnostics import Diagnostic, Path, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items, share_rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.diagnostics import Path
     from jobspec.documents.marked_tree import Rank
 
 _OWN, _PERHAPS, _SURELY = range(3)  # whether a word is the value of the flag before it: no; it looks so; an overlay wrote it as that

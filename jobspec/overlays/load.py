@@ -6,6 +6,7 @@ import os
 
 from jobspec import data, workloads
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, field_value, items, with_marks
 from jobspec.documents.reader import decode, read
 from jobspec.go.formats import is_quantity
@@ -14,16 +15,13 @@ from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import verdict
 from jobspec.overlays.merge import APPEND, REMOVE, WHEN, is_removal
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Mark
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
     Values = Mapping[str, Any]

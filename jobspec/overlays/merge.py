@@ -8,7 +8,7 @@ the overlays are applied does not matter.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.diagnostics import Diagnostic, Key, Path, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items, share_rank
 from jobspec.kubernetes.problems import closest
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Path
     from jobspec.schemas.shapes import Shape
 
 

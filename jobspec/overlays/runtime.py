@@ -9,19 +9,16 @@ pkg/runtime/framework/plugins/jobset and pkg/runtime/core, 2.0.0 to 2.3.0.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.diagnostics import Diagnostic, Key, Path, spell
 from jobspec.documents.marked_tree import MarkedTree, by_rank, items
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.merge import APPEND, Merge, excludes, identity, is_removal, only_removes
-from jobspec.overlays.trainjob import CONTAINER, TRAINER_FIELD, WAY_OUT, nested, same_field
+from jobspec.overlays.trainjob import CONTAINER, TRAINER_FIELD, WAY_OUT, PodSource, TrainJobPods, nested, same_field
+from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from jobspec.diagnostics import Path
-    from jobspec.overlays.trainjob import PodSource, TrainJobPods
-    from jobspec.schemas.shapes import Shape
 
 
 _AT_HAND = "put the runtime into the same file"

@@ -7,11 +7,13 @@ goes. The rest can be expressed by a runtime only.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, spell
+from jobspec.diagnostics import Diagnostic, Key, Path, spell
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TRAINER, RuntimeRef, ancestor, training_jobs
 from jobspec.overlays.merge import APPEND, REMOVE, is_removal, only_removes
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.targets import reached
 from jobspec.workloads import TEMPLATE, roles_in, value_at
 
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Path
-    from jobspec.documents.document import Document
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 

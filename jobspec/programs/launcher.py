@@ -5,11 +5,9 @@ Follows `get_args_parser` and `config_from_args`, torch/distributed/run.py, 2.7:
 
 from __future__ import annotations
 
-from jobspec.programs import torchrun
+from collections.abc import Mapping, Sequence
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from jobspec.programs import torchrun
 
 #: How a command line starts its program: by the launcher, in a shell, at once, or as the image says, which nobody sees here.
 LAUNCHER, SHELL, PROGRAM, IMAGE = "launcher", "shell", "program", "image"

@@ -6,18 +6,17 @@ one may be waiting.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
 from jobspec import data, kinds
 from jobspec.diagnostics import Diagnostic
 from jobspec.kinds import JOBSET, PYTORCHJOB, TRAINJOB
-from jobspec.project.engines import NAMESPACE, argocd_ignores
+from jobspec.project.engines import NAMESPACE, Synced, argocd_ignores
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
     from jobspec.kinds import GroupKind
-    from jobspec.project.engines import Synced
     from jobspec.project.project import ArgoCD
 
 

@@ -6,38 +6,31 @@ A value's history is what the same value is in the variant without its later lay
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
 
-from jobspec.diagnostics import Key, spell
+from jobspec.diagnostics import Key, Mark, Path, spell
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import items, with_marks
+from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.documents.reader import read
 from jobspec.kinds import TRAINJOB
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.overlays.apply import apply, overlaid
+from jobspec.overlays.conflicts import OverlayValue
 from jobspec.overlays.flags import flags_of
-from jobspec.overlays.load import pieces
+from jobspec.overlays.load import Overlay, pieces
 from jobspec.overlays.merge import identity
 from jobspec.project.matrix import filled_text, spec_hash
-from jobspec.project.project import field
+from jobspec.project.project import Project, field
 from jobspec.project.rendering import in_namespace
-from jobspec.project.variants import own_layer
+from jobspec.project.variants import Variant, own_layer
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Literal
-
     from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Mark, Path
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.overlays.conflicts import OverlayValue
-    from jobspec.overlays.load import Overlay
-    from jobspec.project.project import Project
-    from jobspec.project.variants import Variant
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
     Kind = Literal["parameter", "matrix", "hash"]

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
+from typing import Any
 
+from jobspec.documents.document import Document
 from jobspec.kinds import PYTORCHJOB
 from jobspec.kubernetes.cel.functions import number_of, quantity
 from jobspec.operators.trainer.policies import changes
@@ -16,10 +19,6 @@ from jobspec.workloads import Role, Workload, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.documents.document import Document
     from jobspec.targets import Target
 
     Amounts = Mapping[str, Decimal]

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Mark
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Literal
+
+from jobspec.cluster import Cluster
+from jobspec.diagnostics import Mark, Path
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import COMPONENTS
-from jobspec.overlays.load import pieces
+from jobspec.overlays.load import Overlay, pieces
 from jobspec.overlays.merge import is_removal
 from jobspec.project import effects
 from jobspec.project.capacity import Capacity, capacity_of
+from jobspec.project.effects import ObjectChange
 from jobspec.project.engines import SPEC_HASH
-from jobspec.project.fields import Item, changes, fields_of
+from jobspec.project.fields import FieldChange, Fields, Item, changes, fields_of
 from jobspec.project.matrix import in_layer
-from jobspec.project.rendering import identity_of, objects_of
-from jobspec.project.variants import ANNOTATION
+from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
+from jobspec.project.variants import ANNOTATION, Variant
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from typing import Literal
-
-    from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Path
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.overlays.load import Overlay
-    from jobspec.project.effects import ObjectChange
-    from jobspec.project.fields import FieldChange, Fields
-    from jobspec.project.rendering import Identity, RenderedVariant
+    from jobspec.project.rendering import Identity
     from jobspec.project.tree import Files
-    from jobspec.project.variants import Variant
 
     #: Whether a variant is on both sides.
     Presence = Literal["changed", "new", "removed"]

@@ -8,34 +8,26 @@ to 2.3.0: a JobSet is not touched while neither it nor its TrainJob is suspended
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
 from jobspec import pipeline
-from jobspec.cluster import StoredObjects
-from jobspec.diagnostics import Diagnostic
+from jobspec.cluster import Cluster, StoredObjects
+from jobspec.diagnostics import Diagnostic, Path
+from jobspec.documents.document import Document
+from jobspec.documents.reader import read
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PYTORCHJOB, TRAINING_RUNTIME, TRAINJOB
 from jobspec.pipeline import Manifests
 from jobspec.project.engines import ARGOCD, FLUX, SPEC_HASH
-from jobspec.project.fields import changes, fields_of
-from jobspec.project.rendering import identity_of, objects_of
+from jobspec.project.fields import FieldChange, changes, fields_of
+from jobspec.project.rendering import RenderedVariant, identity_of, objects_of
 from jobspec.project.tree import as_rendered
+from jobspec.project.variants import Variant
 from jobspec.workloads import is_suspended, is_workload, suspend_of, value_at
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Literal
-
-    from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Path
-    from jobspec.documents.document import Document
-    from jobspec.project.fields import FieldChange
-    from jobspec.project.rendering import RenderedVariant
-    from jobspec.project.variants import Variant
-
-    #: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and made anew under its name; `refused`: the
-    #: server does not take the update; `ignored`: it takes it, and nothing happens; `created`, `removed`: an object that comes or goes.
-    Meaning = Literal["new-run", "replaced", "in-place", "refused", "ignored", "created", "removed"]
-
-
+#: `new-run`: a job starts, and that of the old name goes or stays; `replaced`: deleted and made anew under its name; `refused`: the
+#: server does not take the update; `ignored`: it takes it, and nothing happens; `created`, `removed`: an object that comes or goes.
+Meaning = Literal["new-run", "replaced", "in-place", "refused", "ignored", "created", "removed"]
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _RUN_POLICY: Path = ("spec", "runPolicy")
 _RUNTIMES = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME)
@@ -292,8 +284,6 @@ def unchangeable(variant: Variant, committed: bytes, cluster: Cluster) -> Iterat
 
 
 def _document_in(content: bytes) -> Document | None:
-    from jobspec.documents.reader import read
-
     documents, _ = read(content.decode(errors="replace"), file="")
     return documents[0] if documents else None
 

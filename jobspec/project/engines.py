@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from jobspec.diagnostics import Mark
+from jobspec.documents.document import Document
 from jobspec.go.values import mapping
 from jobspec.kinds import LOOKED_UP, PYTORCHJOB, TRAINJOB, is_cluster_scoped
 from jobspec.project.matrix import spec_hash
@@ -9,11 +14,6 @@ from jobspec.workloads import is_workload, suspend_of, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from jobspec.diagnostics import Mark
-    from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
     from jobspec.project.project import Engines
 

@@ -6,19 +6,18 @@ under its content.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, spell
+from collections.abc import Iterable, Iterator, Sequence
+
+from jobspec.diagnostics import Key, Mark, Path, spell
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, with_marks
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.merge import identity
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from jobspec.diagnostics import Mark, Path
-    from jobspec.documents.document import Document
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 

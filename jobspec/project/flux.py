@@ -7,17 +7,16 @@ get a Kustomization of their own, on which that of the jobs depends; both take t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 from jobspec.documents.writer import write
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
-from jobspec.project.engines import flux_ignores, wave_of
+from jobspec.project.engines import Synced, flux_ignores, wave_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
     from jobspec.kinds import GroupKind
-    from jobspec.project.engines import Synced
     from jobspec.project.project import Flux
 
 

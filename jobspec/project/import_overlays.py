@@ -6,11 +6,15 @@ overlays still make the same job of what is left. So nothing is explained that d
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from typing import Any
 
 from jobspec import pipeline, rendering
-from jobspec.diagnostics import has_error
+from jobspec.diagnostics import Path, has_error
 from jobspec.documents.comments import comments_of, has_alias
+from jobspec.documents.document import Document, Marks
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import is_json
 from jobspec.documents.syntax import cut
 from jobspec.documents.text_edits import Uncuttable, without
@@ -18,20 +22,13 @@ from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.operators.trainer.runtimes import RuntimeRef, is_meant
 from jobspec.overlays.apply import apply
 from jobspec.overlays.load import Given, Overlay, as_text, load, parameter_values, pieces, shipped, shipped_file
+from jobspec.pipeline import Manifests
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.documents.document import Document, Marks
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.overlays.load import Overlay
-    from jobspec.pipeline import Manifests
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
     #: Values by parameter, each as its text; a parameter that is not in it has its default.

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, count, takewhile
+from typing import Any
 
 from jobspec import pipeline
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, spell
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, spell
 from jobspec.documents.comments import lost
-from jobspec.documents.document import marks_at
+from jobspec.documents.document import Document, marks_at
 from jobspec.documents.marked_tree import items, with_marks
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.scalars import is_plain
 from jobspec.documents.text_edits import TextPlaces, Uncuttable, without
 from jobspec.kinds import is_cluster_scoped
 from jobspec.overlays.flags import read_flags
-from jobspec.project.import_overlays import difference, explain, shipped_overlays
+from jobspec.overlays.load import Overlay
+from jobspec.project.import_overlays import Original, Use, difference, explain, shipped_overlays
 from jobspec.project.project import FILE
+from jobspec.project.rendering import RenderedVariant
 from jobspec.project.tree import whole
 from jobspec.workloads import KINDS, is_workload, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.documents.document import Document
-    from jobspec.overlays.load import Overlay
-    from jobspec.project.import_overlays import Original, Use
     from jobspec.project.project import ReadFile
-    from jobspec.project.rendering import RenderedVariant
     from jobspec.targets import Target
 
     #: The text of a flag's value, True for a bare flag, None for one that is removed.

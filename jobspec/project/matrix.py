@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
+from typing import Any
 
 from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.scalars import resolve
 from jobspec.kinds import PYTORCHJOB
@@ -14,19 +17,8 @@ from jobspec.operators.trainer.runtimes import nodes_of
 from jobspec.overlays.load import as_text, pieces
 from jobspec.workloads import roles_in, value_at
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Mark
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-
-    #: A matrix's values of one combination by name: text as it is spelt, or a boolean.
-    Values = Mapping[str, str | bool]
-
-
+#: A matrix's values of one combination by name: text as it is spelt, or a boolean.
+Values = Mapping[str, str | bool]
 LIMIT = 10_000  # variants of a project
 
 

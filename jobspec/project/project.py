@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
 from jobspec import pipeline
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
-from jobspec.documents.marked_tree import items, with_marks
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.kubernetes.problems import closest
 from jobspec.kubernetes.verdict import as_sound
-from jobspec.overlays.load import OverlayFile, load, shipped, shipped_file
+from jobspec.overlays.load import Overlay, OverlayFile, load, shipped, shipped_file
+from jobspec.pipeline import Source
 from jobspec.project.matrix import Spelling
 from jobspec.targets import CHOSEN, RELEASES, known_releases
 from jobspec.workloads import is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Mark
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.overlays.load import Overlay
-    from jobspec.pipeline import Source
 
     #: A file by its path from the project's folder, under the name that diagnostics show. Raises Unreadable.
     ReadFile = Callable[[str], Source]

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
 from jobspec import kinds, pipeline, rendering
-from jobspec.diagnostics import Diagnostic, has_error
+from jobspec.diagnostics import Diagnostic, Mark, Path, has_error
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import is_cluster_scoped
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.trainer.runtimes import runtime_of
-from jobspec.overlays.apply import apply
+from jobspec.overlays.apply import Applied, apply
+from jobspec.overlays.load import Overlay
 from jobspec.pipeline import Checked, Manifests
 from jobspec.programs.contracts import FLAGS
 from jobspec.project.engines import SyncedObject, notes_of
 from jobspec.project.matrix import hashed, in_layer, room_of
-from jobspec.project.variants import ANNOTATION
+from jobspec.project.variants import ANNOTATION, Variant
 from jobspec.results import FileResult
 from jobspec.targets import reached
 from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
     from jobspec.cluster import Cluster
-    from jobspec.diagnostics import Diagnostic, Mark, Path
-    from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
-    from jobspec.overlays.apply import Applied
-    from jobspec.overlays.load import Overlay
-    from jobspec.project.variants import Variant
     from jobspec.targets import Target
 
     #: What an object is to a server: its group, kind, namespace and name.

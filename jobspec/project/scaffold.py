@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from json import dumps
 
 from jobspec import __version__
@@ -15,12 +16,8 @@ from jobspec.project.tree import EngineTree, complete, engine_tree, whole, with_
 from jobspec.targets import complete as newest
 from jobspec.targets import reported
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    #: Gives the text of a template by its name.
-    Template = Callable[[str], str]
+#: Gives the text of a template by its name.
+Template = Callable[[str], str]
 
 #: The kinds of jobs that a repository can begin with, each the name of its template, too.
 KINDS = ("PyTorchJob", "TrainJob")

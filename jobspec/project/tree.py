@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from io import StringIO
+from typing import Any
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, JobspecError, has_error
-from jobspec.documents.reader import decode
+from jobspec.documents.document import Document
+from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
 from jobspec.kinds import PROJECT
 from jobspec.project import argocd, flux
 from jobspec.project.argocd import customizations
 from jobspec.project.engines import Synced, SyncedObject, policy
 from jobspec.project.flux import HEALTH_CHECK_EXPRS
-from jobspec.project.project import Project, Sources
-from jobspec.project.rendering import identity_of, judged_together, render_variant
+from jobspec.project.project import ArgoCD, Engines, Flux, Project, Sources
+from jobspec.project.rendering import RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import variants_of
 from jobspec.results import FileResult
 from jobspec.trees import HEADER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
-    from jobspec.project.project import ArgoCD, Engines, Flux, ReadFile
-    from jobspec.project.rendering import Identity, RenderedObject, RenderedVariant
+    from jobspec.project.project import ReadFile
+    from jobspec.project.rendering import Identity
 
     #: Files by their path below the output folder, with `/` between the parts.
     Files = Mapping[str, bytes]
@@ -138,8 +136,6 @@ def _moved(kept: Files, tree: Tree) -> Iterator[str]:
 
 def _identity_in(content: bytes) -> Identity:
     """The object in a file; nothing where it is no longer one."""
-    from jobspec.documents.reader import read
-
     documents, _ = read(content.decode(errors="replace"), file="")
     return identity_of(documents[0]) if documents else ("", "", "", "")
 
@@ -305,8 +301,6 @@ def engine_tree(engines: Engines, variants: Iterable[RenderedVariant], tree: Tre
 
 def _documents(content: bytes) -> list[Document]:
     """The objects of an earlier run's file: they are in the namespace, and of the kind, that the variant had then."""
-    from jobspec.documents.reader import read
-
     return read(content.decode(errors="replace"), file="")[0]
 
 

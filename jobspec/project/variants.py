@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
 from jobspec.diagnostics import Diagnostic, each_once, has_error
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
+from jobspec.documents.reader import read
 from jobspec.overlays.load import Given, Overlay, as_text, check_overlay, has_dollar, parameter_values
-from jobspec.project.matrix import LIMIT, combinations, filled, filled_text, in_layer, label_of, matrix_mistakes, names_in, size_of
-from jobspec.project.project import field
+from jobspec.project.matrix import (
+    LIMIT,
+    Spelling,
+    combinations,
+    filled,
+    filled_text,
+    in_layer,
+    label_of,
+    matrix_mistakes,
+    names_in,
+    size_of,
+)
+from jobspec.project.project import Base, Engines, Project, Sources, field
 from jobspec.workloads import KINDS, is_workload, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.overlays.apply import Applied
-    from jobspec.overlays.load import Overlay
-    from jobspec.project.matrix import Spelling, Values
-    from jobspec.project.project import Base, Engines, Project, Sources
+    from jobspec.project.matrix import Values
 
 
 _ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
@@ -496,7 +504,5 @@ def _run_in(path: str, content: bytes) -> Run | None:
     """The run in a file of the tree, None where that holds no job."""
     if "job-" not in path.rpartition("/")[2]:  # which the file of a job is named after; to read all of a tree takes long
         return None
-    from jobspec.documents.reader import read
-
     documents, _ = read(content.decode(errors="replace"), file=path)
     return Run(path, documents[0]) if len(documents) == 1 and is_workload(documents[0]) else None

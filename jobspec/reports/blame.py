@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from jobspec.project.blame import RUNTIME
+from jobspec.diagnostics import Mark
+from jobspec.project.blame import RUNTIME, Blamed, Cause, Origin
 from jobspec.reports.text import columns, cut, paint, visible
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Mark
-    from jobspec.project.blame import Blamed, Cause, Origin
 
 #: What is told of a file on disk that is not the one that is rendered now, by how it differs.
 STATES = {

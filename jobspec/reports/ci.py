@@ -5,23 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from jobspec import __version__
-from jobspec.diagnostics import has_error
+from jobspec.diagnostics import Diagnostic, Mark, has_error
 from jobspec.reports.text import clean, from_here, layer_of, lines_of, visible
-from jobspec.results import count, coverage
+from jobspec.results import FileResult, count, coverage
 from jobspec.rules import catalogue
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Diagnostic, Mark
-    from jobspec.results import FileResult
-
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 

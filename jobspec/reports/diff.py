@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from json import dumps
+from typing import Any
 
+from jobspec.diagnostics import Mark
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.scalars import is_plain
-from jobspec.project.capacity import cost_of
-from jobspec.project.effects import MEANINGS
-from jobspec.project.fields import spelling_of
+from jobspec.project.capacity import Capacity, Cost, Prices, cost_of
+from jobspec.project.effects import MEANINGS, ObjectChange
+from jobspec.project.fields import FieldChange, spelling_of
 from jobspec.reports.text import layer_of, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Mark
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.project.capacity import Capacity, Cost, Prices
     from jobspec.project.comparison import Comparison, VariantChange
-    from jobspec.project.effects import Meaning, ObjectChange
-    from jobspec.project.fields import FieldChange
+    from jobspec.project.effects import Meaning
 
 
 # A comparison as text for a terminal: a table of variants, then the changed fields of those that change alike.

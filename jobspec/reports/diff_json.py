@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any, NotRequired, TypedDict
 
 from jobspec.reports.text import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NotRequired, TypedDict
-
     from jobspec.diagnostics import Mark
     from jobspec.project.capacity import Capacity
     from jobspec.project.comparison import Presence, VariantChange

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import items, text
+from jobspec.diagnostics import Mark, Path
+from jobspec.documents.document import Marks
+from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
-from jobspec.operators.expansion import pods_among, value_of
+from jobspec.operators.expansion import ExpandedJob, Pod, pods_among, value_of
 from jobspec.rendering import order_of
 from jobspec.reports.text import layer_of, visible
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from jobspec.diagnostics import Mark, Path
-    from jobspec.documents.document import Marks
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.operators.expansion import ExpandedJob, Pod
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
     #: A label, and the words of a text that can be broken between them.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from jobspec.results import count, coverage
+from jobspec.results import FileResult, count, coverage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from jobspec.reports.text import ReadText
-    from jobspec.results import FileResult
 
 
 #: For people, programs, CI servers, code scanning, and annotations of a pull request on GitHub.

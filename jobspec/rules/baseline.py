@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.results import FileResult
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    #: File, object, rule and field of a diagnostic: not its line, which changes with every edit above it.
-    Known = tuple[str, str, str, str]
+#: File, object, rule and field of a diagnostic: not its line, which changes with every edit above it.
+Known = tuple[str, str, str, str]
 
 _FIELDS = ("file", "object", "rule", "field")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from jobspec.explanations import RULES, STAGES
@@ -15,8 +16,6 @@ from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as PYTORCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from jobspec.diagnostics import Severity, Stage
 
 #: The lists of rules of the operators' webhooks.

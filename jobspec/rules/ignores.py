@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark, spell
-from jobspec.documents.comments import placed_comments
+from jobspec.documents.comments import Comment, placed_comments
+from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.explanations import DECODING
 from jobspec.kubernetes.problems import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.comments import Comment
-    from jobspec.documents.document import Document
     from jobspec.results import FileResult
 
 

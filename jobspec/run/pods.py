@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.document import Document
 from jobspec.operators.jobset.objects import ROLE
 from jobspec.workloads import CONTAINERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
 
 

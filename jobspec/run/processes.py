@@ -5,26 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from asyncio.subprocess import Process
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from typing import Any, Literal
 
 from jobspec import kinds
+from jobspec.documents.document import Document
 from jobspec.operators.jobset.objects import ROLE
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import Any, Literal
-
-    from jobspec.documents.document import Document
-
-    #: Takes the name of a pod and a line that it wrote, without its end.
-    Write = Callable[[str, str], None]
-    #: Takes an event of the job, in words.
-    Say = Callable[[str], None]
-    Condition = Literal["Succeeded", "Failed"]
-
-
+#: Takes the name of a pod and a line that it wrote, without its end.
+Write = Callable[[str, str], None]
+#: Takes an event of the job, in words.
+Say = Callable[[str], None]
+Condition = Literal["Succeeded", "Failed"]
 _GRACE = 30.0  # seconds that a pod has to end after SIGTERM
 _LINE = 1 << 20  # bytes; a longer line is cut
 

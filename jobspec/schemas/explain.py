@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobspec.diagnostics import JobspecError
-from jobspec.schemas.places import object_of, places_of, type_of
+from jobspec.schemas.places import FieldPlace, Root, object_of, places_of, type_of
 from jobspec.targets import RELEASES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from jobspec.schemas.places import FieldPlace, Root
     from jobspec.schemas.structure import Structure
 
     Facts = dict[str, list[str]]

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from jobspec.cel_rules import is_transition
 from jobspec.kinds import built_in, find
 from jobspec.models import roots
-from jobspec.models.base import QUANTITY
+from jobspec.models.base import QUANTITY, Model, Resource
 from jobspec.schemas import json_schema
 from jobspec.schemas.structure import releases_of, structure_of, structure_of_builtin
 from jobspec.targets import RELEASES, builtin_path, schema_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from jobspec.models.base import Model, Resource
     from jobspec.schemas.structure import Structure
 
 

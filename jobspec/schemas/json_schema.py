@@ -8,16 +8,13 @@ the same shape differently.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from jobspec.models.base import QUANTITY
+from jobspec.models.base import QUANTITY, Model, Resource
 from jobspec.schemas.structure import placed, structure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from jobspec.models.base import Model, Resource
     from jobspec.schemas.structure import Structure
 
     Schema = dict[str, Any]

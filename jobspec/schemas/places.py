@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from jobspec.diagnostics import JobspecError, Key
 from jobspec.kinds import built_in
-from jobspec.models.base import Model
+from jobspec.models.base import Model, Resource
 from jobspec.schemas.structure import releases_of, structure_of, structure_of_builtin
 from jobspec.targets import RELEASES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from jobspec.models.base import Resource
     from jobspec.schemas.structure import Structure
 
 

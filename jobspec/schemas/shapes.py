@@ -9,6 +9,7 @@ when somebody looks at the shape: a manifest uses few of the shapes of its kind.
 from __future__ import annotations
 
 from jobspec import data, kinds
+from jobspec.diagnostics import Path
 from jobspec.targets import builtin_path, schema_path
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Path
     from jobspec.targets import Target
 
     #: What a compiled file says of a shape.

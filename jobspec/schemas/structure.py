@@ -10,9 +10,10 @@ absent field, `pointer` whether a scalar is a pointer in Go, `use` what replaces
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic.fields import FieldInfo
@@ -28,11 +29,13 @@ from jobspec.models.base import (
     ListType,
     MapType,
     Merge,
+    Model,
     Nested,
     OneOf,
     Pattern,
     Quantities,
     Required,
+    Resource,
     Since,
     Type,
     Unset,
@@ -42,14 +45,7 @@ from jobspec.models.base import (
 from jobspec.models.customresourcedefinition import CustomResourceDefinition
 from jobspec.targets import RELEASES, reached
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from jobspec.models.base import Model, Resource
-
-    Structure = dict[str, Any]
-
-
+Structure = dict[str, Any]
 _SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number"}
 _LENGTHS = {"string": "Length", "array": "Items", "object": "Properties"}
 _INT_LIMITS = {-(2**31), 2**31 - 1, -(2**63), 2**63 - 1}  # the limits of the formats `int32` and `int64`, not of the schema

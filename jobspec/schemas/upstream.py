@@ -7,14 +7,12 @@ under `structures`, mappings as in `structure`, which refer to others by index. 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from jobspec import kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
-
     from jobspec.schemas.structure import Structure
 
     Document = Mapping[str, Any]

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
-from jobspec.diagnostics import JobspecError, has_error
+from jobspec.diagnostics import Diagnostic, JobspecError, has_error
 from jobspec.server import replies
-from jobspec.server.client import APPLY, MANAGER, YAML
+from jobspec.server.client import APPLY, MANAGER, YAML, Client, Reply
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.server.client import Client, Reply
     from jobspec.server.question import Question
 
 _DRY = {"dryRun": "All", "fieldValidation": "Strict", "fieldManager": MANAGER}

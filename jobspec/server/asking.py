@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
+from jobspec.documents.document import Document
 from jobspec.kinds import group_kind
 from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, shipped
@@ -13,9 +15,6 @@ from jobspec.server.preparation import with_hints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from jobspec.documents.document import Document
     from jobspec.server.api_server import Server, ServerAnswer
     from jobspec.server.question import Question
     from jobspec.targets import Target

@@ -6,28 +6,22 @@ import json
 import queue
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import urllib3
 from kubernetes import client as kubernetes
 from kubernetes import config
+from kubernetes.client import ApiClient
 from urllib3 import exceptions as errors
+from urllib3.response import BaseHTTPResponse
 from yaml import YAMLError
 
 from jobspec.diagnostics import JobspecError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TypeVar
-
-    from kubernetes.client import ApiClient
-    from urllib3.response import BaseHTTPResponse
-
-    T = TypeVar("T")
-    R = TypeVar("R")
-
-
+T = TypeVar("T")
+R = TypeVar("R")
 MANAGER = "jobspec"  # the field manager of all requests
 JSON, YAML, APPLY = "application/json", "application/yaml", "application/apply-patch+yaml"
 _CONNECT_SECONDS = 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from typing import Any
 
 from jobspec.documents.writer import write
 from jobspec.go.values import mapping
@@ -11,8 +12,6 @@ from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from jobspec.server.api_server import ServerAnswer
     from jobspec.server.question import Question
     from jobspec.targets import Target

@@ -8,22 +8,15 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 import yaml
 
 from jobspec.diagnostics import JobspecError
-from jobspec.server.client import of_config
+from jobspec.server.client import Client, of_config
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from jobspec.server.client import Client
-
-    Program = subprocess.Popen[bytes]
-
-
+Program = subprocess.Popen[bytes]
 _ETCD = "etcd"
 _SERVER = "kube-apiserver"
 _READY_SECONDS = 120  # on a busy machine

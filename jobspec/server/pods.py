@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
-from jobspec.operators.expansion import ExpandedJob, expand
+from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
 from jobspec.operators.made import as_a_cluster_names
 from jobspec.server.question import Question
 from jobspec.workloads import is_workload, resumed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from jobspec.operators.expansion import ExpandedRole
     from jobspec.pipeline import Checked
     from jobspec.server.api_server import ServerAnswer
     from jobspec.targets import Target

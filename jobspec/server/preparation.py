@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from jobspec.diagnostics import JobspecError
+from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.documents.document import Document
 from jobspec.kinds import COMPONENTS, TRAINJOB
 from jobspec.kubernetes.custom_kinds import CRD, defined_by
 from jobspec.kubernetes.verdict import verdict
@@ -15,11 +18,6 @@ from jobspec.targets import OPERATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
     from jobspec.server.api_server import Server, ServerAnswer
     from jobspec.server.question import Question
     from jobspec.targets import Target

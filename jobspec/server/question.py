@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
 
+from jobspec.diagnostics import Diagnostic, Path
 from jobspec.documents.syntax import cut
 from jobspec.documents.writer import write
 from jobspec.kubernetes.verdict import verdict
@@ -12,10 +15,6 @@ from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Diagnostic, Path
     from jobspec.documents.document import Document
     from jobspec.pipeline import Manifests
     from jobspec.targets import Target

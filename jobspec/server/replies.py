@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
-from jobspec.diagnostics import Diagnostic, Key, Mark
+from jobspec.diagnostics import Diagnostic, Key, Mark, Path
 from jobspec.overlays.load import as_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from jobspec.diagnostics import Diagnostic, Path, Severity
+    from jobspec.diagnostics import Severity
     from jobspec.server.client import Reply
     from jobspec.server.question import Question
 

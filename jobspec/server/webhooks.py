@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
 
 from jobspec.cluster import Cluster, StoredObjects
@@ -10,15 +12,11 @@ from jobspec.documents.document import Document, Marks
 from jobspec.kinds import COMPONENTS, LOOKED_UP, TRAINJOB
 from jobspec.operators.decoding import as_decoded
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, is_meant
-from jobspec.pipeline import judge
+from jobspec.pipeline import Judged, judge
 from jobspec.targets import OPERATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.pipeline import Judged
     from jobspec.server.api_server import Resource, Server, ServerAnswer
     from jobspec.server.question import Question
     from jobspec.targets import Target

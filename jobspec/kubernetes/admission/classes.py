@@ -9,16 +9,14 @@ from jobspec.diagnostics import Key
 from jobspec.go.values import mapping
 from jobspec.kinds import PRIORITY_CLASS, RUNTIME_CLASS, SECRET, SERVICE_ACCOUNT
 from jobspec.kubernetes.admission.amounts import amounts
-from jobspec.kubernetes.admission.objects import references, sequence
+from jobspec.kubernetes.admission.objects import PolicyObjects, references, sequence
 from jobspec.kubernetes.pods.spec import of_class, priority_problems
-from jobspec.kubernetes.problems import Problem
+from jobspec.kubernetes.problems import Problem, closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from jobspec.kubernetes.admission.objects import PolicyObjects
 
     Data = dict[str, Any]
 
@@ -64,8 +62,6 @@ def _differs(field: str, own: Any, computed: Any, name: str) -> Problem:
 
 
 def _unknown_priority_class(name: str, objects: PolicyObjects) -> Problem:
-    from jobspec.kubernetes.problems import closest
-
     message = f"there is no PriorityClass `{name}`, so the server refuses the pod"
     hint = closest(name, objects.names(PRIORITY_CLASS)) or "give its file, too"
     return Problem("unresolved-reference", ("spec", "priorityClassName"), message, hint)
@@ -148,8 +144,6 @@ def _covers(wide: Data, narrow: Data) -> bool:
 
 
 def _unknown_runtime_class(name: str, objects: PolicyObjects) -> Problem:
-    from jobspec.kubernetes.problems import closest
-
     message = f"there is no RuntimeClass `{name}`, so the server refuses the pod"
     return Problem(
         "unresolved-reference", ("spec", "runtimeClassName"), message, closest(name, objects.names(RUNTIME_CLASS)) or "give its file, too"
@@ -190,8 +184,6 @@ def with_account(pod: Data, namespace: str, objects: PolicyObjects) -> tuple[Dat
 
 
 def _unknown_account(spec: Data, name: str, namespace: str, objects: PolicyObjects) -> Problem:
-    from jobspec.kubernetes.problems import closest
-
     field = "serviceAccountName" if spec.get("serviceAccountName") else "serviceAccount"
     message = f"there is no ServiceAccount `{name}` in the namespace of the pod, so the server refuses the pod"
     hint = closest(name, [_DEFAULT, *objects.names(SERVICE_ACCOUNT, namespace)]) or "give its file, too"

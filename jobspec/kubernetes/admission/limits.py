@@ -7,12 +7,12 @@ amount, the server takes any; here it is the first by name.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
 from jobspec.kinds import LIMIT_RANGE
 from jobspec.kubernetes.admission.amounts import amounts, of_containers
-from jobspec.kubernetes.admission.objects import CONTAINERS, containers, sequence
+from jobspec.kubernetes.admission.objects import CONTAINERS, PolicyObjects, containers, sequence
 from jobspec.kubernetes.problems import Problem
 
 TYPE_CHECKING = False
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Path
     from jobspec.kubernetes.admission.amounts import Amounts
-    from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.targets import Target
 
     Data = dict[str, Any]

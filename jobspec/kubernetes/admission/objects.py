@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec import kinds
+from jobspec.diagnostics import Diagnostic, Path
 from jobspec.go.values import mapping
 from jobspec.kinds import CONFIG_MAP, PERSISTENT_VOLUME_CLAIM, SECRET
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Diagnostic, Path
     from jobspec.documents.document import Document
     from jobspec.kinds import GroupKind
 

@@ -6,7 +6,7 @@ label says more, and no exemptions.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
 from jobspec.go.values import mapping
 from jobspec.kubernetes.admission.objects import containers, sequence
 from jobspec.kubernetes.problems import Problem
@@ -15,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
-
-    from jobspec.diagnostics import Path
 
     Data = dict[str, Any]
     #: The places at which the metadata and spec of a pod break a rule.

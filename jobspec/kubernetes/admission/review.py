@@ -6,20 +6,21 @@ Follows `AllOrderedPlugins`, k8s.io/kubernetes pkg/kubeapiserver/options, 1.36: 
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.go.values import mapping
+from jobspec.diagnostics import Diagnostic
+from jobspec.go.values import mapping, typed_value
 from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
-from jobspec.kubernetes.admission.objects import Answer, references, sequence
-from jobspec.kubernetes.problems import Problem
+from jobspec.kubernetes.admission.objects import Answer, PolicyObjects, Reference, references, sequence
+from jobspec.kubernetes.problems import Problem, closest
+from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Diagnostic, Severity
+    from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
-    from jobspec.kubernetes.admission.objects import Name, PolicyObjects, Reference
-    from jobspec.kubernetes.problems import Problem
+    from jobspec.kubernetes.admission.objects import Name
     from jobspec.targets import Target
 
     Data = dict[str, Any]
@@ -57,9 +58,7 @@ def review_pod(pod: Data, namespace: str, objects: PolicyObjects, target: Target
 
 def _decoded(pod: Data, target: Target) -> Data:
     """A pod as the plugins get it: decoded, and with the defaults of pods."""
-    from jobspec.go.values import typed_value
     from jobspec.kubernetes.pods.defaults import filled_in
-    from jobspec.schemas import shapes
 
     shape = shapes.load("v1", "Pod", target)
     assert shape
@@ -170,7 +169,6 @@ def _of_update(pod: Data, old: Data, refusals: Iterable[Problem]) -> list[Proble
 def _looked_up(pod: Data, namespace: str, *, is_closed: bool) -> Iterator[Name]:
     """The objects that the plugins look up for a pod, besides what decides on its namespace; an empty name stands for all of a kind."""
     from jobspec.kubernetes.admission.classes import account_of
-    from jobspec.kubernetes.admission.objects import references
 
     spec = mapping(pod, "spec")
     yield kinds.PRIORITY_CLASS, "", ""
@@ -221,8 +219,6 @@ def waiting_problems(pod: Data, namespace: str, objects: PolicyObjects) -> Itera
 
 
 def _missing(reference: Reference, namespace: str, objects: PolicyObjects) -> Problem:
-    from jobspec.kubernetes.problems import closest
-
     kind = reference.kind[1]
     what = "is never scheduled" if reference.kind == PERSISTENT_VOLUME_CLAIM else "never starts its containers"
     message = f"there is no {kind} `{reference.name}` in the namespace of the pod, so the server takes the pod, and it {what}"
@@ -231,8 +227,6 @@ def _missing(reference: Reference, namespace: str, objects: PolicyObjects) -> Pr
 
 
 def _keys(reference: Reference, found: Data) -> Iterator[Problem]:
-    from jobspec.kubernetes.problems import closest
-
     known = {key for field in ("data", "stringData", "binaryData") for key in mapping(found, field)}
     for key, path in reference.keys:
         if key not in known:

@@ -5,20 +5,14 @@ Follows cel-go checker/checker.go (`Check`). It stops at the first error.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import Any
 
-from jobspec.kubernetes.cel.signatures import BOOL, DYN, FUNCTIONS, INT, NULL, STRING, Type, list_of, map_of, optional_of
-from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select
+from jobspec.kubernetes.cel.signatures import BOOL, DYN, FUNCTIONS, INT, NULL, STRING, Overload, Type, list_of, map_of, optional_of
+from jobspec.kubernetes.cel.syntax import Call, Comprehension, ListOf, Literal, MapOf, Message, Name, Select, Tree
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    from jobspec.kubernetes.cel.signatures import Overload
-    from jobspec.kubernetes.cel.syntax import Tree
-
-    Fields = Mapping[str, Mapping[str, Type]]
+Fields = Mapping[str, Mapping[str, Type]]
 
 
 #: The types that an expression can name.

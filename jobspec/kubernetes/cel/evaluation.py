@@ -6,22 +6,19 @@ use. A rule that it cannot compile, or that would need it where it is not instal
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
+from jobspec.diagnostics import Path
 from jobspec.kubernetes.cel.paths import spellings, steps_of, uses_old_self
-from jobspec.kubernetes.correlation import aligned
+from jobspec.kubernetes.correlation import Correlated, aligned
 from jobspec.kubernetes.problems import Problem, in_one_line, name_of, rule_message
-from jobspec.schemas.shapes import is_of_type
+from jobspec.schemas.shapes import Shape, is_of_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from jobspec.diagnostics import Path
     from jobspec.kubernetes.cel.library import Program
-    from jobspec.kubernetes.correlation import Correlated
-    from jobspec.schemas.shapes import Shape
 
     Rule = dict[str, Any]
 

@@ -7,25 +7,22 @@ named format is a map to CEL here.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_UP, Context, Decimal
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_interface, ip_network
-from typing import TYPE_CHECKING
+from typing import Any
 
 from jobspec.go import formats, regex, text_formats
 from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.cel import signatures
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    Opaque = dict[str, Any]
-    Address = dict[str, str]
-    Quantity = dict[str, str | int | float]
-    Check = Callable[[str], str]
+Opaque = dict[str, Any]
+Address = dict[str, str]
+Quantity = dict[str, str | int | float]
+Check = Callable[[str], str]
 
 
 #: The types of values at run time. The library takes no overload on `dyn` for them, so there is one overload for each.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from cel_expr_python import cel
 from google.protobuf.any_pb2 import Any as Packed
@@ -15,17 +16,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from jobspec.kubernetes.cel.checking import CheckedExpression, CompileError
 from jobspec.kubernetes.cel.functions import FUNCTIONS, RUNTIME_TYPES
-from jobspec.kubernetes.cel.signatures import DYN
-from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, parse, walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from jobspec.kubernetes.cel.checking import CheckedExpression
-    from jobspec.kubernetes.cel.signatures import Type
-    from jobspec.kubernetes.cel.syntax import Tree
-
+from jobspec.kubernetes.cel.signatures import DYN, Type
+from jobspec.kubernetes.cel.syntax import EXTENSIONS, Expr, Name, ParsedExpr, Select, Tree, parse, walk
 
 #: The library's types by their names in signatures; the last are Kubernetes' own.
 _TYPES = {

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from typing import Any
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from jobspec.diagnostics import Path
+from jobspec.diagnostics import Key, Path
 
 _RESERVED = (
     *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let"),

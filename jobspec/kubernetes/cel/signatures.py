@@ -6,12 +6,9 @@ Follows cel-go common/stdlib and ext, k8s.io/apiserver pkg/cel/environment/base.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    Version = dict[str, str]
+Version = dict[str, str]
 
 
 class Type(NamedTuple):

@@ -5,8 +5,9 @@ Follows the node kinds of `Expr`, cel/expr/syntax.proto of github.com/google/cel
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from cel_expr_python import cel
 from google.protobuf import message_factory
@@ -16,11 +17,6 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import DecodeError
 
 from jobspec.kubernetes.cel.paths import without_literals
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
 
 #: The extensions of CEL that Kubernetes has (`baseOpts`, k8s.io/apiserver pkg/cel/environment/base.go).
 EXTENSIONS = """\

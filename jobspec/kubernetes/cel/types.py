@@ -7,7 +7,8 @@ pkg/apiserver/schema/cel/compilation.go, 1.36. The cost of expressions is not es
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from jobspec.go import formats, regex, text_formats
 from jobspec.kubernetes.cel import syntax
@@ -16,16 +17,7 @@ from jobspec.kubernetes.cel.paths import RESOURCE, spellings
 from jobspec.kubernetes.cel.signatures import DYN, STRING, Type, list_of, map_of, optional_of
 from jobspec.kubernetes.cel.syntax import Call, ListOf, Literal, MapOf, walk
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
-    from jobspec.kubernetes.cel.checking import CheckedExpression
-    from jobspec.kubernetes.cel.signatures import Type
-
-    Schema = dict[str, Any]
-
-
+Schema = dict[str, Any]
 _TEXTS = {"byte": "bytes", "duration": "duration", "date": "timestamp", "date-time": "timestamp"}
 _SCALARS = {"boolean": "bool", "integer": "int", "number": "double"}
 

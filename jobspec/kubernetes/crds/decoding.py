@@ -7,19 +7,15 @@ ignore unknown fields.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jobspec.diagnostics import Key, Path
 from jobspec.kubernetes.problems import Problem, name_of
 from jobspec.kubernetes.structural import typed_problems_at
+from jobspec.schemas.shapes import Shape
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.schemas.shapes import Shape
-
-    Schema = dict[str, Any]
+Schema = dict[str, Any]
 
 MAPS = ("properties", "patternProperties", "definitions", "dependencies")
 BRANCHES = ("allOf", "anyOf", "oneOf")

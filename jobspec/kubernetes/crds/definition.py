@@ -6,7 +6,10 @@ pkg/apis/apiextensions/validation/validation.go, 1.36.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jobspec.diagnostics import Key, Path
 from jobspec.go.text_formats import CHECKS, is_uri
 from jobspec.go.values import at, mapping, structs
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
@@ -26,19 +29,9 @@ from jobspec.kubernetes.crds.structural import (
 )
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain
 from jobspec.kubernetes.problems import Problem, describe
+from jobspec.schemas.shapes import Shape
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.kubernetes.problems import Problem
-    from jobspec.schemas.shapes import Shape
-
-    Schema = dict[str, Any]
-
-
+Schema = dict[str, Any]
 _SPEC: Path = ("spec",)
 _SCHEMA: Path = ("schema", "openAPIV3Schema")
 

@@ -5,20 +5,16 @@ Follows `ValidateStructural`, k8s.io/apiextensions-apiserver pkg/apiserver/schem
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, spell
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jobspec.diagnostics import Key, Path, spell
 from jobspec.go import regex
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
 from jobspec.kubernetes.crds.decoding import BRANCHES, COUNTED
 from jobspec.kubernetes.problems import Problem
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Path
-
-    Schema = dict[str, Any]
+Schema = dict[str, Any]
 
 
 #: Keywords that are forbidden inside `allOf`, `anyOf`, `oneOf` and `not` (`validateNestedValueValidation`).

@@ -8,7 +8,10 @@ type but a number's if there is a `format`. `x-kubernetes-int-or-string` is igno
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, spell
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jobspec.diagnostics import Key, Path, spell
 from jobspec.go.text_formats import CHECKS
 from jobspec.kubernetes.compiling import branch_shape, shape_of
 from jobspec.kubernetes.conditions import broken_branch
@@ -18,16 +21,11 @@ from jobspec.kubernetes.custom_resources import resource_problems
 from jobspec.kubernetes.problems import Problem, describe, name_of
 from jobspec.kubernetes.rules import broken_rules
 from jobspec.kubernetes.structural import typed_problems_at
-from jobspec.schemas.shapes import TYPES
+from jobspec.schemas.shapes import TYPES, Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from jobspec.diagnostics import Path
     from jobspec.kubernetes.cel.types import Compilation, SchemaTypes
-    from jobspec.schemas.shapes import Shape
 
     Schema = dict[str, Any]
     Typed = tuple[Path, Schema, SchemaContext, SchemaTypes | None]

@@ -6,6 +6,7 @@ pkg/apis/core/validation, 1.36; volumes that containers mount are in `mounts`.
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Path
 from jobspec.go.quantities import canonical_quantity
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain, masked
 from jobspec.kubernetes.pods.defaults import PROBES, grace_period, restart_policy
@@ -15,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
-
-    from jobspec.diagnostics import Path
 
     Container = dict[str, Any]
     Spec = dict[str, Any]

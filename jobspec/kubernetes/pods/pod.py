@@ -5,21 +5,20 @@ Follows `ValidatePodCreate`, `ValidatePodUpdate` and `ValidatePodTemplate`, k8s.
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Path
 from jobspec.go.values import typed_value
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods.containers import annotations_read, image_problems
 from jobspec.kubernetes.pods.defaults import filled_in, without_disabled
-from jobspec.kubernetes.pods.spec import pod_spec_problems
+from jobspec.kubernetes.pods.spec import pod_admission_problems, pod_spec_problems
 from jobspec.kubernetes.pods.volumes import source_of
 from jobspec.kubernetes.problems import Problem, beside, missing
+from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.schemas.shapes import Shape
 
 
 _OF_CLASSES = ("priority", "preemptionPolicy", "overhead")
@@ -66,8 +65,6 @@ def _new(pod: dict[str, Any]) -> Iterator[Problem]:
         message = "a pod that names its node cannot wait for `schedulingGates`"
         yield Problem("conflicting-values", ("spec", "nodeName"), message, "remove one of the two")
     if not spec.keys().isdisjoint(_OF_CLASSES):
-        from jobspec.kubernetes.pods.spec import pod_admission_problems
-
         yield from pod_admission_problems(pod)
     if spec.get("ephemeralContainers"):
         message = "ephemeral containers can only be added to a pod that runs"

@@ -5,20 +5,16 @@ Follows `validateResourceRequirements` and `validateResourceClaimNames`, k8s.io/
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
-from jobspec.go.quantities import amount_of, canonical_quantity, fits_pages, is_endless, is_whole
+from jobspec.diagnostics import Key, Path
+from jobspec.go.quantities import Quantity, amount_of, canonical_quantity, fits_pages, is_endless, is_whole
 from jobspec.go.values import structs
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
-from jobspec.kubernetes.problems import Problem, duplicate, excluded, listed, missing, near, wrong_name
+from jobspec.kubernetes.problems import Problem, closest, duplicate, excluded, listed, missing, near, wrong_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeVar
-
-    from jobspec.diagnostics import Path
-    from jobspec.go.quantities import Quantity
-    from jobspec.kubernetes.problems import Problem
 
     Resources = dict[str, Any]
     Spec = dict[str, Any]
@@ -74,8 +70,6 @@ def _amount(name: str, text: str, path: Path, bad_name: Callable[[str], str]) ->
 
 def _near_resource(name: str) -> str:
     """A suggestion for a misspelt name of a resource; empty where no name is near."""
-    from jobspec.kubernetes.problems import closest
-
     return closest(name, OF_CONTAINERS) if "/" not in name else ""
 
 

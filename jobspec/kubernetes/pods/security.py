@@ -6,6 +6,7 @@ Privileged containers are allowed, as clusters allow them.
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Path
 from jobspec.kubernetes.metadata import bad_subdomain
 from jobspec.kubernetes.problems import Problem, duplicate, excluded, missing, unsupported, wrong_id, wrong_name
 
@@ -13,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from jobspec.diagnostics import Path
 
     Spec = dict[str, Any]
     Security = dict[str, Any]

@@ -8,6 +8,7 @@ ports that the server fills in; they read all other defaults by functions in `de
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Path
 from jobspec.kinds import SYSTEM_PRIORITIES
 from jobspec.kubernetes.metadata import bad_label_name, bad_subdomain
 from jobspec.kubernetes.pods.containers import (
@@ -24,9 +25,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.kubernetes.problems import Problem
 
     Spec = dict[str, Any]
 

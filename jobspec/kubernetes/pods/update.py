@@ -8,7 +8,7 @@ account and the token.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key, spell
+from jobspec.diagnostics import Key, Path, spell
 from jobspec.go.quantities import quantity
 from jobspec.kubernetes.pods.defaults import completed, default_pull_policy
 from jobspec.kubernetes.pods.scheduling import REQUIRED
@@ -19,8 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from jobspec.diagnostics import Path
 
     Data = dict[str, Any]
 

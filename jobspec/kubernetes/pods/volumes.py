@@ -5,7 +5,7 @@ Follows `ValidateVolumes` and `validateVolumeSource`, k8s.io/kubernetes pkg/apis
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, label_problems
 from jobspec.kubernetes.pods.containers import field_problems, resource_problems
 from jobspec.kubernetes.problems import Problem, closest, describe, listed, missing, name_of, outside, unsupported
@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
-
-    from jobspec.diagnostics import Path
 
     Rule = Callable[[dict[str, Any], Path], Iterator[Problem]]
 

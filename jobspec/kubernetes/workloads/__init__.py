@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Path
 from jobspec.go.values import mapping, typed_value
-from jobspec.kubernetes.problems import beside
+from jobspec.kubernetes.problems import Problem, beside
+from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.kubernetes.problems import Problem
-    from jobspec.schemas.shapes import Shape
 
     #: An object as it is decoded (`jobspec.go.values`).
     Typed = dict[str, Any]

@@ -6,18 +6,14 @@ pkg/apis/batch/v1, 1.36. The Job inside gets none of a Job's defaults, and its m
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jobspec.diagnostics import Path
 from jobspec.go.values import is_given, mapping, text
 from jobspec.kubernetes.problems import Problem, closest, missing, unsupported
 from jobspec.kubernetes.workloads.jobs import job_spec
 from jobspec.kubernetes.workloads.selectors import negative_numbers
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
-    from jobspec.diagnostics import Path
-
 
 _SPEC: Path = ("spec",)
 _JOB: Path = ("spec", "jobTemplate", "spec")

@@ -5,6 +5,10 @@ Follows `ValidateDeployment`, k8s.io/kubernetes pkg/apis/apps/validation, with t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+from jobspec.diagnostics import Path
 from jobspec.go.values import is_given, mapping, number, string_map, structs, text
 from jobspec.kubernetes.metadata import bad_label_name
 from jobspec.kubernetes.pods.volumes import claim_template_problems
@@ -19,15 +23,6 @@ from jobspec.kubernetes.workloads.selectors import (
     unmatched,
     workload_selector,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from jobspec.diagnostics import Path
-    from jobspec.kubernetes.problems import Problem
-
 
 _NUMBERS = ("replicas", "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
 _DEADLINE = 600  # by default

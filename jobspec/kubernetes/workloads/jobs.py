@@ -5,18 +5,23 @@ Follows `ValidateJob`, k8s.io/kubernetes pkg/apis/batch/validation, with the def
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text
-from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain, generated_name
+from jobspec.kubernetes.metadata import (
+    bad_label_name,
+    bad_label_value,
+    bad_qualified_name,
+    bad_subdomain,
+    generated_name,
+    selector_problems,
+)
 from jobspec.kubernetes.problems import Problem, closest, describe, listed, missing, outside, unsupported, wrong_size
-from jobspec.kubernetes.workloads.selectors import negative_numbers, same, same_pods
+from jobspec.kubernetes.workloads.selectors import misses, negative_numbers, same, same_pods, unmatched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
-
-    from jobspec.diagnostics import Path
 
     Spec = dict[str, Any]
 
@@ -181,9 +186,6 @@ def _manual_selector(spec: dict[str, Any]) -> Iterator[Problem]:
     if selector is None:
         yield missing("selector", spec, ("spec",), "`manualSelector: true` needs it; best leave both out")
         return
-    from jobspec.kubernetes.metadata import selector_problems
-    from jobspec.kubernetes.workloads.selectors import unmatched
-
     wrong = list(selector_problems(selector, at))
     yield from wrong or unmatched(selector, spec)
 
@@ -207,9 +209,6 @@ def _generated(spec: dict[str, Any], name: str, uid: str) -> Iterator[Problem]:
 
 def _beside_generated(selector: dict[str, Any], generated: dict[str, str], labels: dict[str, str]) -> Iterator[Problem]:
     """The problems of a selector that is written, though the server writes it."""
-    from jobspec.kubernetes.metadata import selector_problems
-    from jobspec.kubernetes.workloads.selectors import misses
-
     wrong = list(selector_problems(selector, ("spec", "selector")))
     yield from wrong
     missed = [] if wrong else misses(selector, generated) or misses(selector, {**generated, **labels})

@@ -6,7 +6,7 @@ allocates addresses and ports before it validates, so that it tells problems of 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
 from jobspec.go.values import is_given, items, mapping, number, string_map, structs, text, texts
 from jobspec.kubernetes.metadata import bad_label_name, bad_label_value, bad_qualified_name, bad_subdomain
 from jobspec.kubernetes.pods.containers import bad_port_name, number_problems
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from ipaddress import IPv4Address, IPv6Address
     from typing import Any
-
-    from jobspec.diagnostics import Path
 
     Port = dict[str, Any]
     Spec = dict[str, Any]

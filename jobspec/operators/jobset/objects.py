@@ -5,6 +5,7 @@ Follows `reconcile` and `createHeadlessSvcIfNecessary`, sigs.k8s.io/jobset pkg/c
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.made import SHA1, UID, as_go_writes, changed, few, is_true, number, operator_mark, set_by, with_fields
 from jobspec.schemas import shapes
@@ -15,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.diagnostics import Mark
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.targets import Target
 
 

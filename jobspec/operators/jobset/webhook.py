@@ -5,7 +5,7 @@ Follows `jobSetWebhook.ValidateCreate` and `ValidateUpdate`, sigs.k8s.io/jobset 
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark, has_error
+from jobspec.diagnostics import Diagnostic, Mark, Path, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
@@ -16,17 +16,14 @@ from jobspec.operators.made import RANDOM, as_a_cluster_names, changed, each_ite
 from jobspec.operators.webhooks import Fault, WebhookRule, bad_manager, diagnostics, name_of
 from jobspec.schemas import shapes
 from jobspec.targets import reached
-from jobspec.workloads import Workload, items_at, value_at
+from jobspec.workloads import Role, Workload, items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Mark, Path
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.targets import Target
-    from jobspec.workloads import Role, Workload
 
 
 _JOBS: Path = ("spec", "replicatedJobs")

@@ -12,6 +12,8 @@ from jobspec.operators.trainer.train_job import (
     LAUNCHER,
     NODE,
     PORT,
+    PodSet,
+    TrainJob,
     endpoints,
     first,
     gpus,
@@ -26,9 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.operators.trainer.train_job import PodSet, TrainJob
 
     Plugin = Callable[[list[PodSet], TrainJob], list[PodSet]]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Diagnostic, Mark, Path
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import LateTree, MarkedTree, items, text
 from jobspec.documents.writer import write
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
 from jobspec.operators.jobset.objects import ROLE, made_by_jobset
-from jobspec.operators.jobset.webhook import admitted, stored_jobset
+from jobspec.operators.jobset.webhook import admitted, refusals, stored_jobset
 from jobspec.operators.made import (
     UID,
     Expansion,
@@ -22,9 +24,20 @@ from jobspec.operators.made import (
     with_items,
     with_variables,
 )
-from jobspec.operators.trainer.frameworks import enforced, is_active
+from jobspec.operators.trainer.frameworks import enforced, host_file, is_active, secret, settings_and_keys, wrapped_command
 from jobspec.operators.trainer.runtimes import RuntimeRef
-from jobspec.operators.trainer.train_job import LAUNCHER, NODE, POD, PodSet, TrainJob, is_configured, pod_sets, synced, with_resources
+from jobspec.operators.trainer.train_job import (
+    LAUNCHER,
+    NODE,
+    POD,
+    PodSet,
+    TrainJob,
+    is_configured,
+    overridden,
+    pod_sets,
+    synced,
+    with_resources,
+)
 from jobspec.schemas import shapes
 from jobspec.workloads import value_at
 
@@ -33,11 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.diagnostics import Diagnostic, Mark, Path
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
     from jobspec.kubernetes.admission.amounts import Amounts
-    from jobspec.operators.trainer.train_job import PodSet, TrainJob
     from jobspec.targets import Target
 
 
@@ -75,8 +84,6 @@ def _managed_by_others(train_job: TrainJob, job: Document) -> Diagnostic | None:
 
 
 def _refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diagnostic]:
-    from jobspec.operators.jobset.webhook import refusals
-
     return refusals(jobset, job, target)
 
 
@@ -181,8 +188,6 @@ def _overridden(spec: MarkedTree, job: TrainJob, target: Target) -> MarkedTree:
     typed = as_typed(spec, shape)
     if not any(job.tree.get("spec", name) for name in _CHANGES):
         return typed
-    from jobspec.operators.trainer.train_job import overridden
-
     return as_typed(overridden(typed, job, shape, target), shape)
 
 
@@ -190,8 +195,6 @@ def _command_of_plugin(sets: list[PodSet], job: TrainJob) -> MarkedTree | None:
     """What a plugin runs in place of the job's command; None where none does."""
     if not is_active(job, "flux"):
         return None
-    from jobspec.operators.trainer.frameworks import wrapped_command
-
     return wrapped_command(sets, job)
 
 
@@ -199,12 +202,8 @@ def _beside(job: TrainJob, sets: list[PodSet], spec: MarkedTree) -> list[dict[st
     """The settings and keys that plugins send beside the JobSet."""
     found: list[dict[str, Any]] = []
     if job.policy("mpi") is not None:
-        from jobspec.operators.trainer.frameworks import host_file, secret
-
         found += [secret(job), host_file(job, sets, spec)]
     if is_active(job, "flux"):
-        from jobspec.operators.trainer.frameworks import settings_and_keys
-
         found += settings_and_keys(job)
     return found
 

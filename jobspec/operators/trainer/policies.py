@@ -5,22 +5,20 @@ Follows `Validate` of the plugins of these names, github.com/kubeflow/trainer pk
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.operators.trainer.runtimes import RuntimeRef, ancestor
 from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.operators.webhooks import Fault, WebhookRule
 from jobspec.targets import reached
-from jobspec.workloads import items_at, value_at
+from jobspec.workloads import Workload, items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Path
     from jobspec.targets import Target
-    from jobspec.workloads import Workload
 
 
 _TRAINER: Path = ("spec", "trainer")

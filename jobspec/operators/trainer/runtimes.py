@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec import data
 from jobspec.documents.document import Document, OnePlace
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME
-from jobspec.workloads import roles_in, value_at
+from jobspec.workloads import Role, roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
-    from jobspec.workloads import Role
 
 
 # Find the runtime of a TrainJob: in the job's file, in other files, or among those that the trainer's release ships.

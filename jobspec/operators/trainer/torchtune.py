@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.made import set_by
-from jobspec.operators.trainer.train_job import NODE, PORT, first, gpus, processes_per_node, resources_per_node, whole
+from jobspec.operators.trainer.train_job import NODE, PORT, PodSet, TrainJob, first, gpus, processes_per_node, resources_per_node, whole
 from jobspec.targets import reached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from jobspec.operators.trainer.train_job import PodSet, TrainJob
 
 
 def command_of(job: TrainJob, sets: list[PodSet]) -> MarkedTree | None:

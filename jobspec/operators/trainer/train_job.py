@@ -7,6 +7,7 @@ from jobspec.go.quantities import canonical_quantity, quantity
 from jobspec.operators.made import as_go_writes, changed, each_item, few, is_true, number, operator_mark, with_fields, with_items
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TORCHTUNE, TRAINER
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.targets import reached
 from jobspec.workloads import TEMPLATE
 
@@ -14,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
     Change = Callable[[MarkedTree], MarkedTree]

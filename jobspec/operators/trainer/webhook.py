@@ -6,14 +6,16 @@ pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
+from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
 from jobspec.kubernetes.admission.objects import Answer
+from jobspec.kubernetes.problems import closest
 from jobspec.operators.decoding import becomes_null, undecodable_value
 from jobspec.operators.trainer import policies
-from jobspec.operators.trainer.policies import PATCHES, changes, pods_of
+from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
 from jobspec.operators.trainer.runtimes import ANCESTOR, GROUP, TORCHTUNE, RuntimeRef, ancestor, is_meant, runtime_of, shipped
-from jobspec.operators.webhooks import Fault, WebhookRule, bad_manager, diagnostic, diagnostics, job_name
+from jobspec.operators.webhooks import Fault, Objects, WebhookRule, bad_manager, diagnostic, diagnostics, job_name
 from jobspec.targets import reached
 from jobspec.workloads import Workload, items_at, roles_in, value_at
 
@@ -22,12 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Path, Severity
-    from jobspec.documents.document import Document
+    from jobspec.diagnostics import Severity
     from jobspec.kubernetes.admission.objects import Name
-    from jobspec.operators.webhooks import Objects
     from jobspec.targets import Target
-    from jobspec.workloads import Workload
 
 
 RUNTIME_REF: Path = ("spec", "runtimeRef")
@@ -204,8 +203,6 @@ def rules_for(job: Document) -> list[WebhookRule]:
     """The rules that need a job's runtime; those of torchtune only for a job with the command `tune run`."""
     if value_at(job.data, ("spec", "trainer", "command")) != TORCHTUNE:
         return TRAINJOB_RULES
-    from jobspec.operators.trainer.policies import TORCHTUNE_RULES
-
     return TRAINJOB_RULES + TORCHTUNE_RULES
 
 
@@ -285,8 +282,6 @@ def _refused(ref: RuntimeRef) -> Fault:
 
 
 def _no_runtime(ref: RuntimeRef, job: Document, target: Target, objects: Objects) -> Fault:
-    from jobspec.kubernetes.problems import closest
-
     known = [document.name for document in (*objects.beside, *objects.elsewhere) if document.group_kind == ref.group_kind]
     known += shipped(target) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else ()
     outcome = "the server refuses the job" if objects.closed else "nobody can check the job against it"

@@ -5,11 +5,13 @@ Follows `SetDefaults_PyTorchJob`, github.com/kubeflow/training-operator pkg/apis
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Diagnostic, Key, Mark, Path
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.operators.made import UID, as_go_writes, numbers, operator_mark, set_by, stored
-from jobspec.operators.webhooks import Fault
+from jobspec.operators.webhooks import Fault, job_name
 from jobspec.schemas import shapes
+from jobspec.schemas.shapes import Shape
 from jobspec.targets import reached
 from jobspec.workloads import Workload, roles_in, value_at
 
@@ -18,9 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from jobspec.diagnostics import Diagnostic, Mark, Path
-    from jobspec.documents.document import Document
-    from jobspec.schemas.shapes import Shape
     from jobspec.targets import Target
 
 
@@ -230,7 +229,6 @@ def failures_in_pods(job: TrainingJob, document: Document) -> Iterator[Diagnosti
 
 def _refused(document: Document, target: Target) -> Iterator[Fault]:
     from jobspec.operators.training_operator import webhook
-    from jobspec.operators.webhooks import job_name
 
     workload = Workload(document)
     for check in (job_name, webhook.replica_specs, webhook.training_container, webhook.container_image, webhook.processes_twice):

@@ -8,8 +8,12 @@ is here is the most that can come.
 
 from __future__ import annotations
 
+from jobspec.diagnostics import Diagnostic
+from jobspec.documents.document import Document
+from jobspec.documents.marked_tree import MarkedTree
 from jobspec.operators.made import Expansion, as_go_writes, few, set_by
 from jobspec.operators.training_operator.job import (
+    Replicas,
     TrainingJob,
     failures_at_once,
     failures_in_pods,
@@ -18,7 +22,7 @@ from jobspec.operators.training_operator.job import (
     object_name,
     unreadable_values,
 )
-from jobspec.operators.training_operator.pods import pods
+from jobspec.operators.training_operator.pods import pod_groups, pods
 from jobspec.schemas import shapes
 from jobspec.workloads import suspension, value_at
 
@@ -26,10 +30,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobspec.diagnostics import Diagnostic
-    from jobspec.documents.document import Document
-    from jobspec.documents.marked_tree import MarkedTree
-    from jobspec.operators.training_operator.job import Replicas, TrainingJob
     from jobspec.targets import Target
 
 
@@ -53,8 +53,6 @@ def expand_pytorchjob(document: Document, target: Target, *, beside: Sequence[Do
     if not ends:
         few(sum(each.made for each in job.replicas.values()), f"pods of PyTorchJob `{job.name.value}`")
     if job.gang_scheduler:
-        from jobspec.operators.training_operator.pods import pod_groups
-
         objects += pod_groups(job, beside, target)
     for replicas in job.replicas.values():
         objects += pods(job, replicas)

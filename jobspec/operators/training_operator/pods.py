@@ -7,12 +7,13 @@ and number of tries, 1.7.0 to 1.9.4.
 
 from __future__ import annotations
 
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
-from jobspec.go.quantities import quantity
+from jobspec.go.quantities import Quantity, quantity
 from jobspec.kubernetes.pods.resources import sum_of
 from jobspec.operators.api_defaults import value_of_class
 from jobspec.operators.made import as_go_writes, set_by
-from jobspec.operators.training_operator.job import labels, metadata, object_name, role_label
+from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, object_name, role_label
 from jobspec.schemas import shapes
 
 TYPE_CHECKING = False
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.documents.document import Document
-    from jobspec.go.quantities import Quantity
-    from jobspec.operators.training_operator.job import Replicas, TrainingJob
     from jobspec.targets import Target
 
 

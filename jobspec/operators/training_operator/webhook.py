@@ -5,18 +5,16 @@ Follows `validatePyTorchJob`, github.com/kubeflow/training-operator pkg/webhooks
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Key
+from jobspec.diagnostics import Key, Path
 from jobspec.operators.decoding import undecodable_value
 from jobspec.operators.webhooks import Fault, WebhookRule, job_name
-from jobspec.workloads import value_at
+from jobspec.workloads import Workload, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.diagnostics import Path
     from jobspec.targets import Target
-    from jobspec.workloads import Workload
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _ELASTIC: Path = ("spec", "elasticPolicy")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from jobspec.programs.torchrun import OPTIONS, length_of_start, options_of
+from jobspec.programs.torchrun import OPTIONS, CommandWord, length_of_start, options_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from jobspec.programs.torchrun import CommandWord
 
 _COUNTS = ("auto", "cpu", "gpu", "xpu")
 _MOST = 1000
