@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jobspec import pipeline
@@ -25,16 +26,14 @@ if TYPE_CHECKING:
 _NAME = "<manifest>"
 
 
+@dataclass(frozen=True, slots=True)
 class Rendered:
     """What a base and its overlays render to."""
 
-    __slots__ = ("diagnostics", "documents", "text")
-
-    def __init__(self, text: str, documents: Sequence[Document], diagnostics: Sequence[Diagnostic]) -> None:
-        self.text = text
-        """YAML, with the same meaning under YAML 1.1 and 1.2; empty where a diagnostic of severity error stands against it."""
-        self.documents = documents
-        self.diagnostics = diagnostics
+    text: str
+    """YAML, with the same meaning under YAML 1.1 and 1.2; empty where a diagnostic of severity error stands against it."""
+    documents: Sequence[Document]
+    diagnostics: Sequence[Diagnostic]
 
     @property
     def valid(self) -> bool:

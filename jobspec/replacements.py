@@ -15,6 +15,7 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from hashlib import sha256
 
 from jobspec import trees
@@ -27,14 +28,12 @@ _JOURNAL = ".jobspec-replacing"
 _NEW, _OLD = ".jobspec-new", ".jobspec-old"
 
 
+@dataclass(frozen=True, slots=True)
 class Replacement:
     """What a file holds, and what it is to hold."""
 
-    __slots__ = ("after", "before")
-
-    def __init__(self, before: bytes, after: bytes) -> None:
-        self.before = before
-        self.after = after
+    before: bytes
+    after: bytes
 
 
 def replace_all(files: Mapping[str, Replacement]) -> None:

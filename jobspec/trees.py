@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
 
 from jobspec.diagnostics import JobspecError
 
@@ -34,15 +35,14 @@ def _own(folder: str, content: Mapping[str, bytes]) -> Wanted:
     return Wanted(content)
 
 
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """The files that a folder is to hold, by path with `/`."""
 
-    __slots__ = ("files", "same")
-
-    def __init__(self, files: Mapping[str, bytes], *, same: Collection[str] = ()) -> None:
-        self.files = files
-        self.same = same
-        """The paths whose files are in the folder already, with the same content."""
+    files: Mapping[str, bytes]
+    _: KW_ONLY
+    same: Collection[str] = ()
+    """The paths whose files are in the folder already, with the same content."""
 
 
 def replace_tree(folder: str, wanted: Callable[[], Wanted | None]) -> None:

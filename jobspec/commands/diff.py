@@ -6,6 +6,7 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
@@ -53,19 +54,15 @@ def run(options: Options) -> int:
 # `jobspec diff`: what the change of a project since a Git ref does.
 
 
+@dataclass(frozen=True, slots=True)
 class DiffSide:
     """One of both states: what it renders to, or what is wrong with it."""
 
-    __slots__ = ("read", "releases", "results", "state")
-
-    def __init__(
-        self, results: Sequence[FileResult], read: Sequence[Found], releases: dict[str, str], state: ProjectState | None = None
-    ) -> None:
-        self.results = results
-        self.read = read
-        self.releases = releases
-        self.state = state
-        """None where something is wrong."""
+    results: Sequence[FileResult]
+    read: Sequence[Found]
+    releases: dict[str, str]
+    state: ProjectState | None = None
+    """None where something is wrong."""
 
 
 def diff_project(inputs: Inputs, ref: str, *, project: str, prices: str | None, exit_code: bool) -> int:

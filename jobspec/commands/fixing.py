@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TextIO
 
 from jobspec import pipeline, replacements
@@ -31,15 +32,13 @@ if TYPE_CHECKING:
     Say = Callable[[Sequence[Checked], Collection[str]], Sequence[FileResult]]
 
 
+@dataclass(frozen=True, slots=True)
 class FixedFile:
     """A file before and after its fixes."""
 
-    __slots__ = ("before", "found", "mended")
-
-    def __init__(self, found: Found, before: str, mended: Mended) -> None:
-        self.found = found
-        self.before = before
-        self.mended = mended
+    found: Found
+    before: str
+    mended: Mended
 
 
 def fix_files(inputs: Inputs, found: Sequence[Found], setting: Setting, settings: Settings | None, say: Say, *, diff: bool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from jobspec.cluster import Cluster
@@ -151,15 +152,13 @@ class Plan:
         )
 
 
+@dataclass(frozen=True, slots=True)
 class PlannedEngines:
     """The engines of a project, the folder of their objects, and where the rendered tree is in the repository."""
 
-    __slots__ = ("declared", "folder", "path")
-
-    def __init__(self, declared: Engines, folder: str, path: str) -> None:
-        self.declared = declared
-        self.folder = folder
-        self.path = path
+    declared: Engines
+    folder: str
+    path: str
 
 
 def plan(inputs: Inputs, files: FilesAround) -> Plan:

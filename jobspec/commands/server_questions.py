@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import KW_ONLY, dataclass
 
 from jobspec import pipeline
 from jobspec.commands.files import Found, find, reader, source_of
@@ -33,17 +34,16 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
+@dataclass(frozen=True, slots=True)
 class AskedServer:
     """The server to ask: a context of the kubeconfig, else etcd and kube-apiserver for this run, else the kind cluster."""
 
-    __slots__ = ("context", "delete", "envtest", "kubernetes", "recreate")
-
-    def __init__(self, *, context: str | None, envtest: bool, kubernetes: str, recreate: bool, delete: bool) -> None:
-        self.context = context
-        self.envtest = envtest
-        self.kubernetes = kubernetes
-        self.recreate = recreate
-        self.delete = delete
+    _: KW_ONLY
+    context: str | None
+    envtest: bool
+    kubernetes: str
+    recreate: bool
+    delete: bool
 
     @property
     def is_owned(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -14,20 +15,19 @@ from jobspec.documents.syntax import cut
 _BEFORE_VALUES = ("<stream start>", "<document start>", "<directive>", "<block mapping start>", "<block sequence start>", "?")
 
 
+@dataclass(frozen=True, slots=True)
 class Comment:
     """A comment of a file: its text from the `#` to the end of its line, and where it stands."""
 
-    __slots__ = ("column", "first_of_document", "is_alone", "line", "text")
-
-    def __init__(self, text: str, line: int, column: int, *, first_of_document: bool, is_alone: bool) -> None:
-        self.text = text
-        self.line = line
-        self.column = column
-        """Both count from 1."""
-        self.first_of_document = first_of_document
-        """Whether no value stands before it in its document."""
-        self.is_alone = is_alone
-        """Whether nothing stands before it in its line."""
+    text: str
+    line: int
+    column: int
+    """Both count from 1."""
+    _: KW_ONLY
+    first_of_document: bool
+    """Whether no value stands before it in its document."""
+    is_alone: bool
+    """Whether nothing stands before it in its line."""
 
 
 def comments_of(text: str) -> list[str]:

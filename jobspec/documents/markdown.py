@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 
 #: Column, counted from 0, -> the `>` or tab that each line of a fence has there.
 Margin = Mapping[int, str]
@@ -19,17 +20,16 @@ _BOM = "\ufeff"
 _BEFORE_FENCE = re.compile(r"(?:[ \t>]|[-*+](?=[ \t])|[0-9]{1,9}[.)](?=[ \t]))*")
 
 
+@dataclass(frozen=True, slots=True)
 class _Line:
     """A line of a page: as it is, as YAML where it is inside a fence with manifests, and whether it starts or ends one."""
 
-    __slots__ = ("has_margin", "starts", "text", "yaml")
-
-    def __init__(self, text: str, yaml: str | None = None, *, starts: bool = False, has_margin: bool = False) -> None:
-        self.text = text
-        self.yaml = yaml
-        self.starts = starts
-        self.has_margin = has_margin
-        """Whether it starts a fence whose lines have a margin, for which their YAML has spaces."""
+    text: str
+    yaml: str | None = None
+    _: KW_ONLY
+    starts: bool = False
+    has_margin: bool = False
+    """Whether it starts a fence whose lines have a margin, for which their YAML has spaces."""
 
     def kept(self) -> str:
         """The line as YAML, as a comment where it is none, from which it can be made again."""

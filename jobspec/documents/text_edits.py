@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from jobspec.diagnostics import Path
@@ -221,16 +222,14 @@ class Uncuttable(Exception):
     """The value is written in a form that fixes do not edit."""
 
 
+@dataclass(frozen=True, slots=True)
 class TextEdit:
     """A part of a text to be replaced."""
 
-    __slots__ = ("end", "start", "text")
-
-    def __init__(self, start: int, end: int, text: str) -> None:
-        self.start = start
-        self.end = end
-        self.text = text
-        """What stands there instead."""
+    start: int
+    end: int
+    text: str
+    """What stands there instead."""
 
 
 class TextPlaces:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jobspec.documents.reader import read
@@ -13,15 +14,13 @@ from jobspec.remedies import Change, Unfit, all_applied
 Wish = tuple[int, Sequence[Change]]
 
 
+@dataclass(frozen=True, slots=True)
 class _Planned:
     """A wish, its changes without `quote`, and the edits that make them."""
 
-    __slots__ = ("changes", "edits", "wish")
-
-    def __init__(self, wish: Wish, changes: Sequence[Change], edits: Sequence[TextEdit]) -> None:
-        self.wish = wish
-        self.changes = changes
-        self.edits = edits
+    wish: Wish
+    changes: Sequence[Change]
+    edits: Sequence[TextEdit]
 
 
 class _Before:

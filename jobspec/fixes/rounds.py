@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.fixes.attempts import attempts, following, index_of
@@ -19,17 +20,15 @@ Choose = Callable[[str, str, Found], Sequence[Diagnostic]]
 _MOST = 50  # rounds; each mends at least one mistake
 
 
+@dataclass(frozen=True, slots=True)
 class Mended:
     """A file's text after its fixes."""
 
-    __slots__ = ("done", "refused", "text")
-
-    def __init__(self, text: str, done: Sequence[Diagnostic], refused: Sequence[Diagnostic]) -> None:
-        self.text = text
-        self.done = done
-        """What was mended, in the order in which it was."""
-        self.refused = refused
-        """What has a remedy that cannot be made in the text, or after which the file would be worse."""
+    text: str
+    done: Sequence[Diagnostic]
+    """What was mended, in the order in which it was."""
+    refused: Sequence[Diagnostic]
+    """What has a remedy that cannot be made in the text, or after which the file would be worse."""
 
     @property
     def has_any(self) -> bool:
@@ -37,15 +36,13 @@ class Mended:
         return bool(self.done or self.refused)
 
 
+@dataclass(frozen=True, slots=True)
 class _Step:
     """A file's text after a round, what was mended in it, and everything that is said of it then."""
 
-    __slots__ = ("found", "made", "text")
-
-    def __init__(self, text: str, made: Sequence[Diagnostic], found: Found) -> None:
-        self.text = text
-        self.made = made
-        self.found = found
+    text: str
+    made: Sequence[Diagnostic]
+    found: Found
 
 
 def everything(_path: str, _text: str, found: Found) -> Sequence[Diagnostic]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cel_expr_python import cel
+if TYPE_CHECKING:
+    from cel_expr_python import cel
 
 
 def is_available() -> bool:

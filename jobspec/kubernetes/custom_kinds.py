@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
-
-from jsonschema.exceptions import ValidationError
-from referencing import Resource
-from referencing.exceptions import Unresolvable
 
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, JobspecError, Key, Path
@@ -25,6 +22,10 @@ from jobspec.schemas.shapes import Shape, load_metadata
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from referencing import Resource
+    from referencing.exceptions import Unresolvable
+
     from jobspec.targets import Target
 
     Judge = Callable[[Document], Sequence[Diagnostic]]
@@ -49,12 +50,12 @@ def definitions_in(path: str, text: str, judge: Judge) -> tuple[list[Document], 
     return crds, errors + [each for crd in crds for each in judge(crd) if each.severity == "error"]
 
 
+@dataclass(frozen=True, slots=True)
 class UnreadFile:
     """A file from a folder of CRDs, parsed only if it may define the kind of an object that is judged: folders hold many CRDs."""
 
-    def __init__(self, path: str, text: str) -> None:
-        self.path = path
-        self.text = text
+    path: str
+    text: str
 
     def may_define(self, group: str, kind: str) -> bool:
         """Whether the names of the group and the kind occur in the file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.comments import placed_comments
@@ -32,15 +33,13 @@ if TYPE_CHECKING:
     Place = tuple[int, int | None]
 
 
+@dataclass(frozen=True, slots=True)
 class File:
     """A file to migrate: its documents, as they were checked."""
 
-    __slots__ = ("documents", "name", "text")
-
-    def __init__(self, name: str, text: str, documents: Sequence[Document]) -> None:
-        self.name = name
-        self.text = text
-        self.documents = documents
+    name: str
+    text: str
+    documents: Sequence[Document]
 
     @property
     def is_rendered(self) -> bool:
@@ -48,15 +47,13 @@ class File:
         return self.text.startswith(HEADER)
 
 
+@dataclass(frozen=True, slots=True)
 class MigratedFile:
     """A file after the migration."""
 
-    __slots__ = ("diagnostics", "file", "text")
-
-    def __init__(self, file: File, text: str, diagnostics: Sequence[Diagnostic]) -> None:
-        self.file = file
-        self.text = text
-        self.diagnostics = diagnostics
+    file: File
+    text: str
+    diagnostics: Sequence[Diagnostic]
 
     @property
     def is_changed(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from json import dumps
 from typing import Any
 
@@ -98,17 +99,15 @@ _DASH_ALONE = re.compile(r"^( *)-[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _ONLY_A_COMMENT = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=\r?\n|$)")
 
 
+@dataclass(frozen=True, slots=True)
 class _Context:
     """A text with a List."""
 
-    __slots__ = ("first_line", "lines", "text")
-
-    def __init__(self, text: str, first_line: int, lines: Sequence[str]) -> None:
-        self.text = text
-        self.first_line = first_line
-        """How many lines of its file stand before it."""
-        self.lines = lines
-        """Those of the file."""
+    text: str
+    first_line: int
+    """How many lines of its file stand before it."""
+    lines: Sequence[str]
+    """Those of the file."""
 
     def before(self, at: int) -> str:
         """What stands before a place in its line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, Mark
@@ -25,18 +26,16 @@ JOBSET = "jobset"
 """The subject of facts about the JobSet."""
 
 
+@dataclass(frozen=True, slots=True)
 class JobFacts:
     """The facts of one job, and why operators cannot create some of its objects."""
 
-    __slots__ = ("facts", "nodes", "objects", "refusals")
-
-    def __init__(self, facts: dict[Key, Fact], objects: Sequence[MarkedTree], refusals: Sequence[Diagnostic], nodes: int) -> None:
-        self.facts = facts
-        self.objects = objects
-        """The objects that operators make of it, without what the server fills in."""
-        self.refusals = refusals
-        self.nodes = nodes
-        """How many pods train."""
+    facts: dict[Key, Fact]
+    objects: Sequence[MarkedTree]
+    """The objects that operators make of it, without what the server fills in."""
+    refusals: Sequence[Diagnostic]
+    nodes: int
+    """How many pods train."""
 
 
 def view(job: Document, beside: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> JobFacts:
@@ -259,19 +258,17 @@ _GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 _LAUNCHERS = frozenset(("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "MASTER_ADDR", "MASTER_PORT"))
 
 
+@dataclass(frozen=True, slots=True)
 class Side:
     """One of two jobs: where its nodes are, and who runs it."""
 
-    __slots__ = ("groups", "hosts", "operator", "size")
-
-    def __init__(self, hosts: Hosts, operator: str, size: int, groups: Collection[str]) -> None:
-        self.hosts = hosts
-        self.operator = operator
-        """The beginning of the places of what the operator sets itself: `training-operator` or `trainer`."""
-        self.size = size
-        """How many nodes there are."""
-        self.groups = groups
-        """The names of its pod groups."""
+    hosts: Hosts
+    operator: str
+    """The beginning of the places of what the operator sets itself: `training-operator` or `trainer`."""
+    size: int
+    """How many nodes there are."""
+    groups: Collection[str]
+    """The names of its pod groups."""
 
 
 def program_facts(node: JobNode, container: MarkedTree, side: Side, key: Key) -> Iterator[tuple[Key, Fact]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
@@ -24,15 +25,13 @@ if TYPE_CHECKING:
     from jobspec.project.project import ReadFile
 
 
+@dataclass(frozen=True, slots=True)
 class MigratedProject:
     """What becomes of a project: its files, what was wrong with it before, and what its variants have lost."""
 
-    __slots__ = ("files", "told", "wrong")
-
-    def __init__(self, files: Sequence[MigratedFile] = (), told: Sequence[Diagnostic] = (), wrong: Sequence[Diagnostic] = ()) -> None:
-        self.files = files
-        self.told = told
-        self.wrong = wrong
+    files: Sequence[MigratedFile] = ()
+    told: Sequence[Diagnostic] = ()
+    wrong: Sequence[Diagnostic] = ()
 
 
 class _Reader:

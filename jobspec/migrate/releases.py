@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
@@ -132,29 +133,24 @@ _PATCH = ("trainingRuntimeSpec", "template")
 _POD = ("spec", "template")
 
 
+@dataclass(frozen=True, slots=True)
 class JobChange:
     """Changes to one replicated job: the metadata of its Jobs, and its pod template."""
 
-    __slots__ = ("metadata", "name", "template")
-
-    def __init__(self, name: MarkedTree, template: MarkedTree | None, metadata: MarkedTree | None = None) -> None:
-        self.name = name
-        self.template = template
-        self.metadata = metadata
+    name: MarkedTree
+    template: MarkedTree | None
+    metadata: MarkedTree | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class JobSetChange:
     """One entry: who makes it, the metadata of the JobSet, and the changes to replicated jobs."""
 
-    __slots__ = ("jobs", "jobset", "manager", "place")
-
-    def __init__(
-        self, place: MarkedTree, jobs: Sequence[JobChange], *, jobset: MarkedTree | None = None, manager: MarkedTree | None = None
-    ) -> None:
-        self.place = place
-        self.jobs = jobs
-        self.jobset = jobset
-        self.manager = manager
+    place: MarkedTree
+    jobs: Sequence[JobChange]
+    _: KW_ONLY
+    jobset: MarkedTree | None = None
+    manager: MarkedTree | None = None
 
 
 def read_changes(spec: MarkedTree) -> list[JobSetChange]:
@@ -284,15 +280,13 @@ def merged(one: MarkedTree, other: MarkedTree, name: str = "") -> MarkedTree:
 # Drop the fields of a manifest that another release does not have, and list them.
 
 
+@dataclass(frozen=True, slots=True)
 class Dropped:
     """A field that is not there any more."""
 
-    __slots__ = ("path", "tree")
-
-    def __init__(self, path: tuple[str, ...], tree: MarkedTree) -> None:
-        self.path = path
-        """Names of fields; the items of lists are left out."""
-        self.tree = tree
+    path: tuple[str, ...]
+    """Names of fields; the items of lists are left out."""
+    tree: MarkedTree
 
 
 def pruned(tree: MarkedTree, target: Target) -> tuple[MarkedTree, list[Dropped]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jobspec.diagnostics import Mark
@@ -116,17 +117,15 @@ def present(fields: dict[str, Any]) -> dict[str, Any]:
 _DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 
 
+@dataclass(frozen=True, slots=True)
 class JobNode:
     """A pod of a job: one that trains, with its rank, or another one."""
 
-    __slots__ = ("name", "pod", "training")
-
-    def __init__(self, name: str, pod: Pod, training: MarkedTree | None) -> None:
-        self.name = name
-        """`node 0` and so on for pods that train, in the order of their ranks; for others their role and number."""
-        self.pod = pod
-        self.training = training
-        """The container that trains, None in a pod that does not."""
+    name: str
+    """`node 0` and so on for pods that train, in the order of their ranks; for others their role and number."""
+    pod: Pod
+    training: MarkedTree | None
+    """The container that trains, None in a pod that does not."""
 
 
 def nodes_of(objects: Sequence[MarkedTree], kind: GroupKind) -> list[JobNode]:
@@ -209,25 +208,21 @@ NAMED = {
 }
 
 
+@dataclass(frozen=True, slots=True)
 class Fact:
     """A value, and the place that it comes from: a line of the job or of its runtime, or who sets it."""
 
-    __slots__ = ("mark", "value")
-
-    def __init__(self, value: Any, mark: Mark) -> None:
-        self.value = value
-        self.mark = mark
+    value: Any
+    mark: Mark
 
 
+@dataclass(frozen=True, slots=True)
 class Difference:
     """A fact that is another one afterwards, or is there on one side alone."""
 
-    __slots__ = ("after", "before", "key")
-
-    def __init__(self, key: Key, before: Fact | None, after: Fact | None) -> None:
-        self.key = key
-        self.before = before
-        self.after = after
+    key: Key
+    before: Fact | None
+    after: Fact | None
 
     def __repr__(self) -> str:
         return f"<{' '.join(self.key)}: {self.before and self.before.value!r} -> {self.after and self.after.value!r}>"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from jobspec.diagnostics import Key, Mark, Path, spell
@@ -62,16 +63,14 @@ class Origin:
         """Whether the field was removed there; it then has no value."""
 
 
+@dataclass(frozen=True, slots=True)
 class Blamed:
     """A field, and its history, the newest first: what it is, and what that overrode, in turn."""
 
-    __slots__ = ("field", "history", "line")
-
-    def __init__(self, field: str, history: Sequence[Origin], line: int = 0) -> None:
-        self.field = field
-        self.history = history
-        self.line = line
-        """Its line in the rendered file; 0 where it is there no more."""
+    field: str
+    history: Sequence[Origin]
+    line: int = 0
+    """Its line in the rendered file; 0 where it is there no more."""
 
     @property
     def origin(self) -> Origin:
@@ -206,18 +205,16 @@ def _in_common(address: Sequence[object], names: Sequence[str]) -> int:
 # What stands behind a text with `${name}`: where a parameter or the matrix has its value.
 
 
+@dataclass(frozen=True, slots=True)
 class Cause:
     """A value that another one is made of."""
 
-    __slots__ = ("kind", "mark", "name", "value")
-
-    def __init__(self, kind: Kind, name: str, value: object, mark: Mark) -> None:
-        self.kind = kind
-        self.name = name
-        """Of the parameter, of the matrix's values, or of the field that is hashed."""
-        self.value = value
-        self.mark = mark
-        """Where it is given: in the project, or as a default in the overlay; of a hash the field itself."""
+    kind: Kind
+    name: str
+    """Of the parameter, of the matrix's values, or of the field that is hashed."""
+    value: object
+    mark: Mark
+    """Where it is given: in the project, or as a default in the overlay; of a hash the field itself."""
 
 
 class Causes:
@@ -362,17 +359,15 @@ def _growing(variant: Variant, project: Project) -> Iterator[Sequence[Overlay]]:
 # place where it was written; the last two hold as long as nobody replaces the list as a whole.
 
 
+@dataclass(frozen=True, slots=True)
 class Value:
     """A scalar, an empty mapping or list, or a list that can only be replaced as a whole."""
 
-    __slots__ = ("address", "lists", "path", "tree")
-
-    def __init__(self, path: Path, address: Address, tree: MarkedTree, lists: Sequence[Value]) -> None:
-        self.path = path
-        self.address = address
-        self.tree = tree
-        self.lists = lists
-        """The lists around it that can only be replaced as a whole, the outermost first."""
+    path: Path
+    address: Address
+    tree: MarkedTree
+    lists: Sequence[Value]
+    """The lists around it that can only be replaced as a whole, the outermost first."""
 
     @property
     def is_leaf(self) -> bool:

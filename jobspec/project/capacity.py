@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
@@ -50,17 +51,15 @@ class AlikePods:
         return int(sum(amount for name, amount in self.resources.items() if is_accelerator(name)))
 
 
+@dataclass(frozen=True, slots=True)
 class Capacity:
     """What a job asks for."""
 
-    __slots__ = ("deadline", "notes", "pods")
-
-    def __init__(self, pods: Sequence[AlikePods], deadline: int | None, notes: Sequence[str] = ()) -> None:
-        self.pods = pods
-        self.deadline = deadline
-        """The seconds after which the operator ends the job; None where it may run for ever."""
-        self.notes = notes
-        """Why it may be more, each as one sentence."""
+    pods: Sequence[AlikePods]
+    deadline: int | None
+    """The seconds after which the operator ends the job; None where it may run for ever."""
+    notes: Sequence[str] = ()
+    """Why it may be more, each as one sentence."""
 
     @property
     def number(self) -> int:
@@ -212,14 +211,12 @@ class Prices:
         self.resources = {name: _decimal(price) for name, price in (value_at(spec, ("resources",)) or {}).items()}
 
 
+@dataclass(frozen=True, slots=True)
 class Cost:
     """What a job costs at most, or why nobody can say."""
 
-    __slots__ = ("amount", "why")
-
-    def __init__(self, amount: Decimal | None, why: str = "") -> None:
-        self.amount = amount
-        self.why = why
+    amount: Decimal | None
+    why: str = ""
 
 
 def cost_of(capacity: Capacity, prices: Prices) -> Cost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from jobspec.cluster import Cluster
@@ -90,22 +91,18 @@ class ProjectState:
         return self._documents[name]
 
 
+@dataclass(frozen=True, slots=True)
 class VariantChange:
     """A variant that differs."""
 
-    __slots__ = ("after", "before", "name", "objects", "presence")
-
-    def __init__(
-        self, name: str, presence: Presence, objects: Sequence[ObjectChange], before: Capacity | None, after: Capacity | None
-    ) -> None:
-        self.name = name
-        self.presence = presence
-        self.objects = objects
-        """The objects that differ, the job first; none where others render them as they were."""
-        self.before = before
-        """What its job asked for; None of a new variant."""
-        self.after = after
-        """What its job asks for; None of a removed variant."""
+    name: str
+    presence: Presence
+    objects: Sequence[ObjectChange]
+    """The objects that differ, the job first; none where others render them as they were."""
+    before: Capacity | None
+    """What its job asked for; None of a new variant."""
+    after: Capacity | None
+    """What its job asks for; None of a removed variant."""
 
     @property
     def meaning(self) -> effects.Meaning:
@@ -113,20 +110,19 @@ class VariantChange:
         return effects.gravest([each.meaning for each in self.objects])
 
 
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Two states of a project compared."""
 
-    __slots__ = ("differs", "notes", "unchanged", "variants")
-
-    def __init__(self, variants: Sequence[VariantChange], unchanged: int, notes: Sequence[str], *, differs: bool) -> None:
-        self.variants = variants
-        """The variants that differ, by name."""
-        self.unchanged = unchanged
-        """The number of variants that are the same."""
-        self.notes = notes
-        """What is true of the project as a whole, each as one sentence."""
-        self.differs = differs
-        """Whether any file would be another one, or in another place."""
+    variants: Sequence[VariantChange]
+    """The variants that differ, by name."""
+    unchanged: int
+    """The number of variants that are the same."""
+    notes: Sequence[str]
+    """What is true of the project as a whole, each as one sentence."""
+    _: KW_ONLY
+    differs: bool
+    """Whether any file would be another one, or in another place."""
 
 
 def compare(before: ProjectState, after: ProjectState, *, committed: Collection[str]) -> Comparison:

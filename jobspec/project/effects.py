@@ -9,6 +9,7 @@ to 2.3.0: a JobSet is not touched while neither it nor its TrainJob is suspended
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from jobspec import pipeline
@@ -37,14 +38,13 @@ NODES_STAY = "the pods that run keep the number of nodes that they were told"
 RUNS_STAY = "runs that exist keep the runtime they began with"
 
 
+@dataclass(frozen=True, slots=True)
 class Effect:
     """Whether the operator heeds a change, and what there is to say about it."""
 
-    __slots__ = ("heeded", "note")
-
-    def __init__(self, note: str = "", *, heeded: bool = True) -> None:
-        self.heeded = heeded
-        self.note = note
+    note: str = ""
+    _: KW_ONLY
+    heeded: bool = True
 
 
 def effect_of(change: FieldChange, old: Document, new: Document) -> Effect:

@@ -7,6 +7,7 @@ overlays still make the same job of what is left. So nothing is explained that d
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -37,24 +38,20 @@ if TYPE_CHECKING:
     Cuts = Sequence[Path]
 
 
+@dataclass(frozen=True, slots=True)
 class Use:
     """An overlay as a variant names it, with the values that it gives to its parameters."""
 
-    __slots__ = ("name", "values")
-
-    def __init__(self, name: str, values: Mapping[str, str]) -> None:
-        self.name = name
-        self.values = values
+    name: str
+    values: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
 class Explained:
     """What is left of a job's text, and the overlays that make the job of it."""
 
-    __slots__ = ("text", "uses")
-
-    def __init__(self, text: str, uses: Sequence[Use]) -> None:
-        self.text = text
-        self.uses = uses
+    text: str
+    uses: Sequence[Use]
 
 
 def shipped_overlays(target: Target) -> dict[str, Overlay]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain, count, takewhile
 from typing import Any
 
@@ -36,36 +37,31 @@ if TYPE_CHECKING:
 # What an import writes: bases and a project, after it is shown that they render to the manifests as they were.
 
 
+@dataclass(frozen=True, slots=True)
 class Existing:
     """The project that an import adds to."""
 
-    __slots__ = ("document", "names", "text")
-
-    def __init__(self, document: Document, text: str, names: Collection[str]) -> None:
-        self.document = document
-        self.text = text
-        self.names = names
-        """The names of its variants, in lower case."""
+    document: Document
+    text: str
+    names: Collection[str]
+    """The names of its variants, in lower case."""
 
 
+@dataclass(frozen=True, slots=True)
 class Destination:
     """Where an import goes: a project, or the place of a new one."""
 
-    __slots__ = ("existing", "folder", "path", "read", "target", "wishes")
-
-    def __init__(
-        self, path: str, folder: str, read: ReadFile, target: Target, *, wishes: Mapping[str, str], existing: Existing | None = None
-    ) -> None:
-        self.path = path
-        """The path of the project's file, as messages show it."""
-        self.folder = folder
-        """The folder of the bases, from that of the project's file."""
-        self.read = read
-        """Reads what the project names already."""
-        self.target = target
-        self.wishes = wishes
-        """The releases that the project asks for, or a new one is to."""
-        self.existing = existing
+    path: str
+    """The path of the project's file, as messages show it."""
+    folder: str
+    """The folder of the bases, from that of the project's file."""
+    read: ReadFile
+    """Reads what the project names already."""
+    target: Target
+    _: KW_ONLY
+    wishes: Mapping[str, str]
+    """The releases that the project asks for, or a new one is to."""
+    existing: Existing | None = None
 
     @property
     def has_history(self) -> bool:
@@ -73,16 +69,14 @@ class Destination:
         return bool(self.existing and value_at(self.existing.document.data, ("spec", "defaults", "history")))
 
 
+@dataclass(frozen=True, slots=True)
 class Planned:
     """What is to be written, or what is wrong."""
 
-    __slots__ = ("diagnostics", "entries", "files")
-
-    def __init__(self, files: Mapping[str, str], entries: Sequence[Entry], diagnostics: Sequence[Diagnostic]) -> None:
-        self.files = files
-        """Texts by path from the folder of the project's file, which is among them."""
-        self.entries = entries
-        self.diagnostics = diagnostics
+    files: Mapping[str, str]
+    """Texts by path from the folder of the project's file, which is among them."""
+    entries: Sequence[Entry]
+    diagnostics: Sequence[Diagnostic]
 
 
 def plan(originals: Sequence[Original], into: Destination) -> Planned:
@@ -217,20 +211,19 @@ def _identity(document: Document) -> tuple[str, ...]:
 _NAMING = "# `naming: fixed` keeps a job's name as it was; without it, a hash follows the name, and each change is a new run"
 
 
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A variant to be written."""
 
-    __slots__ = ("base", "comments", "item", "name", "without_history")
-
-    def __init__(self, name: str, base: str, item: Import, comments: Sequence[str], *, without_history: bool) -> None:
-        self.name = name
-        self.base = base
-        """The path of its base from the project's file."""
-        self.item = item
-        self.comments = comments
-        """The comments of its manifest that do not stand in the base."""
-        self.without_history = without_history
-        """Whether it has to say that no earlier runs stay, since the defaults say otherwise."""
+    name: str
+    base: str
+    """The path of its base from the project's file."""
+    item: Import
+    comments: Sequence[str]
+    """The comments of its manifest that do not stand in the base."""
+    _: KW_ONLY
+    without_history: bool
+    """Whether it has to say that no earlier runs stay, since the defaults say otherwise."""
 
 
 def new_project(entries: Sequence[Entry], target: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from jobspec import pipeline
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
@@ -88,15 +89,13 @@ class Unreadable(Exception):
     """Why a file that a project names cannot be read, as the end of a sentence about its path."""
 
 
+@dataclass(frozen=True, slots=True)
 class Base:
     """A base: its documents, and what is wrong with it by itself."""
 
-    __slots__ = ("diagnostics", "documents", "file")
-
-    def __init__(self, file: str, documents: Sequence[Document], diagnostics: Sequence[Diagnostic]) -> None:
-        self.file = file
-        self.documents = documents
-        self.diagnostics = diagnostics
+    file: str
+    documents: Sequence[Document]
+    diagnostics: Sequence[Diagnostic]
 
 
 class Sources:

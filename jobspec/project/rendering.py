@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jobspec import kinds, pipeline, rendering
@@ -50,17 +51,15 @@ class RenderedObject:
         self.text = text
 
 
+@dataclass(frozen=True, slots=True)
 class RenderedVariant:
     """What a variant renders to, and what a cluster says to it."""
 
-    __slots__ = ("checked", "earlier", "name", "objects")
-
-    def __init__(self, name: str, checked: Checked, objects: Sequence[RenderedObject], earlier: Sequence[str]) -> None:
-        self.name = name
-        self.checked = checked
-        self.objects = objects
-        self.earlier = earlier
-        """The paths of earlier runs in the tree that stay there."""
+    name: str
+    checked: Checked
+    objects: Sequence[RenderedObject]
+    earlier: Sequence[str]
+    """The paths of earlier runs in the tree that stay there."""
 
 
 def identity_of(document: Document) -> Identity:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from io import StringIO
 from typing import Any
@@ -38,16 +39,14 @@ SHARED = "_shared"
 """The folder of objects that several variants have; no variant can have this name."""
 
 
+@dataclass(frozen=True, slots=True)
 class Placed:
     """The file of an object in the tree."""
 
-    __slots__ = ("content", "identity", "variants")
-
-    def __init__(self, content: bytes, identity: Identity, variants: Sequence[str]) -> None:
-        self.content = content
-        self.identity = identity
-        self.variants = variants
-        """The names of the variants that have the object."""
+    content: bytes
+    identity: Identity
+    variants: Sequence[str]
+    """The names of the variants that have the object."""
 
 
 _NAMESPACES = ("namespace-",)
@@ -55,14 +54,12 @@ _RUNTIMES = ("clustertrainingruntime-", "trainingruntime-")
 _JOBS = ("pytorchjob-", "trainjob-")
 
 
+@dataclass(frozen=True, slots=True)
 class Tree:
     """The files of variants' objects by path, and the objects that two variants make differently."""
 
-    __slots__ = ("diagnostics", "placed")
-
-    def __init__(self, placed: Mapping[str, Placed], diagnostics: Sequence[Diagnostic] = ()) -> None:
-        self.placed = placed
-        self.diagnostics = diagnostics
+    placed: Mapping[str, Placed]
+    diagnostics: Sequence[Diagnostic] = ()
 
     def only(self, variants: Collection[str]) -> Tree:
         """The files of these variants' objects, shared ones too."""
@@ -223,16 +220,14 @@ def as_rendered(text: str) -> bytes:
 NAME = ".jobspec-inventory"
 
 
+@dataclass(frozen=True, slots=True)
 class State:
     """A folder as it is found, compared with its inventory and with what is to be written."""
 
-    __slots__ = ("edited", "foreign")
-
-    def __init__(self, edited: list[str], foreign: list[str]) -> None:
-        self.edited = edited
-        """Paths of our files that somebody changed, stale ones too."""
-        self.foreign = foreign
-        """Paths of files that are not ours."""
+    edited: list[str]
+    """Paths of our files that somebody changed, stale ones too."""
+    foreign: list[str]
+    """Paths of files that are not ours."""
 
 
 def text_of(hashes: Mapping[str, str]) -> str:
@@ -280,14 +275,12 @@ _THERE = "# For the cluster {}: kubectl apply --server-side -f {}\n"
 _HOW = "# The health of training jobs: kubectl patch configmap argocd-cm -n {} --patch-file {}\n"
 
 
+@dataclass(frozen=True, slots=True)
 class EngineTree:
     """The files of the engines' folder by path, and what the engines cannot do."""
 
-    __slots__ = ("diagnostics", "files")
-
-    def __init__(self, files: Files, diagnostics: Sequence[Diagnostic] = ()) -> None:
-        self.files = files
-        self.diagnostics = diagnostics
+    files: Files
+    diagnostics: Sequence[Diagnostic] = ()
 
 
 def engine_tree(engines: Engines, variants: Iterable[RenderedVariant], tree: Tree, *, earlier: Files, path: str) -> EngineTree:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 
 from jobspec.diagnostics import Diagnostic, each_once, has_error
 from jobspec.documents.document import Document
@@ -34,46 +35,31 @@ _ENDS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 _LONGEST = 200  # characters of a folder's name
 
 
+@dataclass(frozen=True, slots=True)
 class Variant:
     """One job to render: its base, and the overlays to apply, its own layer last."""
 
-    __slots__ = ("base", "engines", "entry", "hashed", "history", "job_name", "name", "namespace", "overlays", "shared", "values")
-
-    def __init__(
-        self,
-        name: str,
-        base: Base,
-        overlays: Sequence[Overlay],
-        *,
-        job_name: MarkedTree,
-        namespace: MarkedTree | None,
-        hashed: bool,
-        entry: MarkedTree,
-        values: Values,
-        history: History | None,
-        engines: Engines | None,
-        shared: SharedOverlays | None,
-    ) -> None:
-        self.name = name
-        """Its name, which is that of its folder, too."""
-        self.base = base
-        self.overlays = overlays
-        self.shared = shared
-        """The first of the overlays, where they are applied once for several variants of the base."""
-        self.job_name = job_name
-        """A DNS-1035 label of any length, marked where the project gives the name."""
-        self.namespace = namespace
-        """What is written into every object that has a namespace; None leaves them as they are."""
-        self.hashed = hashed
-        """Whether the job's name ends in a hash of its spec."""
-        self.history = history
-        """The earlier runs that stay; None where none do, and runs are not counted."""
-        self.engines = engines
-        """The engines whose annotations its objects carry."""
-        self.entry = entry
-        """What the project says of it, the defaults included; `${name}` stands for a value of the matrix."""
-        self.values = values
-        """The matrix's values of its combination."""
+    name: str
+    """Its name, which is that of its folder, too."""
+    base: Base
+    overlays: Sequence[Overlay]
+    _: KW_ONLY
+    job_name: MarkedTree
+    """A DNS-1035 label of any length, marked where the project gives the name."""
+    namespace: MarkedTree | None
+    """What is written into every object that has a namespace; None leaves them as they are."""
+    hashed: bool
+    """Whether the job's name ends in a hash of its spec."""
+    entry: MarkedTree
+    """What the project says of it, the defaults included; `${name}` stands for a value of the matrix."""
+    values: Values
+    """The matrix's values of its combination."""
+    history: History | None
+    """The earlier runs that stay; None where none do, and runs are not counted."""
+    engines: Engines | None
+    """The engines whose annotations its objects carry."""
+    shared: SharedOverlays | None
+    """The first of the overlays, where they are applied once for several variants of the base."""
 
     def with_runs(self, files: Mapping[str, bytes]) -> Variant:
         """The same variant with the runs among the files of its folder, where earlier ones stay."""
@@ -99,14 +85,12 @@ class Variant:
         )
 
 
+@dataclass(frozen=True, slots=True)
 class Variants:
     """Variants of a project in the order of its file, and everything that is wrong with what it says of them."""
 
-    __slots__ = ("diagnostics", "variants")
-
-    def __init__(self, variants: Sequence[Variant], diagnostics: Sequence[Diagnostic]) -> None:
-        self.variants = variants
-        self.diagnostics = diagnostics
+    variants: Sequence[Variant]
+    diagnostics: Sequence[Diagnostic]
 
 
 def variants_of(project: Project, sources: Sources) -> Variants:
@@ -220,14 +204,12 @@ class Combination:
         return bool(history and history.value)
 
 
+@dataclass(frozen=True, slots=True)
 class Combinations:
     """The combinations of a project in the order of its file, and what is wrong with the entries and names."""
 
-    __slots__ = ("combinations", "diagnostics")
-
-    def __init__(self, combinations: Sequence[Combination], diagnostics: Sequence[Diagnostic]) -> None:
-        self.combinations = combinations
-        self.diagnostics = diagnostics
+    combinations: Sequence[Combination]
+    diagnostics: Sequence[Diagnostic]
 
 
 def combinations_of(project: Project, sources: Sources) -> Combinations:

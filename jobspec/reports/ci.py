@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -104,15 +105,13 @@ _PARTLY = "checked partly: decoding and metadata, but not everything that a serv
 _ELSEWHERE = "the error is reported with another document of this file"
 
 
+@dataclass(frozen=True, slots=True)
 class _Case:
     """A test case: a document, or a file as a whole, and its diagnostics."""
 
-    __slots__ = ("diagnostics", "name", "status")
-
-    def __init__(self, name: str, status: str, diagnostics: Sequence[Diagnostic]) -> None:
-        self.name = name
-        self.status = status
-        self.diagnostics = diagnostics
+    name: str
+    status: str
+    diagnostics: Sequence[Diagnostic]
 
     @property
     def failed(self) -> bool:

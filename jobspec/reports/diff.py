@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from json import dumps
 from typing import Any
 
@@ -245,34 +246,31 @@ _MANY = 8  # variants of one row each
 _ROLES = ("spec", "pytorchReplicaSpecs")
 
 
+@dataclass(frozen=True, slots=True)
 class View:
     """A comparison with all that its reports say: the ref that it is with, prices, releases."""
 
-    __slots__ = ("commit", "comparison", "prices", "ref", "releases")
-
-    def __init__(self, comparison: Comparison, *, ref: str, commit: str, releases: dict[str, str], prices: Prices | None) -> None:
-        self.comparison = comparison
-        self.ref = ref
-        self.commit = commit
-        self.releases = releases
-        self.prices = prices
+    comparison: Comparison
+    _: KW_ONLY
+    ref: str
+    commit: str
+    releases: dict[str, str]
+    prices: Prices | None
 
     def cost(self, capacity: Capacity | None) -> Cost | None:
         """What a job costs at most; None without a job or a price list."""
         return cost_of(capacity, self.prices) if capacity and self.prices else None
 
 
+@dataclass(frozen=True, slots=True)
 class Row:
     """A changed field, in words."""
 
-    __slots__ = ("after", "before", "field", "meaning", "place")
-
-    def __init__(self, field: str, before: str | None, after: str | None, place: str, meaning: Meaning) -> None:
-        self.field = field
-        self.before = before
-        self.after = after
-        self.place = place
-        self.meaning = meaning
+    field: str
+    before: str | None
+    after: str | None
+    place: str
+    meaning: Meaning
 
 
 def headline(view: View) -> str:
@@ -302,14 +300,12 @@ def header(view: View) -> list[str]:
     return ["variant", "in the cluster", "pods", "GPUs", "deadline", *cost]
 
 
+@dataclass(frozen=True, slots=True)
 class Line:
     """A row of that table: the variants that it is for, mostly one, and the cells behind their names."""
 
-    __slots__ = ("cells", "names")
-
-    def __init__(self, names: Sequence[str], cells: Sequence[str]) -> None:
-        self.names = names
-        self.cells = cells
+    names: Sequence[str]
+    cells: Sequence[str]
 
 
 def table(view: View) -> list[Line]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark, spell
@@ -24,19 +25,18 @@ MARKER = "jobspec: ignore"
 _COMMENT = re.compile(r"#\s*jobspec: ignore(?:\[(?P<rules>[^\]]*)\])?")
 
 
+@dataclass(frozen=True, slots=True)
 class Ignore:
     """One rule that a comment ignores, and where."""
 
-    __slots__ = ("document", "line", "mark", "rule")
-
-    def __init__(self, rule: str, mark: Mark, *, line: int | None = None, document: int | None = None) -> None:
-        self.rule = rule
-        """Empty where the comment names none."""
-        self.mark = mark
-        self.line = line
-        """The line that it is about; None where that is a whole document."""
-        self.document = document
-        """The index of that document."""
+    rule: str
+    """Empty where the comment names none."""
+    mark: Mark
+    _: KW_ONLY
+    line: int | None = None
+    """The line that it is about; None where that is a whole document."""
+    document: int | None = None
+    """The index of that document."""
 
 
 class Ignores:

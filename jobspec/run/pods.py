@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jobspec.diagnostics import JobspecError
@@ -53,14 +54,12 @@ class LocalPod:
         """The names of the containers that are not run."""
 
 
+@dataclass(frozen=True, slots=True)
 class _Cluster:
     """What stands for a cluster: the addresses of pods, and the objects that hold values."""
 
-    __slots__ = ("addresses", "sources")
-
-    def __init__(self, addresses: Addresses, sources: ObjectValues) -> None:
-        self.addresses = addresses
-        self.sources = sources
+    addresses: Addresses
+    sources: ObjectValues
 
 
 def local_pods(objects: Sequence[dict[str, Any]], kind: GroupKind, sources: ObjectValues, free_port: Callable[[], int]) -> list[LocalPod]:

@@ -8,6 +8,7 @@ import signal
 from asyncio.subprocess import Process
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from jobspec import kinds
@@ -23,17 +24,15 @@ _GRACE = 30.0  # seconds that a pod has to end after SIGTERM
 _LINE = 1 << 20  # bytes; a longer line is cut
 
 
+@dataclass(frozen=True, slots=True)
 class LocalProcess:
     """What a pod runs."""
 
-    __slots__ = ("command", "environment", "name", "role")
-
-    def __init__(self, name: str, role: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        self.name = name
-        self.role = role
-        self.command = command
-        self.environment = environment
-        """All of its variables."""
+    name: str
+    role: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    """All of its variables."""
 
 
 class LocalRun:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -78,12 +79,13 @@ def placed(name: str, made: dict[str, Any], definitions: dict[str, Any]) -> str:
     return found
 
 
+@dataclass(frozen=True, slots=True)
 class _Context:
     """The releases that decide which facts hold, and whether the API server itself has the kind."""
 
-    def __init__(self, releases: dict[str, str], *, builtin: bool) -> None:
-        self.releases = releases
-        self.builtin = builtin
+    releases: dict[str, str]
+    _: KW_ONLY
+    builtin: bool
 
     def holds(self, fact: Since | Until | InCustomKinds) -> bool:
         if isinstance(fact, InCustomKinds):

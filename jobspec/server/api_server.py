@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -21,45 +22,35 @@ _API_VERSION = re.compile(r"(?:([a-z0-9.-]+)/)?([a-z0-9]+)")
 _NAME = re.compile(r"(?!\.\.?$)[\w.:@-]+", re.ASCII)  # names that are safe in a URL; servers take fewer
 
 
+@dataclass(frozen=True, slots=True)
 class Resource:
     """The URL under which a server has the objects of a kind."""
 
-    __slots__ = ("group", "namespaced", "path", "plural")
-
-    def __init__(self, group: str, path: str, plural: str, *, namespaced: bool) -> None:
-        self.group = group
-        self.path = path
-        """The path of the API version: `/api/v1`, `/apis/GROUP/VERSION`."""
-        self.plural = plural
-        self.namespaced = namespaced
+    group: str
+    path: str
+    """The path of the API version: `/api/v1`, `/apis/GROUP/VERSION`."""
+    plural: str
+    _: KW_ONLY
+    namespaced: bool
 
     def collection(self, namespace: str) -> str:
         """The path of all objects of the kind; *namespace* counts for namespaced kinds only."""
         return f"{self.path}/namespaces/{namespace}/{self.plural}" if self.namespaced else f"{self.path}/{self.plural}"
 
 
+@dataclass(frozen=True, slots=True)
 class ServerAnswer:
     """A server's answer to a document."""
 
-    __slots__ = ("diagnostics", "kind_is_missing", "live", "merged", "no_verdict")
-
-    def __init__(
-        self,
-        diagnostics: Sequence[Diagnostic] = (),
-        *,
-        kind_is_missing: bool = False,
-        live: dict[str, Any] | None = None,
-        merged: dict[str, Any] | None = None,
-        no_verdict: str = "",
-    ) -> None:
-        self.diagnostics = diagnostics
-        self.kind_is_missing = kind_is_missing
-        self.live = live
-        """The stored object; None where there is none."""
-        self.merged = merged
-        """The object as it would be stored if no conflict were in the way; None where it is refused."""
-        self.no_verdict = no_verdict
-        """Why the server gave no verdict on the document; empty where it gave one."""
+    diagnostics: Sequence[Diagnostic] = ()
+    _: KW_ONLY
+    kind_is_missing: bool = False
+    live: dict[str, Any] | None = None
+    """The stored object; None where there is none."""
+    merged: dict[str, Any] | None = None
+    """The object as it would be stored if no conflict were in the way; None where it is refused."""
+    no_verdict: str = ""
+    """Why the server gave no verdict on the document; empty where it gave one."""
 
     def with_diagnostics(self, diagnostics: Sequence[Diagnostic]) -> ServerAnswer:
         """The same answer with other diagnostics."""

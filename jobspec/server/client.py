@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -32,16 +33,14 @@ _TOO_BUSY = (429, 503)
 _ANONYMOUS = 'User "system:anonymous"'
 
 
+@dataclass(frozen=True, slots=True)
 class Reply:
     """A server's reply: status code, body and warnings."""
 
-    __slots__ = ("body", "status", "warnings")
-
-    def __init__(self, status: int, body: Any, warnings: list[str]) -> None:
-        self.status = status
-        self.body = body
-        """Decoded JSON; a mapping with `message` where the server sent something else."""
-        self.warnings = warnings
+    status: int
+    body: Any
+    """Decoded JSON; a mapping with `message` where the server sent something else."""
+    warnings: list[str]
 
     @property
     def ok(self) -> bool:

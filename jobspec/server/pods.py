@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
@@ -19,16 +20,14 @@ if TYPE_CHECKING:
     from jobspec.targets import Target
 
 
+@dataclass(frozen=True, slots=True)
 class PodQuestion:
     """The question about the pods of one role of a job, which differ in numbers alone."""
 
-    __slots__ = ("job", "question", "role")
-
-    def __init__(self, job: Document, role: str, question: Question) -> None:
-        self.job = job
-        self.role = role
-        """As people write it, such as `Worker`."""
-        self.question = question
+    job: Document
+    role: str
+    """As people write it, such as `Worker`."""
+    question: Question
 
 
 def pod_questions(files: Sequence[Checked], target: Target) -> list[PodQuestion]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic, Path
@@ -23,18 +24,17 @@ if TYPE_CHECKING:
 _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")
 
 
+@dataclass(frozen=True, slots=True)
 class Question:
     """A document, and the text that is sent for it."""
 
-    __slots__ = ("document", "duplicates", "lines_before", "text")
-
-    def __init__(self, document: Document, text: str, *, lines_before: int | None = None, duplicates: Sequence[Diagnostic] = ()) -> None:
-        self.document = document
-        self.text = text
-        self.lines_before = lines_before
-        """The number of lines before the text in its file; None for a text that jobspec wrote."""
-        self.duplicates = duplicates
-        """The duplicate keys of the text; their places are more exact than the server's."""
+    document: Document
+    text: str
+    _: KW_ONLY
+    lines_before: int | None = None
+    """The number of lines before the text in its file; None for a text that jobspec wrote."""
+    duplicates: Sequence[Diagnostic] = ()
+    """The duplicate keys of the text; their places are more exact than the server's."""
 
     @property
     def gvk(self) -> tuple[str, str]:
@@ -46,14 +46,12 @@ class Question:
         return value_at(self.document.data, path)
 
 
+@dataclass(frozen=True, slots=True)
 class Questions:
     """The questions about a file, and the result of everything in the file that needs no server."""
 
-    __slots__ = ("questions", "settled")
-
-    def __init__(self, questions: Sequence[Question], settled: FileResult) -> None:
-        self.questions = questions
-        self.settled = settled
+    questions: Sequence[Question]
+    settled: FileResult
 
 
 def questions_about(manifests: Manifests, target: Target) -> Questions:

@@ -6,6 +6,7 @@ Follows `ValidateStructural`, k8s.io/apiextensions-apiserver pkg/apiserver/schem
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from jobspec.diagnostics import Key, Path, spell
@@ -366,19 +367,18 @@ def _has_lines(text: str) -> bool:
 _META = ("apiVersion", "kind", "metadata")
 
 
+@dataclass(frozen=True, slots=True)
 class SchemaContext:
     """What the schemas around a schema say about it."""
 
-    __slots__ = ("default_hint", "in_meta", "is_root", "uncorrelated")
-
-    def __init__(self, *, is_root: bool = False, in_meta: bool = False, default_hint: str = "", uncorrelated: bool = False) -> None:
-        self.is_root = is_root
-        self.in_meta = in_meta
-        """It is inside `apiVersion`, `kind` or `metadata` of an object."""
-        self.default_hint = default_hint
-        """Why it cannot have a default; empty where it can."""
-        self.uncorrelated = uncorrelated
-        """It is inside a list that is no map, so an item cannot be correlated with an old one."""
+    _: KW_ONLY
+    is_root: bool = False
+    in_meta: bool = False
+    """It is inside `apiVersion`, `kind` or `metadata` of an object."""
+    default_hint: str = ""
+    """Why it cannot have a default; empty where it can."""
+    uncorrelated: bool = False
+    """It is inside a list that is no map, so an item cannot be correlated with an old one."""
 
     def inside(self, *, in_meta: bool = False, default_hint: str = "", uncorrelated: bool = False) -> SchemaContext:
         """The context of an inner schema."""
