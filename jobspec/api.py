@@ -62,8 +62,7 @@ def check(
 
     """
     cluster = cluster or Cluster()
-    checked = _checked(manifest, cluster, overlays, parameters or {}, name)
-    return (pipeline.foresee(checked, cluster) if outcome else checked).result
+    return _checked(manifest, cluster, overlays, parameters or {}, name, outcome=outcome).result
 
 
 def render(
@@ -85,10 +84,16 @@ def render(
 
 
 def _checked(
-    manifest: Manifest | Sequence[Manifest], cluster: Cluster, overlays: Sequence[Manifest], parameters: Parameters, name: str
+    manifest: Manifest | Sequence[Manifest],
+    cluster: Cluster,
+    overlays: Sequence[Manifest],
+    parameters: Parameters,
+    name: str,
+    *,
+    outcome: bool = False,
 ) -> Checked:
-    manifests = _manifests(manifest, name, cluster.target)
-    return pipeline.check(pipeline.apply(manifests, _overlays(overlays, parameters, cluster.target), cluster), cluster)
+    manifests = pipeline.apply(_manifests(manifest, name, cluster.target), _overlays(overlays, parameters, cluster.target), cluster)
+    return pipeline.check_files([manifests], lambda each, _: each, cluster, outcome=outcome)[0]
 
 
 def _manifests(manifest: Manifest | Sequence[Manifest], name: str, target: Target) -> pipeline.Manifests:

@@ -18,8 +18,8 @@ from jobspec.workloads import Workload, is_workload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-    from typing import Literal
+    from collections.abc import Callable, Container, Mapping, Sequence
+    from typing import Any, Literal, TypeVar
 
     from jobspec.cluster import Cluster
     from jobspec.kubernetes.admission.objects import Name
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from jobspec.results import Status
     from jobspec.targets import Target
 
+    T = TypeVar("T")
+    R = TypeVar("R")
+    #: `run(items, work)` is `[work(item) for item in items]`.
+    Run = Callable[[Sequence[Any], Callable[[Any], "Checked"]], list["Checked"]]
     #: `unknown`: the document is no manifest, or of a kind that jobspec does not know.
     Judgement = Literal["valid", "invalid", "partly", "unknown"]
 
@@ -46,7 +50,7 @@ class Source:
 class Manifests:
     """The documents of a file, as they are read or with overlays applied."""
 
-    __slots__ = ("diagnostics", "documents", "name", "settled", "skip_unknown", "text")
+    __slots__ = ("comments", "diagnostics", "documents", "name", "settled", "skip_unknown", "text")
 
     def __init__(
         self,
@@ -57,6 +61,7 @@ class Manifests:
         text: str = "",
         skip_unknown: bool = False,
         settled: Sequence[DocumentResult] | None = None,
+        comments: bool = False,
     ) -> None:
         self.name = name
         self.documents = documents
@@ -66,12 +71,20 @@ class Manifests:
         self.skip_unknown = skip_unknown
         self.settled = settled
         """The results of the documents where no check follows: the file is skipped, or overlays cannot be applied. None otherwise."""
+        self.comments = comments
+        """Whether the file may have comments that ignore findings."""
+
+    def applied(
+        self, documents: Sequence[Document], diagnostics: Sequence[Diagnostic], *, settled: Sequence[DocumentResult] | None = None
+    ) -> Manifests:
+        """The same file after overlays were applied, or refused."""
+        return Manifests(self.name, documents, diagnostics, skip_unknown=self.skip_unknown, settled=settled, comments=self.comments)
 
 
 class Checked:
     """A file's result, and its documents."""
 
-    __slots__ = ("documents", "objects", "pending", "result", "unforeseen")
+    __slots__ = ("comments", "documents", "objects", "pending", "result", "unforeseen")
 
     def __init__(
         self,
@@ -80,6 +93,8 @@ class Checked:
         objects: Sequence[Document] = (),
         pending: Sequence[Pending] = (),
         unforeseen: Sequence[Document] = (),
+        *,
+        comments: bool = False,
     ) -> None:
         self.result = result
         self.documents = documents
@@ -89,6 +104,8 @@ class Checked:
         self.pending = pending
         self.unforeseen = unforeseen
         """The accepted jobs of which nobody can say what becomes of them before their runtimes are found in other files."""
+        self.comments = comments
+        """Whether the file may have comments that ignore findings."""
 
     @property
     def has_jobs(self) -> bool:
@@ -97,7 +114,12 @@ class Checked:
 
     def without_documents(self) -> Checked:
         """The same without the documents, which other processes do not need."""
-        return Checked(self.result, (), self.objects, self.pending, self.unforeseen)
+        return Checked(self.result, (), self.objects, self.pending, self.unforeseen, comments=self.comments)
+
+    def with_result(self, result: FileResult, *, unforeseen: Sequence[Document] | None = None) -> Checked:
+        """The same with another result."""
+        unforeseen = self.unforeseen if unforeseen is None else unforeseen
+        return Checked(result, self.documents, self.objects, self.pending, unforeseen, comments=self.comments)
 
 
 class Pending:
@@ -111,9 +133,54 @@ class Pending:
         """The objects of its own file."""
 
 
+def _one_by_one(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
+    return [work(item) for item in items]
+
+
+def check_files(
+    files: Sequence[T],
+    load: Callable[[T, Cluster], Manifests],
+    cluster: Cluster,
+    *,
+    outcome: bool,
+    documents: bool = True,
+    run: Run = _one_by_one,
+) -> list[Checked]:
+    """Check files one by one, and then what they say of each other: the whole journey of several files.
+
+    *load* gives the documents of a file, with overlays applied that a cluster takes. *outcome*: what becomes of accepted jobs is reported,
+    too; where objects of other files decide on their pods, files with jobs are checked once more, with these objects. Without *documents*
+    the results alone come back. *run* goes through the files, in several processes for example.
+    """
+
+    def all_in(cluster: Cluster, files: Sequence[T]) -> list[Checked]:
+        deciding = _policies_in(cluster) if outcome else None
+
+        def check_one(each: T) -> Checked:
+            checked = check(load(each, cluster), cluster)
+            checked = foresee(checked, cluster, policies=deciding) if outcome else checked
+            return checked if documents else checked.without_documents()
+
+        return run(files, check_one)
+
+    checked = all_in(cluster, files)
+    deciding = _with_policies(checked, cluster) if outcome and len(files) > 1 else None
+    if deciding:
+        again = [number for number, each in enumerate(checked) if each.has_jobs]
+        for number, each in zip(again, all_in(deciding, [files[number] for number in again]), strict=True):
+            checked[number] = each
+    resolved = resolve(checked, cluster)
+    return _foresee_rest(resolved, deciding or cluster) if outcome else resolved
+
+
 def checked(source: Source, overlays: Sequence[Overlay], cluster: Cluster) -> Checked:
-    """The whole journey of one file."""
-    return check(apply(read(source, cluster.target), overlays, cluster), cluster)
+    """One file: read, with overlays applied, and checked."""
+    return check(load(source, overlays, cluster), cluster)
+
+
+def load(source: Source, overlays: Sequence[Overlay], cluster: Cluster) -> Manifests:
+    """The documents of a file, with overlays applied."""
+    return apply(read(source, cluster.target), overlays, cluster)
 
 
 def read(source: Source, target: Target) -> Manifests:
@@ -128,11 +195,12 @@ def read(source: Source, target: Target) -> Manifests:
         lost = _lost(text, problems, target) if problems else {}
         problems = [problem for problem in problems if problem.document not in lost] + list(lost.values())
         documents = [document for document in documents if document.index not in lost]
+    comments = b"jobspec: ignore" in raw
     if source.skip_unknown and problems and b"apiVersion" not in raw:  # no manifest at all, such as JSON with comments
         indices = {document.index for document in documents} | {problem.document or 0 for problem in problems}
-        return Manifests(source.name, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)])
+        return Manifests(source.name, documents, settled=[DocumentResult(index, "skipped") for index in sorted(indices)], comments=comments)
     documents = [item for document in documents for item in items_of(document)]
-    return Manifests(source.name, documents, problems, text=text, skip_unknown=source.skip_unknown)
+    return Manifests(source.name, documents, problems, text=text, skip_unknown=source.skip_unknown, comments=comments)
 
 
 def _lost(text: str, problems: list[Diagnostic], target: Target) -> dict[int | None, Diagnostic]:
@@ -163,18 +231,19 @@ def apply(manifests: Manifests, overlays: Sequence[Overlay], cluster: Cluster) -
 
     base = check(manifests, cluster.for_bases())
     if not base.result.valid:
-        return Manifests(manifests.name, base.documents, base.result.diagnostics, settled=base.result.documents)
+        return manifests.applied(base.documents, base.result.diagnostics, settled=base.result.documents)
     applied = apply_overlays(base.documents, overlays, cluster.target)
     if has_error(applied.diagnostics):
         settled = [result_of(row, "invalid") if is_workload(row) else row for row in base.result.documents]
-        return Manifests(manifests.name, base.documents, applied.diagnostics, settled=settled)
-    return Manifests(manifests.name, applied.documents, applied.diagnostics, skip_unknown=manifests.skip_unknown)
+        return manifests.applied(base.documents, applied.diagnostics, settled=settled)
+    return manifests.applied(applied.documents, applied.diagnostics)
 
 
 def check(manifests: Manifests, cluster: Cluster) -> Checked:
     """The result of a file's manifests in a cluster."""
     if manifests.settled is not None:
-        return Checked(FileResult(manifests.name, manifests.settled, manifests.diagnostics), manifests.documents)
+        result = FileResult(manifests.name, manifests.settled, manifests.diagnostics)
+        return Checked(result, manifests.documents, comments=manifests.comments)
     diagnostics = list(manifests.diagnostics)
     broken = {problem.document for problem in diagnostics if problem.severity == "error" and not problem.mark.layer}
     judged = judge(manifests.documents, cluster, broken=broken)
@@ -199,7 +268,7 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
             rows[index] = [DocumentResult(index, "invalid")]
     result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], each_once(diagnostics))
     shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in kinds.AWAITED)]
-    return Checked(result, documents, shared, pending)
+    return Checked(result, documents, shared, pending, comments=manifests.comments)
 
 
 def _row(judged: Judged, *, skip_unknown: bool) -> DocumentResult:
@@ -231,7 +300,7 @@ def _resolved(file: Checked, number: int, holders: Mapping[Name, list[tuple[int,
             answer = reviewed(each.judged, objects, cluster, policies_beside(objects))
         if found:
             result = _replaced(result, each, answer)
-    return Checked(result, file.documents, file.objects, file.pending, file.unforeseen)
+    return file.with_result(result)
 
 
 def _replaced(result: FileResult, pending: Pending, answer: Judged) -> FileResult:
@@ -247,13 +316,13 @@ def _replaced(result: FileResult, pending: Pending, answer: Judged) -> FileResul
 def foresee(file: Checked, cluster: Cluster, *, policies: PolicyObjects | None = None) -> Checked:
     """A file with what becomes of its jobs, as far as its own documents tell; to be done before `resolve`.
 
-    *policies*: what `policies_in` finds in the cluster, for a caller that has many files.
+    *policies*: what `_policies_in` finds in the cluster, for a caller that has many files.
     """
     jobs = [each for each in file.documents if is_workload(each)]
-    return _foreseen(file, jobs, _accepted(file), cluster, policies or policies_in(cluster)) if jobs else file
+    return _foreseen(file, jobs, _accepted(file), cluster, policies or _policies_in(cluster)) if jobs else file
 
 
-def policies_in(cluster: Cluster) -> PolicyObjects | None:
+def _policies_in(cluster: Cluster) -> PolicyObjects | None:
     """The cluster's own objects that decide on pods; None without any."""
     return _with_policies_among(cluster.objects, None, cluster)
 
@@ -272,10 +341,10 @@ def _accepted(file: Checked) -> list[Document]:
     return [each for each in file.documents if each.group_kind in kinds.LOOKED_UP and _identity(each) not in refused]
 
 
-def foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
+def _foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
     """Resolved files with what becomes of the jobs whose runtimes are in other files."""
     objects = [each for file in files for each in file.objects if each.group_kind in kinds.LOOKED_UP]
-    policies = policies_in(cluster)
+    policies = _policies_in(cluster)
     foreseen = [_foreseen(file, file.unforeseen, objects, cluster, policies) if file.unforeseen else file for file in files]
     return _each_warning_once(foreseen) if any(file.unforeseen for file in files) else foreseen
 
@@ -293,11 +362,11 @@ def _each_warning_once(files: Sequence[Checked]) -> list[Checked]:
             if each.stage != "outcome" or each.severity == "error" or mistake not in told:
                 kept.append(each)
             told.add(mistake)
-        made.append(Checked(file.result.with_only(kept, ignored=0), file.documents, file.objects, file.pending, file.unforeseen))
+        made.append(file.with_result(file.result.with_only(kept, ignored=0)))
     return made
 
 
-def with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None:
+def _with_policies(files: Sequence[Checked], cluster: Cluster) -> Cluster | None:
     """The cluster with the objects of all files that decide on pods; None where no job meets such objects of another file."""
     from jobspec.outcome.policies import decides
 
@@ -343,7 +412,7 @@ def _foreseen(
             for found in foresight.diagnostics:
                 told.setdefault(_mistake(found, job), found)
     result = FileResult(file.result.path, rows, each_once([*file.result.diagnostics, *told.values()]))
-    return Checked(result, file.documents, file.objects, file.pending, unforeseen)
+    return file.with_result(result, unforeseen=unforeseen)
 
 
 def _mistake(found: Diagnostic, job: Document) -> tuple[str, str, str]:

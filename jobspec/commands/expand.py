@@ -8,7 +8,7 @@ from jobspec.commands.files import find, reader
 from jobspec.commands.inputs import Inputs, load_setting, require_workload
 from jobspec.commands.options import Option, Options, add_paths, declare, inputs_of, journey_options
 from jobspec.commands.output import deliver, is_terminal, takes_colour, width_of
-from jobspec.commands.validate import checked_together
+from jobspec.commands.validate import check_files
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
 from jobspec.pipeline import Checked
@@ -63,7 +63,7 @@ def expand_jobs(inputs: Inputs, *, form: str, defaults: bool, origin: bool, gang
         raise JobspecError("--origin is for YAML: leave out `-o`, or write `-o yaml`")
     setting = load_setting(inputs)
     found = find(inputs.paths)
-    checked = checked_together(found, setting, skip_unknown=inputs.skip_unknown)
+    checked = check_files(found, setting, skip_unknown=inputs.skip_unknown)
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or [each.result for each in checked])]
     accepted = checked if all(each.valid for each in results) else []
     if accepted and not any(is_workload(document) for each in accepted for document in each.documents):

@@ -89,7 +89,8 @@ def linted(
     found: Sequence[Found], setting: Setting, settings: Settings | None, *, skip_unknown: bool
 ) -> tuple[list[FileResult], list[str]]:
     """The results of files, with what lint finds in them; and the files that have comments for jobspec."""
-    checked, marked = check_files(found, setting, skip_unknown=skip_unknown, outcome=True, documents=True)
+    checked = check_files(found, setting, skip_unknown=skip_unknown, outcome=True)
+    marked = [each.result.path for each in checked if each.comments]
     return lint(checked, setting.cluster.target, _chosen(settings), run=how_to_run(found)), marked
 
 

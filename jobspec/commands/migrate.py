@@ -190,7 +190,10 @@ def _source(inputs: Inputs, found: Sequence[Found], cluster: Cluster) -> Cluster
 
 
 def _checked(found: Sequence[Found], inputs: Inputs, cluster: Cluster) -> list[Checked]:
-    return pipeline.resolve([pipeline.checked(source_of(each, skip_unknown=inputs.skip_unknown), (), cluster) for each in found], cluster)
+    def load(each: Found, cluster: Cluster) -> pipeline.Manifests:
+        return pipeline.load(source_of(each, skip_unknown=inputs.skip_unknown), (), cluster)
+
+    return pipeline.check_files(found, load, cluster, outcome=False)
 
 
 def _file(found: Found, checked: Checked) -> File:

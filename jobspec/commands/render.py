@@ -9,7 +9,7 @@ from jobspec.commands.files import find, reader
 from jobspec.commands.inputs import Inputs, load_setting, project_among, require_workload
 from jobspec.commands.options import Option, Options, add_paths, declare, input_options, inputs_of, kind_options
 from jobspec.commands.output import deliver
-from jobspec.commands.validate import checked_together
+from jobspec.commands.validate import check_files
 from jobspec.diagnostics import JobspecError
 
 TYPE_CHECKING = False
@@ -60,7 +60,7 @@ def _render_manifests(inputs: Inputs, *, to: str | None) -> int:
     setting = load_setting(inputs)
     target, releases = setting.cluster.target, setting.cluster.releases
     found = find(inputs.paths)
-    checked = checked_together(found, setting, skip_unknown=inputs.skip_unknown)
+    checked = check_files(found, setting, skip_unknown=inputs.skip_unknown)
     rendered = rendering.rendered(checked, companions_once=bool(setting.overlays))
     results = [*setting.remarks, *require_workload(setting.overlays, setting.wrong or rendered.results)]
     if not all(each.valid for each in results):

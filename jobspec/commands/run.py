@@ -11,11 +11,11 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
 
-from jobspec import pipeline
-from jobspec.commands.files import find, reader, source_of
+from jobspec.commands.files import find, reader
 from jobspec.commands.inputs import Inputs, load_setting
 from jobspec.commands.options import Option, Options, add_paths, declare, input_options, inputs_of
 from jobspec.commands.output import deliver, takes_colour
+from jobspec.commands.validate import check_files
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
@@ -49,8 +49,7 @@ def run_job(inputs: Inputs, *, command: str | None, kills: Sequence[str]) -> int
     """Run the training job in the files; 0 where it succeeds, 1 where it fails or is refused."""
     setting = load_setting(inputs)
     found = find(inputs.paths)
-    read = [pipeline.checked(source_of(each, skip_unknown=True), setting.overlays, setting.cluster) for each in found]
-    checked = [] if setting.wrong else pipeline.resolve(read, setting.cluster)
+    checked = check_files(found, setting, skip_unknown=True)
     results = [*setting.remarks, *(setting.wrong or [each.result for each in checked])]
     if not all(each.valid for each in results):
         deliver(results, setting.cluster.releases, inputs, sys.stderr, read=reader(found))

@@ -94,7 +94,7 @@ def _about_pods(manifests: Sequence[Manifests], setting: Setting) -> list[PodQue
     """The questions about the pods of the jobs that are accepted by all that jobspec knows."""
     from jobspec.server.pods import pod_questions
 
-    checked = pipeline.resolve([pipeline.check(each, setting.cluster) for each in manifests], setting.cluster)
+    checked = pipeline.check_files(manifests, lambda each, _: each, setting.cluster, outcome=False)
     return pod_questions(checked, setting.cluster.target)
 
 

@@ -105,10 +105,11 @@ def validate_files(
     found = find(inputs.paths, markdown=inputs.markdown)
     if (fix or diff) and _fix(inputs, setting, settings, found, diff=diff):
         return 1
-    checked, marked = ([], []) if setting.wrong else check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome)
+    checked = check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome, documents=False)
     results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
     results, read = with_projects(results, inputs, found, setting.cluster)
     fails = not all(each.valid for each in results)
+    marked = [each.result.path for each in checked if each.comments]
     if settings or marked or read or write_baseline is not None:
         from jobspec.commands.choosing import verdict_of
 
@@ -155,36 +156,19 @@ def with_projects(
 
 
 def check_files(
-    found: Sequence[Found], setting: Setting, *, skip_unknown: bool, outcome: bool, documents: bool = False
-) -> tuple[list[Checked], list[str]]:
-    """Check files in a cluster, in several processes where they are many; and the files that have comments for jobspec.
+    found: Sequence[Found], setting: Setting, *, skip_unknown: bool, outcome: bool = False, documents: bool = True
+) -> list[Checked]:
+    """Check files with each other, in several processes where they are many and their *documents* are not needed."""
 
-    The *documents* are there too, where something follows. Where objects of other files decide on the pods of jobs, files with jobs are
-    checked once more, with these objects.
-    """
+    def load(each: Found, cluster: Cluster) -> pipeline.Manifests:
+        return pipeline.load(source_of(each, skip_unknown=skip_unknown), setting.overlays, cluster)
 
-    def all_in(cluster: Cluster, files: Sequence[Found]) -> list[tuple[Checked, bool]]:
-        deciding = pipeline.policies_in(cluster) if outcome else None
+    def run(items: Sequence[Found], work: Callable[[Found], Checked]) -> list[Checked]:
+        return with_progress(items, work, how_to_run(items) if outcome or not documents else one_by_one)
 
-        def check_one(each: Found) -> tuple[Checked, bool]:
-            source = source_of(each, skip_unknown=skip_unknown)
-            checked = pipeline.checked(source, setting.overlays, cluster)
-            checked = pipeline.foresee(checked, cluster, policies=deciding) if outcome else checked
-            return checked if documents else checked.without_documents(), b"jobspec: ignore" in source.content
-
-        return with_progress(files, check_one, how_to_run(files))
-
-    cluster = setting.cluster
-    answers = all_in(cluster, found)
-    checked = [each for each, _ in answers]
-    policies = pipeline.with_policies(checked, cluster) if outcome and len(found) > 1 else None
-    if policies:
-        again = [number for number, each in enumerate(checked) if each.has_jobs]
-        for number, (each, _) in zip(again, all_in(policies, [found[number] for number in again]), strict=True):
-            checked[number] = each
-    resolved = pipeline.resolve(checked, cluster)
-    marked = [each.result.path for each, is_marked in answers if is_marked]
-    return (pipeline.foresee_rest(resolved, policies or cluster) if outcome else resolved), marked
+    if setting.wrong:
+        return []
+    return pipeline.check_files(found, load, setting.cluster, outcome=outcome, documents=documents, run=run)
 
 
 def _stored(inputs: Inputs, stored: str | None, ref: str | None) -> StoredObjects | None:
@@ -193,12 +177,3 @@ def _stored(inputs: Inputs, stored: str | None, ref: str | None) -> StoredObject
     from jobspec.commands.cluster import from_files, from_ref
 
     return from_ref(ref, inputs.paths) if ref is not None else from_files(stored or "")
-
-
-def checked_together(found: Sequence[Found], setting: Setting, *, skip_unknown: bool) -> list[Checked]:
-    """The files with their overlays applied, each judged with the objects of the others; none where the setting itself is wrong."""
-
-    def check_one(each: Found) -> Checked:
-        return pipeline.checked(source_of(each, skip_unknown=skip_unknown), setting.overlays, setting.cluster)
-
-    return [] if setting.wrong else pipeline.resolve(with_progress(found, check_one, one_by_one), setting.cluster)

@@ -59,8 +59,9 @@ def test_a_line_of_a_runtime_in_another_file_is_warned_of_once(tmp_path: Path) -
     for path, text in zip(paths, case.split("---\n"), strict=True):
         path.write_text(text)
     cluster = Cluster()
-    files = [pipeline.foresee(checked(path, cluster), cluster) for path in paths]
-    results = [each.result for each in pipeline.foresee_rest(pipeline.resolve(files, cluster), cluster)]
+    sources = [pipeline.Source(str(path), path.read_bytes()) for path in paths]
+    files = pipeline.check_files(sources, lambda each, cluster: pipeline.load(each, (), cluster), cluster, outcome=True)
+    results = [each.result for each in files]
     assert [[(each.rule, each.mark.file) for each in result.diagnostics] for result in results] == [
         [],
         [("restarts-for-ever", str(paths[0]))],
