@@ -205,7 +205,7 @@ def read(source: Source, target: Target) -> Manifests:
 
 def _lost(text: str, problems: list[Diagnostic], target: Target) -> dict[int | None, Diagnostic]:
     """Index -> the only problem of each document that has lost its indentation, in place of all that follow from it."""
-    from jobspec.kubernetes.hints import lost_indentation
+    from jobspec.kubernetes.builtin import lost_indentation
 
     found = {problem.document: lost_indentation(text, problem, target) for problem in reversed(problems)}
     return {document: lost for document, lost in found.items() if lost}

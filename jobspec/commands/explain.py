@@ -12,8 +12,7 @@ from jobspec.explanations import RULES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.schemas.explain import Field, Page
-    from jobspec.schemas.places import Root
+    from jobspec.schemas.explain import Field, Page, Root
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -115,7 +114,7 @@ def _kinds() -> list[str]:
 
 def _root(kind: str) -> Root:
     from jobspec import models
-    from jobspec.schemas.places import builtin_roots, root_of
+    from jobspec.schemas.explain import builtin_roots, root_of
 
     return builtin_roots().get(kind) or root_of(getattr(models, kind))
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from json import dumps
 
-from jobspec import additions, data
+from jobspec import __version__, additions, data
 from jobspec.commands.files import Found
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.scalars import is_plain
+from jobspec.pipeline import Source
+from jobspec.project.matrix import label_of
 from jobspec.project.project import ENGINES_OUTPUT as ENGINE_OUTPUT
-from jobspec.project.project import FILE, OUTPUT, Project
-from jobspec.project.scaffold import ENGINES, KINDS, checks, scaffold
+from jobspec.project.project import FILE, OUTPUT, Project, Unreadable
+from jobspec.project.tree import EngineTree, complete, engine_tree, whole, with_inventory
+from jobspec.targets import complete as newest
+from jobspec.targets import reported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,8 +55,6 @@ def run(options: Options) -> int:
 
 
 # `jobspec init`: write a small repository that passes its own checks, or the checks alone for a project that is there.
-
-
 def init_repository(folder: str, *, kind: str, name: str, namespace: str, engine: str, repository: str) -> int:
     """Write the repository into a folder, in which none of its files may be yet."""
     around = ProjectFiles(os.path.join(folder, FILE))
@@ -88,3 +92,91 @@ def _write(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None =
 def _template(name: str) -> str:
     with open(data.beside("scaffold", name), encoding="utf-8") as file:
         return file.read()
+
+
+# The files of a new repository: a project of two variants, hooks, a workflow, and the tree that the project renders to.
+
+
+#: Gives the text of a template by its name.
+Template = Callable[[str], str]
+#: The kinds of jobs that a repository can begin with, each the name of its template, too.
+KINDS = ("PyTorchJob", "TrainJob")
+#: What `spec.engines` says of each engine, by its name there.
+ENGINES = {"argocd": "{repoURL: GIT_URL, revision: main, autosync: true}", "flux": "{url: GIT_URL, ref: {branch: main}}"}
+_ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+
+
+def scaffold(
+    template: Template, *, kind: str, name: str, namespace: str, engine: str, repository: str, place: Callable[[str], str]
+) -> dict[str, bytes]:
+    """The files by path; *template* gives the text of each by its name.
+
+    *engine* syncs the tree from the URL of the *repository*, in which *place* gives the path of a folder.
+    Raises JobspecError for a name or namespace that Kubernetes does not take, and for a URL that the engine does not take.
+    """
+    _require_names(name, namespace)
+    url = dumps(repository)
+    words = {
+        "JOB_NAMESPACE": namespace,
+        "JOB_NAME": name,
+        "ENGINE": engine,
+        **_releases(),
+        "SYNCED": ENGINES[engine].replace("GIT_URL", url),
+    }
+    templates = {"README.md": "README.md", FILE: FILE, f"base/{name}.yaml": f"{kind}.yaml"}
+    texts = {path: _filled(template(each), words) for path, each in templates.items()}
+    return {**{path: text.encode() for path, text in texts.items()}, **checks(template, OUTPUT), **_rendered(texts, place(OUTPUT))}
+
+
+def checks(template: Template, output: str) -> dict[str, bytes]:
+    """The hooks and the workflow of a repository whose project renders to *output*.
+
+    Raises JobspecError for a folder that a shell or a pattern would read in another way.
+    """
+    if not set(output.lower()) <= _ALLOWED | set("/._"):
+        raise JobspecError(f"the hooks cannot name the folder `{output}`: write its name with letters, digits, `-`, `_` and `.` alone")
+    words = {"OUTPUT_FOLDER": output, "JOBSPEC_VERSION": __version__}
+    templates = {".pre-commit-config.yaml": "pre-commit.yaml", ".github/workflows/jobspec.yaml": "workflow.yaml"}
+    return {path: _filled(template(each), words).encode() for path, each in templates.items()}
+
+
+def _require_names(name: str, namespace: str) -> None:
+    if label_of(name) != name or not name:
+        raise JobspecError(f"--name {name}: a job's name is a DNS label, such as `{label_of(name) or 'mnist'}`")
+    if set(namespace) - _ALLOWED or namespace.strip("-") != namespace or not 0 < len(namespace) < 64:
+        raise JobspecError(f"--namespace {namespace}: a namespace is a DNS label, such as `training`")
+    for option, value in (("--name", name), ("--namespace", namespace)):
+        if not is_plain(value):
+            raise JobspecError(f"{option} {value}: without quotes, this is no text in YAML; choose another")
+
+
+def _releases() -> dict[str, str]:
+    """The newest release of each operator without its patch, by the word that stands for it in templates."""
+    return {operator.upper().replace("-", "_"): release.rpartition(".")[0] for operator, release in reported(newest({})).items()}
+
+
+def _filled(text: str, words: Mapping[str, str]) -> str:
+    for word, value in words.items():
+        text = text.replace(word, value)
+    return text
+
+
+def _rendered(texts: Mapping[str, str], path: str) -> dict[str, bytes]:
+    """What the project among the texts renders to, *path* being that of the tree in the repository.
+
+    Raises JobspecError where something is wrong with it.
+    """
+
+    def read(path: str) -> Source:
+        if path not in texts:
+            raise Unreadable("there is no such file")
+        return Source(path, texts[path])
+
+    found = whole(Source(FILE, texts[FILE]), read)
+    made = engine_tree(found.engines, found.variants, found.tree, earlier={}, path=path) if found.engines else EngineTree({})
+    inside = (problem for each in found.variants for problem in each.checked.result.diagnostics)
+    wrong = dict.fromkeys(each.message for each in (*found.diagnostics, *inside, *made.diagnostics) if each.severity == "error")
+    if wrong:
+        raise JobspecError("\n".join(wrong))
+    tree = {f"{OUTPUT}/{each}": content for each, content in complete(found.tree, {}, {}).items()}
+    return tree | {f"{ENGINE_OUTPUT}/{each}": content for each, content in with_inventory(made.files).items()}

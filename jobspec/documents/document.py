@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark, Path, spell
-from jobspec.kinds import group_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def _parts_of(data: Any) -> Iterator[Any]:
 class Document:
     """One YAML document of a file."""
 
-    __slots__ = ("_made", "_marks", "api_version", "data", "file", "has_merges", "index", "is_item", "kind", "sound")
+    __slots__ = ("_made", "_marks", "api_version", "data", "file", "group_kind", "has_merges", "index", "is_item", "kind", "sound")
 
     def __init__(
         self,
@@ -161,11 +160,8 @@ class Document:
         """`apiVersion`, empty where there is none."""
         self.kind = _text(data, "kind")
         """`kind`, empty where there is none."""
-
-    @property
-    def group_kind(self) -> GroupKind:
+        self.group_kind: GroupKind = self.api_version.rpartition("/")[0], self.kind
         """The group of `apiVersion`, empty for the core group, and `kind`."""
-        return group_kind(self.api_version, self.kind)
 
     @property
     def is_shown(self) -> bool:

@@ -5,17 +5,22 @@
 
 from __future__ import annotations
 
+import itertools
+
 from jobspec import kinds
-from jobspec.kinds import Kind
+from jobspec.diagnostics import Diagnostic, Mark, Path
+from jobspec.kinds import COMPONENTS, Kind
+from jobspec.kubernetes import structural
 from jobspec.kubernetes.metadata import metadata_problems, metadata_update_problems
-from jobspec.kubernetes.problems import Problem, beside
+from jobspec.kubernetes.problems import Problem, beside, value_at
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
+from jobspec.targets import RELEASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from jobspec.kinds import GroupKind
@@ -38,12 +43,8 @@ def builtin_problems(
     assert shape, (api_version, kind, target)
     found = [] if encoded else schema_problems(data, shape, typed=True)
     if found:
-        from jobspec.kubernetes.hints import lost_parent
-
         if lost := lost_parent(found, data, shape):
             return [lost]
-        from jobspec.kubernetes.hints import with_releases
-
         found = with_releases(found, data, (api_version, kind), target)
     if old is not None:
         found += metadata_update_problems(data.get("metadata"), old.get("metadata"), builtin=True)
@@ -143,3 +144,161 @@ _GO_CODE: dict[GroupKind, GoCode] = {
     **dict.fromkeys(kinds.WORKLOADS, _workload),
     **dict.fromkeys(_OF_ONE_PAGE, _of_one_page),
 }
+
+
+# Add to problems which other releases have the unknown field, or accept the wrong value.
+
+
+_ABOUT_VALUES = ("wrong-type", "unsupported-choice", "wrong-size", "out-of-range", "wrong-format")
+
+
+def with_releases(problems: list[Problem], data: Any, kind: tuple[str, str], target: Target) -> list[Problem]:
+    """The problems; those that another release of the kind's operator does not have say so."""
+    component = _component(kind)
+    others = [release for release in RELEASES[component] if release != target[component]]
+    return [_with_releases(problem, data, kind, others, target) for problem in problems] if others else problems
+
+
+def _component(kind: tuple[str, str]) -> str:
+    return COMPONENTS.get(kind, "kubernetes")
+
+
+def _with_releases(problem: Problem, data: Any, kind: tuple[str, str], others: list[str], target: Target) -> Problem:
+    if problem.rule != "unknown-field" and problem.rule not in _ABOUT_VALUES:
+        return problem
+    component = _component(kind)
+    known = {release: shape for release in others if (shape := _shape(problem.path, kind, {**target, component: release}))}
+    if problem.rule == "unknown-field":
+        return _other_field(problem, known, kind, target) if known else problem
+    value = value_at(data, problem.path)
+    problems_at = structural.typed_problems_at if component == "kubernetes" else structural.schema_problems_at
+    accepting = [release for release, shape in known.items() if not problems_at(value, shape, problem.path)]
+    if not accepting or problem.hint:
+        return problem
+    hint = f"{component} {_range(accepting, others)} {'takes' if len(accepting) == 1 else 'take'} it; the target is {target[component]}"
+    return Problem(problem.rule, problem.path, problem.message, hint, at_key=problem.at_key, remedy=problem.remedy)
+
+
+def _other_field(problem: Problem, known: dict[str, Shape], kind: tuple[str, str], target: Target) -> Problem:
+    component = _component(kind)
+    releases = list(RELEASES[component])
+    own = releases.index(target[component])
+    name = f"`{problem.path[-1]}`"
+    earlier = [release for release in known if releases.index(release) < own]
+    if earlier:
+        gone = releases[releases.index(earlier[-1]) + 1]
+        message, hint = f"{name} was removed in {component} {gone}", ""
+        if known[earlier[-1]].use:
+            message += f"; use {known[earlier[-1]].use}"
+    else:
+        first = next(iter(known))
+        message = f"{name} came with {component} {first}, and the target is {target[component]}"
+        hint = f"leave it out, or say `--target {component}={first}`"
+    return Problem(problem.rule, problem.path, message, hint, at_key=problem.at_key)
+
+
+def _shape(path: Path, kind: tuple[str, str], target: Target) -> Shape | None:
+    root = shapes.load(*kind, target)
+    return root.at(path) if root else None
+
+
+def _range(releases: list[str], all_others: list[str]) -> str:
+    """Releases in words: `2.0.0 to 2.1.0`, or one by one if the range has others."""
+    first, last = all_others.index(releases[0]), all_others.index(releases[-1])
+    if len(releases) == 1:
+        return releases[0]
+    return f"{releases[0]} to {releases[-1]}" if last - first + 1 == len(releases) else ", ".join(releases)
+
+
+# Recognise manifests whose indentation was lost, as happens when they are copied from a page.
+#
+# They have a key without a value, followed by a key of the same depth that belongs inside it. If the YAML can be read, that is an unknown
+# field or a wrong type (`lost_parent`); if not, the YAML error is far from the cause, and the lines show it (`lost_indentation`).
+_HINT = "indent it, and what follows it, below that key; the indentation of the file seems to be lost"
+
+
+def lost_parent(found: Sequence[Problem], data: Any, root: Shape) -> Problem | None:
+    """The first problem that lost indentation explains, as `wrong-indentation`; None if it explains none."""
+    empty: dict[int, list[str]] = {}  # the keys without a value, by the mapping around them
+    for problem in found:
+        if problem.rule in ("unknown-field", "wrong-type") and problem.path and isinstance(problem.path[-1], str):
+            name, around = str(problem.path[-1]), value_at(data, problem.path[:-1])
+            if id(around) not in empty:
+                empty[id(around)] = [key for key, value in around.items() if value is None]
+            parent = empty[id(around)] and _parent_above(name, around, empty[id(around)], root.at(problem.path[:-1]), problem.rule)
+            if parent:
+                return Problem("wrong-indentation", problem.path, _message(name, parent), _HINT, at_key=True)
+    return None
+
+
+def _parent_above(name: str, data: dict[str, Any], empty: list[str], shape: Shape | None, rule: str) -> str:
+    """The last empty key before *name* that has a field *name* in the schema; empty if there is none."""
+    if shape is None or (rule == "wrong-type") != (shape.fields is None):
+        return ""
+    children = {key: shape.values if shape.fields is None else shape.fields.get(key) for key in empty}
+    parents = [key for key, child in children.items() if child and child.fields and name in child.fields]
+    order = list(data) if parents else []
+    return next((key for key in reversed(parents) if order.index(key) < order.index(name)), "")
+
+
+def _message(name: str, parent: str) -> str:
+    return f"`{name}` stands beside `{parent}:`, which is empty, and belongs inside it"
+
+
+class _Line:
+    """A line of YAML: its indentation, its key and the value after the key."""
+
+    def __init__(self, number: int, text: str) -> None:
+        self.number = number
+        bare = text.rstrip().lstrip(" ")
+        self.text = bare
+        self.indent = len(text.rstrip()) - len(bare)
+        self.item = bare.startswith("- ")
+        key, colon, value = bare.removeprefix("- ").partition(":")
+        self.key = key.strip("\"' ") if colon else ""
+        self.value = value.partition(" #")[0].strip().strip("\"'")
+
+
+def lost_indentation(text: str, problem: Diagnostic, target: Target) -> Diagnostic | None:
+    """The first key beside its parent, in the document of a YAML *problem*; None if the indentation was not lost."""
+    lines = [line for line in _lines_around(text, problem.mark.line) if line.text and not line.text.startswith("#")]
+    top = {line.key: line.value for line in reversed(lines) if line.indent == 0}
+    shape = shapes.load(top.get("apiVersion", ""), top.get("kind", ""), target)
+    return _first_lost(lines, shape, problem) if shape else None
+
+
+def _lines_around(text: str, number: int) -> list[_Line]:
+    """The lines of the document that contains line *number*."""
+    lines = text.split("\n")
+    starts = [at for at, line in enumerate(lines) if line.startswith("---")]
+    start = max((at for at in starts if at < number), default=-1) + 1
+    end = min((at for at in starts if at >= number), default=len(lines))
+    return [_Line(start + offset + 1, line) for offset, line in enumerate(lines[start:end])]
+
+
+def _first_lost(lines: list[_Line], root: Shape, problem: Diagnostic) -> Diagnostic | None:
+    open_keys: list[tuple[int, Shape | None]] = [(-1, root)]
+    for line, below in itertools.pairwise(lines):
+        while open_keys[-1][0] >= line.indent:
+            open_keys.pop()
+        around = open_keys[-1][1]
+        if around and around.items:
+            around = around.items
+        inner = _child(around, line.key)
+        open_keys.append((line.indent, inner))
+        if line.value or not line.key or below.indent != line.indent or below.item or not inner or not inner.fields:
+            continue
+        if below.key in inner.fields and not _child(around, below.key, fields_only=True):
+            start = below.indent + 1
+            mark = Mark(problem.mark.file, below.number, start, below.number, start + len(below.key), problem.mark.layer)
+            message = _message(below.key, line.key)
+            return Diagnostic("wrong-indentation", message, mark, field=below.key, document=problem.document, hint=_HINT)
+    return None
+
+
+def _child(shape: Shape | None, key: str, *, fields_only: bool = False) -> Shape | None:
+    if shape is None:
+        return None
+    if shape.fields is not None:
+        return shape.fields.get(key)
+    return None if fields_only else shape.values

@@ -16,7 +16,7 @@ from jobspec.kinds import Kind, find
 from jobspec.kubernetes import metadata
 from jobspec.kubernetes.builtin import is_judged
 from jobspec.kubernetes.compiling import root_shape
-from jobspec.kubernetes.crds.decoding import decoded
+from jobspec.kubernetes.crds.structural import decoded
 from jobspec.kubernetes.problems import Problem
 from jobspec.schemas.shapes import Shape, load_metadata
 

@@ -114,7 +114,7 @@ def _of_custom_resource(
     if found and (lost := _lost_indentation(found, data, shape)):
         return lost
     if found and target:
-        from jobspec.kubernetes.hints import with_releases
+        from jobspec.kubernetes.builtin import with_releases
 
         found = with_releases(found, data, (document.api_version, document.kind), target)
     needs_more = shape.ruled_on_create or shape.combined or shape.embeds or not _has_plain_scale(data, shape) or _limits_names(shape)
@@ -154,7 +154,7 @@ def _lost_indentation(found: list[Problem], data: Any, shape: Shape) -> list[Pro
     """Lost indentation as the only problem of an object; none if it was not lost."""
     if not any(problem.rule in ("unknown-field", "wrong-type") for problem in found):
         return []
-    from jobspec.kubernetes.hints import lost_parent
+    from jobspec.kubernetes.builtin import lost_parent
 
     lost = lost_parent(found, data, shape)
     return [lost] if lost else []

@@ -7,10 +7,9 @@ if TYPE_CHECKING:
     from jobspec.models.base import Model
     from jobspec.models.customresourcedefinition import CustomResourceDefinition as CustomResourceDefinition
     from jobspec.models.jobset import JobSet
-    from jobspec.models.overlay import Overlay as Overlay
     from jobspec.models.pod.pod import Pod, PodTemplate
     from jobspec.models.pod.volume import PersistentVolumeClaim
-    from jobspec.models.project import Prices, Project
+    from jobspec.models.project import Overlay, Prices, Project
     from jobspec.models.pytorchjob import PyTorchJob
     from jobspec.models.runtime import ClusterTrainingRuntime as ClusterTrainingRuntime
     from jobspec.models.runtime import TrainingRuntime as TrainingRuntime
@@ -20,7 +19,7 @@ _MODULES = {
     "ClusterTrainingRuntime": "runtime",
     "CustomResourceDefinition": "customresourcedefinition",
     "JobSet": "jobset",
-    "Overlay": "overlay",
+    "Overlay": "project",
     "PersistentVolumeClaim": "pod.volume",
     "Pod": "pod.pod",
     "PodTemplate": "pod.pod",

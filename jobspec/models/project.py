@@ -84,8 +84,6 @@ class ArgoCD(Model):
 
 
 # The engines of a project: the Argo CD or Flux that syncs the rendered tree, and the repository from which it does.
-
-
 #: What Flux takes as a duration.
 Duration = Annotated[str, Pattern(r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")]
 
@@ -156,8 +154,6 @@ class Project(Model):
 
 
 # A price list, by which `jobspec diff` tells what a job may cost.
-
-
 Price = Annotated[float, Ge(0)]
 
 
@@ -188,3 +184,56 @@ class Prices(Model):
     spec: PricesSpec = Field(description="the prices")
 
     RESOURCE: ClassVar[Resource] = Resource(group="jobspec.dev", version="v1alpha1", kind="Prices", plural="prices", component="jobspec")
+
+
+# The project's own Overlay: a named, typed layer over training jobs.
+
+
+Roles = Literal["master", "worker"]
+
+
+class Parameter(Model):
+    """A value that a user gives to an overlay with `--set OVERLAY.NAME=VALUE`."""
+
+    type: Literal["string", "integer", "boolean", "quantity"] = Field(description="type of the value")
+    description: str | None = Field(None, description="what the value means, with its unit")
+    default: Any = Field(None, description="the value by default; without it the user has to set one")
+    optional: bool | None = Field(None, description="may stay unset; whatever is set to it is then left out")
+    enum: list[str] | None = Field(None, description="the values to choose from")
+    minimum: int | None = Field(None, description="the least integer")
+    maximum: int | None = Field(None, description="the greatest integer")
+
+
+class Pods(Model):
+    """A change to training pods, whatever the kind of job."""
+
+    roles: list[Roles] | None = Field(None, description="pods of these roles; every training pod where left out")
+    flags: dict[str, Any] | None = Field(
+        None, description="flags of the training program; `null` removes, `true` is a bare flag, `false` removes one"
+    )
+    template: dict[str, Any] | None = Field(
+        None, description="a partial pod template; lists merge by their merge keys, and `$remove: true` removes an item"
+    )
+
+
+class OverlaySpec(Model):
+    """What the overlay changes, with its parameters and conflicts."""
+
+    description: str | None = Field(None, description="one line for people")
+    conflicts: list[str] | None = Field(None, description="names of overlays that cannot be applied together with this one")
+    override: bool | None = Field(None, description="may set what an earlier overlay set differently")
+    parameters: dict[str, Parameter] | None = Field(None, description="values that a user may give")
+    pods: list[Pods] | None = Field(None, description="changes to training pods")
+    job: dict[str, Any] | None = Field(None, description="partial manifests by kind, such as PyTorchJob")
+    resources: list[Any] | None = Field(None, description="companion manifests to add")
+
+
+class Overlay(Model):
+    """A layer that turns a plain job into a variant of it."""
+
+    api_version: Literal["jobspec.dev/v1alpha1"] = Field("jobspec.dev/v1alpha1", description="group and version of the kind")
+    kind: Literal["Overlay"] = Field("Overlay", description="the kind")
+    metadata: ObjectMeta = Field(description="`name` is the overlay's own")
+    spec: OverlaySpec = Field(description="what the overlay does")
+
+    RESOURCE: ClassVar[Resource] = Resource(group="jobspec.dev", version="v1alpha1", kind="Overlay", plural="overlays", component="jobspec")

@@ -48,7 +48,7 @@ class WebhookRule:
         """Whether the operator makes the check at a release."""
         held = self._held.get(release)
         if held is None:
-            held = reached(release, self.since or release) and not (self.until and reached(release, self.until))
+            held = not (self.since and not reached(release, self.since)) and not (self.until and reached(release, self.until))
             self._held[release] = held
         return held
 

@@ -12,10 +12,9 @@ from jobspec.documents.document import Document, Sound
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
-from jobspec.overlays.conflicts import OverlayValue, conflict, conflicting, settings_of, settings_of_flags
 from jobspec.overlays.flags import set_flags
 from jobspec.overlays.load import TRAINING, Overlay, Substitution
-from jobspec.overlays.merge import APPEND, Merge, wrong_removals
+from jobspec.overlays.merge import APPEND, Merge, OverlayValue, conflict, conflicting, settings_of, settings_of_flags, wrong_removals
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.workloads import TrainingRole

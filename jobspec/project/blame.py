@@ -17,10 +17,9 @@ from jobspec.documents.reader import read
 from jobspec.kinds import TRAINJOB
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.overlays.apply import apply, overlaid
-from jobspec.overlays.conflicts import OverlayValue
 from jobspec.overlays.flags import flags_of
 from jobspec.overlays.load import Overlay, pieces
-from jobspec.overlays.merge import identity
+from jobspec.overlays.merge import OverlayValue, identity
 from jobspec.project.matrix import filled_text, spec_hash
 from jobspec.project.project import Project, field
 from jobspec.project.rendering import in_namespace

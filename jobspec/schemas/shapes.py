@@ -101,8 +101,8 @@ _DERIVED: dict[str, Callable[[Raw, Table], Any]] = {
 class Shape:
     """What the server accepts at one place. *type* is an OpenAPI type, `int-or-string`, `any`, or `bare`: anything without fields.
 
-    Each attribute is set when it is first read, once, to its final value: threads share shapes, and one that finds an attribute missing
-    sets it again, to an equal value.
+    Its attributes are set when one of them is first read: a manifest uses few of the shapes of its kind. Threads share shapes, and one that
+    finds an attribute missing sets all of them again, to equal values.
     """
 
     type: str
@@ -178,16 +178,15 @@ class Shape:
         self._table = table
 
     def __getattr__(self, name: str) -> Any:
-        if name in _ABSENT:
-            value = self.raw.get(name, _ABSENT[name])
-        elif name in _DERIVED:
-            value = _DERIVED[name](self.raw, self._table)
-        elif name == "raw":
-            value = self._table.decode(self._written)
-        else:
+        if name not in Shape.__slots__:
             raise AttributeError(name)
-        setattr(self, name, value)
-        return value
+        table = self._table
+        self.raw = raw = table.decode(self._written)
+        for each, absent in _ABSENT.items():
+            setattr(self, each, raw.get(each, absent))
+        for each, derived in _DERIVED.items():
+            setattr(self, each, derived(raw, table))
+        return getattr(self, name)
 
     def at(self, path: Path) -> Shape | None:
         """The shape of the value at *path*; None if the schema has no such place."""

@@ -32,7 +32,7 @@ from jobspec.models.base import (
     Validation,
 )
 from jobspec.models.meta import ObjectMeta
-from jobspec.schemas import explain, places
+from jobspec.schemas import explain
 from jobspec.schemas.structure import structure_of
 from jobspec.targets import RELEASES
 from tests.support.processes import environment, run_here
@@ -73,7 +73,7 @@ class Thing(Model):
 
 
 def _page(*steps: str, release: str = "2.3.0") -> explain.Page:
-    return explain.page(places.root_of(Thing), steps, release)
+    return explain.page(explain.root_of(Thing), steps, release)
 
 
 def test_a_field_whose_type_and_rules_differ_between_releases() -> None:
@@ -250,12 +250,12 @@ def _paths(structure: dict[str, Any], steps: tuple[str, ...] = ()) -> Iterator[t
 
 @pytest.mark.parametrize(("kind", "release"), EVERY)
 def test_every_place_of_every_kind_is_explained(kind: str, release: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "structure_of", _structure_of)
+    monkeypatch.setattr(explain, "structure_of", _structure_of)
     model: type[Model] = getattr(models, kind)
     paths = list(_paths(_structure_of(model, release)))
     many = 120 if (kind, release) in OF_NEWEST else 40  # most places of other releases are the same
     for steps in Random(release).sample(paths, min(len(paths), many)):
-        page = explain.page(places.root_of(model), steps, release)
+        page = explain.page(explain.root_of(model), steps, release)
         assert page.note == ""
         assert page.meaning[0][0].isupper() or page.meaning[0][0] in "`0123456789"
         assert all(text.endswith((".", ")")) for text in page.meaning)
@@ -338,9 +338,9 @@ def test_a_typo(name: str, message: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("kind", sorted(places.builtin_roots()))
+@pytest.mark.parametrize("kind", sorted(explain.builtin_roots()))
 def test_every_built_in_kind_is_explained(kind: str) -> None:
-    root = places.builtin_roots()[kind]
+    root = explain.builtin_roots()[kind]
     for release in (root.releases[0], root.releases[-1]):
         pages = [explain.page(root, steps, release) for steps in ([], ["metadata"], ["metadata", "ownerReferences"])]
         assert [page.title for page in pages] == [kind, f"{kind}.metadata", f"{kind}.metadata.ownerReferences"]

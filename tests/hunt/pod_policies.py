@@ -13,7 +13,7 @@ from typing import Any
 
 from jobspec.diagnostics import spell
 from jobspec.go.formats import is_parsed_quantity
-from jobspec.kubernetes.admission.amounts import amounts
+from jobspec.kubernetes.admission.limits import amounts
 from jobspec.kubernetes.admission.objects import PolicyObjects
 from jobspec.kubernetes.admission.pod_security import breaches, levels_of
 from jobspec.kubernetes.admission.review import PodReview, review_pod

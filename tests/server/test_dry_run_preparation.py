@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobspec.kinds import COMPONENTS
-from jobspec.server import asking, preparation
+from jobspec.server import asking
 from jobspec.server.api_server import Server
 from jobspec.server.client import YAML, Client
 from jobspec.server.local import control_plane
@@ -36,7 +36,7 @@ spec:
 def own() -> Iterator[Client]:
     """A server that has the kinds of all operators."""
     with control_plane(assets()) as client:
-        preparation.install_kinds(Server(client), COMPONENTS, choose([]))
+        asking.install_kinds(Server(client), COMPONENTS, choose([]))
         yield client
 
 

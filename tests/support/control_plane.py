@@ -14,9 +14,9 @@ from pathlib import Path
 
 from jobspec.kinds import COMPONENTS
 from jobspec.server.api_server import Server
+from jobspec.server.asking import install_kinds
 from jobspec.server.client import Client
 from jobspec.server.local import control_plane
-from jobspec.server.preparation import install_kinds
 from jobspec.targets import choose
 
 

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Path
 from jobspec.go.quantities import Quantity
 from jobspec.go.values import mapping
 from jobspec.kinds import RESOURCE_QUOTA
-from jobspec.kubernetes.admission.amounts import amounts, pod_limits, pod_requests, says_pod_resources
+from jobspec.kubernetes.admission.limits import amounts, pod_limits, pod_requests, says_pod_resources
 from jobspec.kubernetes.admission.objects import PolicyObjects, containers, sequence
 from jobspec.kubernetes.pods.resources import sum_of
 from jobspec.kubernetes.problems import Problem
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.kubernetes.admission.amounts import Amounts
+    from jobspec.kubernetes.admission.limits import Amounts
 
     Data = dict[str, Any]
 

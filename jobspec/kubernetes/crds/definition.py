@@ -13,17 +13,21 @@ from jobspec.diagnostics import Key, Path
 from jobspec.go.text_formats import CHECKS, is_uri
 from jobspec.go.values import at, mapping, structs
 from jobspec.kubernetes.cel.paths import place_of, tokens_of
-from jobspec.kubernetes.crds.decoding import are_alike, decode_problems, decoded, keywords_of, plain
 from jobspec.kubernetes.crds.structural import (
     SchemaContext,
+    are_alike,
     branches,
     children,
+    decode_problems,
+    decoded,
     draft_problems,
     invalid,
     is_readable,
+    keywords_of,
     node_problems,
     nodes,
     patterns_not_checked,
+    plain,
     status_problems,
     structural_problems,
 )

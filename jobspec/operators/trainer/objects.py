@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.kubernetes.admission.amounts import Amounts
+    from jobspec.kubernetes.admission.limits import Amounts
     from jobspec.targets import Target
 
 
@@ -416,7 +416,7 @@ def _volcano(job: TrainJob, sets: list[PodSet], annotations: MarkedTree | None) 
 
 def _requests(sets: list[PodSet]) -> dict[str, str]:
     """The resources that all pods ask for."""
-    from jobspec.kubernetes.admission.amounts import exact_amounts, pod_requests
+    from jobspec.kubernetes.admission.limits import exact_amounts, pod_requests
     from jobspec.kubernetes.pods.resources import sum_of
 
     every = [_times(pod_requests(spec.data(), exact_amounts), each.count.value) for each in sets if (spec := each.job.get(*POD))]
