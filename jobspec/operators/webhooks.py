@@ -34,7 +34,7 @@ class Fault:
 class WebhookRule:
     """A check that the operator makes from release *since* on, and before release *until*; empty where there is no such limit."""
 
-    __slots__ = ("_held", "check", "name", "since", "until")
+    __slots__ = ("check", "name", "since", "until")
 
     def __init__(self, check: Callable[[Workload, Target], Iterator[Fault]], since: str = "", until: str = "") -> None:
         self.check = check
@@ -42,21 +42,16 @@ class WebhookRule:
         """The rule's name in the catalogue: the function's, in kebab-case."""
         self.since = since
         self.until = until
-        self._held: dict[str, bool] = {}
-
-    def holds(self, release: str) -> bool:
-        """Whether the operator makes the check at a release."""
-        held = self._held.get(release)
-        if held is None:
-            held = not (self.since and not reached(release, self.since)) and not (self.until and reached(release, self.until))
-            self._held[release] = held
-        return held
 
 
 def faults(rules: Iterable[WebhookRule], workload: Workload, target: Target, release: str) -> Iterator[tuple[str, Fault]]:
     """All faults of a workload at a release of its operator, each with the name of its rule."""
+    passed = {"": True}  # a limit -> whether the release is that one or came after it; most rules have the same limits
     for rule in rules:
-        if rule.holds(release):
+        for limit in (rule.since, rule.until):
+            if limit not in passed:
+                passed[limit] = reached(release, limit)
+        if passed[rule.since] and not (rule.until and passed[rule.until]):
             for fault in rule.check(workload, target):
                 yield rule.name, fault
 
