@@ -1,4 +1,4 @@
-"""The journey of a file: read, apply overlays, check in a cluster, foresee what becomes of its jobs.
+"""The journey of files: read, apply overlays, check in a cluster, review by plugins and webhooks, foresee what becomes of jobs.
 
 Each step takes values and gives values; files, streams and processes belong to `commands/`.
 """

@@ -1,7 +1,6 @@
-"""The command line of each command, one module each: `add_arguments` declares it, `run` calls the command in `jobspec.commands`.
+"""The commands, one module each: `add_arguments` declares its options, `run` does it.
 
-A module is loaded when its command is asked for; it loads its command when that runs. `options`, where a module has it, lets plain command
-lines be read without argparse.
+A module is loaded when its command is asked for. `options`, where a module has it, lets plain command lines be read without argparse.
 """
 
 from __future__ import annotations

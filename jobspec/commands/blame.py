@@ -1,4 +1,4 @@
-"""The command line of `jobspec blame`."""
+"""`jobspec blame`: where the values of a rendered file come from, and what they override."""
 
 from __future__ import annotations
 
@@ -49,9 +49,6 @@ def run(options: Options) -> int:
     """Run the command with what its command line says; the exit code."""
     inputs = Inputs([options.path], output=options.output, crds=options.crd, schema_locations=options.schema_location)
     return blame_file(inputs, options.field, project=options.project)
-
-
-# `jobspec blame`: where the values of a rendered file come from, and what they overrode.
 
 
 def blame_file(inputs: Inputs, field: str | None, *, project: str | None) -> int:

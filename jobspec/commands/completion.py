@@ -1,4 +1,4 @@
-"""The command line of `jobspec completion`."""
+"""`jobspec completion`: generate a shell completion script."""
 
 from __future__ import annotations
 
@@ -25,9 +25,6 @@ def run(options: Options) -> int:
     for name, (what, _) in COMMANDS.items():
         command_line(name).add_arguments(commands.add_parser(name, help=what))
     return print_completion(whole, options.shell)
-
-
-# `jobspec completion`: print what has a shell complete commands, options and files.
 
 
 _FILES = ("PATH", "FILE", "PROJECT")

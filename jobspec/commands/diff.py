@@ -1,4 +1,4 @@
-"""The command line of `jobspec diff`."""
+"""`jobspec diff`: what the change of a project since a Git ref does."""
 
 from __future__ import annotations
 
@@ -49,9 +49,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Run the command with what its command line says; the exit code."""
     return diff_project(inputs_of(options), options.ref, project=options.project, prices=options.prices, exit_code=options.exit_code)
-
-
-# `jobspec diff`: what the change of a project since a Git ref does.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The command line of `jobspec expand`."""
+"""`jobspec expand`: print the objects that operators will make of jobs."""
 
 from __future__ import annotations
 
@@ -50,9 +50,6 @@ def run(options: Options) -> int:
     return expand_jobs(
         inputs_of(options), form=options.form, defaults=options.defaults, origin=options.origin, gang_scheduler=options.gang_scheduler or ""
     )
-
-
-# `jobspec expand`: print the objects that operators will make of jobs.
 
 
 def expand_jobs(inputs: Inputs, *, form: str, defaults: bool, origin: bool, gang_scheduler: str) -> int:

@@ -1,4 +1,4 @@
-"""The command line of `jobspec explain`."""
+"""`jobspec explain`: explain a rule, or a field of a kind."""
 
 from __future__ import annotations
 
@@ -35,9 +35,6 @@ def run(options: Options) -> int:
     if options.name and options.markdown:
         raise JobspecError("--markdown is for all rules: leave the name out")
     return explain_topic(options.name, targets=options.target, recursive=options.recursive, markdown=options.markdown)
-
-
-# `jobspec explain`: explain a rule, or a field of a kind.
 
 
 _NARROW = 40  # columns: with less left for descriptions, types stand above them

@@ -1,4 +1,4 @@
-"""Paths of a command line to files, and files to their content."""
+"""Files of a command line: paths to files, files to their content, and git where it is asked."""
 
 from __future__ import annotations
 

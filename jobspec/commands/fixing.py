@@ -1,4 +1,4 @@
-"""Fixes in files: `--fix` writes them, `--diff` shows them."""
+"""Fixes in files: `--fix` writes them, `--diff` shows them; candidates are checked before one is taken."""
 
 from __future__ import annotations
 

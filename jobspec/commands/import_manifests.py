@@ -1,4 +1,4 @@
-"""The command line of `jobspec import`."""
+"""`jobspec import`: make existing manifests bases and variants of a project that renders to them again."""
 
 from __future__ import annotations
 
@@ -42,9 +42,6 @@ def run(options: Options) -> int:
     """Run the command with what its command line says; the exit code."""
     inputs = Inputs(options.paths, targets=options.target, skip_unknown=options.skip_unknown)
     return import_files(inputs, to=options.to, preview=options.preview)
-
-
-# `jobspec import`: existing manifests become bases and variants of a project that renders to them again.
 
 
 def import_files(inputs: Inputs, *, to: str, preview: bool) -> int:

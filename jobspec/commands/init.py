@@ -1,4 +1,4 @@
-"""The command line of `jobspec init`."""
+"""`jobspec init`: write a small repository that passes its own checks, or only the checks for a project that is there."""
 
 from __future__ import annotations
 

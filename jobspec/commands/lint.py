@@ -1,4 +1,4 @@
-"""The command line of `jobspec lint`."""
+"""`jobspec lint`: validate files, and report what is accepted and still slow, costly or fragile."""
 
 from __future__ import annotations
 
@@ -52,9 +52,6 @@ def run(options: Options) -> int:
     return lint_files(
         inputs_of(options), fix=options.fix, diff=options.diff, settings=settings_of(options), write_baseline=options.write_baseline
     )
-
-
-# `jobspec lint`: tell what is accepted, will run, and bites.
 
 
 def lint_files(inputs: Inputs, *, fix: bool, diff: bool, settings: Settings | None, write_baseline: str | None) -> int:

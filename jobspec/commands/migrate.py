@@ -1,4 +1,4 @@
-"""The command line of `jobspec migrate`."""
+"""`jobspec migrate`: jobs of another kind or release whose pods are the same, and a report of what is not."""
 
 from __future__ import annotations
 
@@ -64,9 +64,6 @@ def run(options: Options) -> int:
         skip_unknown=options.skip_unknown,
     )
     return migrate_files(inputs, to=options.to, writing=writing, strict=options.strict, gang_scheduler=options.gang_scheduler or "")
-
-
-# `jobspec migrate`: jobs of another kind or release whose pods are the same, and a report of what is not.
 
 
 TRAINJOB = "TrainJob"

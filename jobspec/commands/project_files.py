@@ -1,4 +1,4 @@
-"""The files around a project: its own, those that it names, and the folder that it renders to."""
+"""The files around a project, on disk or at a Git ref: its own, those that it names, and the folder that it renders to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line of `jobspec render`."""
+"""`jobspec render`: apply overlays, check the result, and write it as a stream or as a folder of files."""
 
 from __future__ import annotations
 
@@ -34,9 +34,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Run the command with what its command line says; the exit code."""
     return render_jobs(inputs_of(options), to=options.to, only=options.only, check=options.check)
-
-
-# `jobspec render`: apply overlays, check the result, and write it as a stream or as a folder of files.
 
 
 def render_jobs(inputs: Inputs, *, to: str | None, only: Sequence[str], check: bool) -> int:

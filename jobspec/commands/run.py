@@ -1,4 +1,4 @@
-"""The command line of `jobspec run`."""
+"""`jobspec run`: a job on this machine, one process for each of its pods."""
 
 from __future__ import annotations
 
@@ -34,9 +34,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Run the command with what its command line says; the exit code."""
     return run_job(inputs_of(options), command=options.command, kills=options.kill)
-
-
-# `jobspec run`: a job on this machine, one process for each of its pods.
 
 
 _COLOURS = (36, 33, 35, 32, 34, 91)  # of a terminal: cyan, yellow, magenta, green, blue, bright red

@@ -1,4 +1,4 @@
-"""The command line of `jobspec schema`."""
+"""`jobspec schema`: write what is derived from the models, for servers, editors and kustomize."""
 
 from __future__ import annotations
 
@@ -56,9 +56,6 @@ def run(options: Options) -> int:
     if options.action == "kubernetes":
         return write_kubernetes_kinds(options.releases)
     return check(options.folder) if options.action == "check" else export(options.folder)
-
-
-# `jobspec schema`: write what is derived from the models, for servers, editors and kustomize.
 
 
 #: Kind -> operator, of the operators' kinds; only these have a CRD.

@@ -1,4 +1,4 @@
-"""Folders that belong to jobspec alone: compared with what is to be in them, or replaced by it, so that nobody else's work is lost."""
+"""Rendered trees on disk: as they are, as they were committed, and compared with or replaced by what they should be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line of `jobspec validate`."""
+"""`jobspec validate`: predict an API server's verdict on files."""
 
 from __future__ import annotations
 
@@ -76,9 +76,6 @@ def run(options: Options) -> int:
         settings=settings_of(options),
         write_baseline=options.write_baseline,
     )
-
-
-# `jobspec validate`: predict an API server's verdict on files.
 
 
 def validate_files(

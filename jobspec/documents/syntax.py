@@ -1,4 +1,4 @@
-"""Messages and hints for libyaml's syntax errors, in terms of what the user wrote."""
+"""Broken YAML: the stream is cut into documents, and libyaml's errors are said in terms of what the user wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server's Go code says of a LimitRange.
+"""What the server's Go code says of LimitRanges and ResourceQuotas.
 
 Follows `ValidateLimitRange`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, after `SetDefaults_LimitRangeItem`, pkg/apis/core/v1.
 """

@@ -1,4 +1,4 @@
-"""Check an object's metadata: names, labels, annotations, finalizers and owners.
+"""Check an object's metadata: names, labels, annotations, finalizers, owners, what an update changes; and label selectors.
 
 Follows `ValidateObjectMeta`, k8s.io/apimachinery pkg/api/validation, 0.36, with the functions for names that kinds pass to it.
 """

@@ -1,4 +1,4 @@
-"""Check the spec of a PersistentVolumeClaim as the API server's Go code does.
+"""Check a PersistentVolumeClaim as the API server's Go code does: its spec, its data source, and what an update changes.
 
 Follows `ValidatePersistentVolumeClaim`, k8s.io/kubernetes pkg/apis/core/validation, 1.36. That code does not check `volumeName`, limits,
 requests other than `storage`, a storage class in an annotation, names of data sources, and `status`, which a create drops.

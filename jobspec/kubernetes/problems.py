@@ -1,4 +1,4 @@
-"""A problem: what is wrong at a path of an object. `verdict` turns problems into diagnostics, which have lines."""
+"""Problems: what is wrong at a path of an object, in words that all rules share. `verdict` turns them into diagnostics with lines."""
 
 from __future__ import annotations
 

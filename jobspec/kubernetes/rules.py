@@ -1,4 +1,4 @@
-"""Evaluate the CEL rules of a kind.
+"""Evaluate the CEL rules of a kind, and leave out the problems of an update that the server ratchets.
 
 Follows `Validator.Validate`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/cel, 0.36. The server evaluates rules only if the whole
 object has no other problem; here, only the value of the rule must have none. Rules of our own kinds are evaluated by Python functions,

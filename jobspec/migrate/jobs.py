@@ -1,4 +1,4 @@
-"""One job before and after its migration: the manifests that take its place, and what differs."""
+"""Migrate one job: the way that changes least, what differs afterwards, and how that is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the items of a `v1` List stand in a text, and which of them have an anchor that is used outside of them."""
+"""Lists and comments in migrated text: the items of a `v1` List that are replaced, and comments at the values they were written for."""
 
 from __future__ import annotations
 

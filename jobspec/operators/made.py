@@ -1,4 +1,4 @@
-"""What an operator makes of a job: objects in the order in which they come, values that it sets itself, and how many there may be.
+"""What an operator makes of a job: trees of values with their places, as the API server stores them and as Go programs send them.
 
 The place of a value that an operator sets is the operator, not a line of a file. A number that a server takes may be more than anybody
 could read, or a machine hold.

@@ -1,4 +1,4 @@
-"""A rule of a webhook: a generator over a workload, and the releases of the operator on which it holds."""
+"""Rules of operators' webhooks: generators over a workload that hold from one release to another, and their faults as diagnostics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a job that a server accepts: nothing is said of an ordinary one, and any other is expanded and judged as a whole."""
+"""What becomes of an accepted job: jobs that surely run are recognised; others are expanded, and rules look at the objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program of a container: its words as they run, and what starts the processes that train."""
+"""The program of a container, what starts the processes that train, and whether it takes its arguments."""
 
 from __future__ import annotations
 

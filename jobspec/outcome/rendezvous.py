@@ -1,4 +1,4 @@
-"""Whether the processes of a job find each other, and as many as they wait for."""
+"""Whether the processes of a job find each other, as many as they wait for; and how a TrainJob ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load overlays: read each, check it, and give its parameters their values."""
+"""Load overlays: read each, check it by itself, and give its parameters their values."""
 
 from __future__ import annotations
 

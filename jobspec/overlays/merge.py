@@ -1,4 +1,4 @@
-"""Merge a patch into a value: mappings by key, lists by their merge keys, `null` removes.
+"""Merge a patch into a value: mappings by key, lists by their merge keys, `null` removes; and find conflicts of two overlays.
 
 Merge keys belong to the field and hold on every release. A list without them is replaced whole; `{$append: [...]}`
 adds the items that are not there. In a list with merge keys, `{name: x, $remove: true}` removes the item with these keys.

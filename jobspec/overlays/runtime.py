@@ -1,4 +1,4 @@
-"""Copy values of the runtime into a TrainJob where a change of the job would replace them.
+"""TrainJobs whose changes replace values of the runtime: these values are copied into the job, and changes without effect found.
 
 The trainer replaces the runtime's `args` by those of the job; before 2.3 its resources, too; each variable of the same name;
 and each list without merge keys.

@@ -1,4 +1,4 @@
-"""The objects of Argo CD: an `AppProject`, and an `Application` or an `ApplicationSet`, as of argoproj.io/v1alpha1 in Argo CD 3.2 to 3.5.
+"""Argo CD: its objects (`AppProject`, `Application`, `ApplicationSet` of argoproj.io/v1alpha1, 3.2 to 3.5), and the health of jobs.
 
 `PruneLast=true` is left out on purpose: a sync would wait until the new run is over, and keep the GPUs of the old one, for which the new
 one may be waiting.

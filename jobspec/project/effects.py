@@ -1,4 +1,4 @@
-"""What an operator does with a changed field of a job that lives on under its name.
+"""What a change means in the cluster: what an operator does with a changed field, what the server refuses, what starts over.
 
 Follows `ReconcileJobs` and `ReconcilePods`, github.com/kubeflow/training-operator pkg/controller.v1/common, and `ReconcileHPA`,
 pkg/controller.v1/pytorch, 1.9: a pod is made where one is missing and deleted where it is one too many, and one that is there is left as

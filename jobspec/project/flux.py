@@ -1,4 +1,4 @@
-"""The objects of Flux: a `GitRepository` or an `OCIRepository`, and `Kustomization`s, as of source-controller and kustomize-controller 1.x.
+"""Flux: its objects (`GitRepository`, `OCIRepository`, `Kustomization` of source- and kustomize-controller 1.x), and the health of jobs.
 
 Flux asks the server about all objects of a Kustomization before it makes the first of them (`ApplyAll`, github.com/fluxcd/pkg ssa, 0.77).
 A webhook refuses a TrainJob whose runtime is not there, so that both in one Kustomization would wait for each other for ever. Such runtimes

@@ -1,4 +1,4 @@
-"""Existing manifests to bases, the shipped overlays that explain them, and variants of a project."""
+"""Import manifests: jobs become bases, the shipped overlays that explain them, and variants in the project's file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The combinations of a matrix's values, in the order of the file, and the places where `${name}` stands for one."""
+"""The combinations of a matrix's values, the places where `${name}` stands for one, and the names of jobs made of them."""
 
 from __future__ import annotations
 

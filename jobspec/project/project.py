@@ -1,4 +1,4 @@
-"""The project as its file declares it: releases, output folder, defaults, variants and engines."""
+"""The project as its file declares it: releases, output folder, defaults, variants and engines; and the files that it names."""
 
 from __future__ import annotations
 

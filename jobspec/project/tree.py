@@ -1,4 +1,4 @@
-"""The rendered tree: a folder for each variant, one for what they share, and the kustomizations and the inventory that belong to them."""
+"""The rendered tree: a folder for each variant, one for what they share, kustomizations, the inventory, the engines' objects."""
 
 from __future__ import annotations
 

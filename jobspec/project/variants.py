@@ -1,4 +1,4 @@
-"""The variants of a project: each combination of a matrix with its base, overlays and own layer."""
+"""The variants of a project: each combination of a matrix with its base, its overlays, its own layer, and its earlier runs."""
 
 from __future__ import annotations
 

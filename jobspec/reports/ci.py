@@ -1,4 +1,4 @@
-"""A report as workflow commands of GitHub Actions, which annotate the lines of a pull request."""
+"""Reports for CI: GitHub workflow commands, Markdown for pull requests, JUnit XML, and SARIF for code scanning."""
 
 from __future__ import annotations
 

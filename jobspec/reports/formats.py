@@ -1,4 +1,4 @@
-"""The formats of a report; the module of a format is loaded when it is used."""
+"""The formats of a report, and JSON among them; the module of another format is loaded when it is used."""
 
 from __future__ import annotations
 

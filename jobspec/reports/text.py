@@ -1,4 +1,4 @@
-"""Diagnostics as text for people: place, message, the line itself, and hint."""
+"""Diagnostics as text for people: place, message, the line itself, and hint; safe to print."""
 
 from __future__ import annotations
 

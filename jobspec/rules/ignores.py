@@ -1,4 +1,4 @@
-"""Comments that ignore: `# jobspec: ignore[rule] reason`, on the line of the cause, alone above it, or above its document."""
+"""What a repository chooses to have reported: comments that ignore, and settings of the checks."""
 
 from __future__ import annotations
 

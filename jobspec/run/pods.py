@@ -1,4 +1,4 @@
-"""A job's pods as processes: the command line and environment of the container that trains.
+"""A job's pods as processes: command line, environment, addresses of this machine, and values from ConfigMaps and Secrets.
 
 Follows `makeEnvironmentVariables` and `ExpandContainerCommandOnlyStatic`, k8s.io/kubernetes pkg/kubelet, and `Expand`,
 third_party/forked/golang/expansion, 1.36.

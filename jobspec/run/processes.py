@@ -1,4 +1,4 @@
-"""Run pods as processes: their output line by line with the pod's name, restarts, and the end of all."""
+"""Run pods as processes: their output line by line, restarts, and the end of the job."""
 
 from __future__ import annotations
 

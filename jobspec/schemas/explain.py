@@ -1,4 +1,4 @@
-"""The facts about a field, at one release and across releases, for `jobspec explain`."""
+"""`jobspec explain`: find a path in the structure of a kind, and give the facts about it at one release and across releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ask a server about documents, in the order in which they need each other."""
+"""Ask a server about documents in the order in which they need each other, after storing what they need on a server that is ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to one API server, by the transport and authentication of the kubernetes package; failures in plain words."""
+"""Requests to one API server, by the transport and authentication of the kubernetes package; kubeconfigs; several requests at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A control plane for one run: etcd and kube-apiserver as local processes, without Docker; nothing of it is left afterwards."""
+"""Servers on this machine: etcd and kube-apiserver as processes for one run, or the kind cluster `jobspec`."""
 
 from __future__ import annotations
 

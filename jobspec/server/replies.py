@@ -1,4 +1,4 @@
-"""A server's reply to a document as diagnostics, each at the line that wrote the value."""
+"""A server's reply to a document as diagnostics: its causes and messages, at the line that wrote the value."""
 
 from __future__ import annotations
 

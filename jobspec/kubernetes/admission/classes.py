@@ -1,4 +1,4 @@
-"""The priority of a pod, by its priority class.
+"""What a pod gets of its priority class, its runtime class and its ServiceAccount, and when the server refuses it for them.
 
 Follows `Plugin.admitPod`, k8s.io/kubernetes plugin/pkg/admission/priority, 1.36.
 """

@@ -1,4 +1,4 @@
-"""LimitRanges of a namespace: what they fill into containers, and what they forbid containers, pods and claims.
+"""LimitRanges of a namespace: the defaults that they give containers, and the bounds for containers, pods and claims.
 
 Follows `PodMutateLimitFunc`, `PodValidateLimitFunc` and `PersistentVolumeClaimValidateLimitFunc`, k8s.io/kubernetes
 plugin/pkg/admission/limitranger, and `SetDefaults_LimitRangeItem`, pkg/apis/core/v1, 1.36. Of several LimitRanges that fill in one

@@ -1,4 +1,4 @@
-"""Check a CustomResourceDefinition.
+"""Check a CustomResourceDefinition: its names, versions, columns, conversion and updates.
 
 Follows `ValidateCustomResourceDefinition` and `validateCustomResourceDefinitionValidation`, k8s.io/apiextensions-apiserver
 pkg/apis/apiextensions/validation/validation.go, 1.36.

@@ -1,4 +1,4 @@
-"""Whether a CRD's schema is structural. Paths begin at the CRD's schema.
+"""The schemas of a CRD: decoded as the server does, whether they are structural, and their single keywords.
 
 Follows `ValidateStructural`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/validation.go and complete.go, 1.36.
 """

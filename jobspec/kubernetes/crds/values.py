@@ -1,4 +1,4 @@
-"""Check the defaults in a CRD's schema against that schema.
+"""The defaults and the CEL rules in a CRD's schema, checked against that schema.
 
 Follows `ValidateDefaults`, k8s.io/apiextensions-apiserver pkg/apiserver/schema/defaulting/validation.go, 1.36.
 

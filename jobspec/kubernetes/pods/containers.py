@@ -1,4 +1,4 @@
-"""The containers of a pod: regular ones, init containers and ephemeral ones. What looks at a field is loaded where a container has it.
+"""The containers of a pod: images, variables, ports, probes, hooks and restarts; and the restart policy and account of the pod.
 
 Follows `validateContainers`, `validateInitContainers`, `validateEphemeralContainers` and `validateContainerCommon`, k8s.io/kubernetes
 pkg/apis/core/validation, 1.36; volumes that containers mount are in `mounts`.

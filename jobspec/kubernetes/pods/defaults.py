@@ -1,4 +1,4 @@
-"""The defaults of a pod that its validation depends on, and the fields that the server drops before it validates.
+"""The defaults of a pod: those that its validation depends on, and all that a pod and a template get.
 
 Follows `SetDefaults_Pod`, `SetDefaults_PodSpec` and `Convert_v1_Pod_To_core_Pod`, k8s.io/kubernetes pkg/apis/core/v1, and
 `dropDisabledFields`, pkg/api/pod, with the feature gates of 1.36.

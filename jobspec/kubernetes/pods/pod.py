@@ -1,4 +1,4 @@
-"""What the server's Go code says of objects of the kinds Pod and PodTemplate.
+"""Pods, pod templates and PodTemplate objects as the server's Go code judges them.
 
 Follows `ValidatePodCreate`, `ValidatePodUpdate` and `ValidatePodTemplate`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 """

@@ -1,4 +1,4 @@
-"""What holds a pod back, and the node and classes that it names.
+"""Where a pod runs: affinity, tolerations, topology spread, node and classes; and the annotations that the scheduler reads.
 
 Follows `ValidatePodSpec`, `validateSchedulingGates` and `validateReadinessGates`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 """

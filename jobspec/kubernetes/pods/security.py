@@ -1,4 +1,4 @@
-"""Security contexts of pods and containers: users, groups, privileges, kernel parameters.
+"""Security contexts of pods and containers: users, groups, privileges, kernel parameters, profiles, Windows identities.
 
 Follows `validatePodSpecSecurityContext`, `validateSysctls` and `ValidateSecurityContext`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 Privileged containers are allowed, as clusters allow them.

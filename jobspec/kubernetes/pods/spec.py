@@ -1,4 +1,4 @@
-"""The spec of a pod.
+"""The spec of a pod: the order of its rules, and those of host names, host users and the operating system.
 
 Follows `ValidatePodSpec`, k8s.io/kubernetes pkg/apis/core/validation, 1.36, with the feature gates as that release ships them.
 

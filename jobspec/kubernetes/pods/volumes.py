@@ -1,4 +1,4 @@
-"""The volumes of a pod: their names, and exactly one source for each.
+"""The volumes of a pod, each with exactly one source, and how containers mount them.
 
 Follows `ValidateVolumes` and `validateVolumeSource`, k8s.io/kubernetes pkg/apis/core/validation, 1.36.
 """

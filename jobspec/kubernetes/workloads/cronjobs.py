@@ -1,4 +1,4 @@
-"""Check a CronJob as the API server's Go code does.
+"""Check a CronJob as the API server's Go code does: its schedule, its time zone, and the Jobs that it makes.
 
 Follows `validateCronJobSpec` and `ValidateJobTemplateSpec`, k8s.io/kubernetes pkg/apis/batch/validation, with the defaults of
 pkg/apis/batch/v1, 1.36. The Job inside gets none of a Job's defaults, and its metadata is not checked.

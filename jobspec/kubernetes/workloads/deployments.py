@@ -1,4 +1,4 @@
-"""Check a Deployment as the API server's Go code does.
+"""Check Deployments, DaemonSets, ReplicaSets, ReplicationControllers and StatefulSets as the API server's Go code does.
 
 Follows `ValidateDeployment`, k8s.io/kubernetes pkg/apis/apps/validation, with the defaults and conversions of pkg/apis/apps/v1, 1.36.
 """

@@ -1,4 +1,4 @@
-"""Check a Job as the API server's Go code does.
+"""Check a Job as the API server's Go code does: its spec, selector, failure and success policies, and what an update changes.
 
 Follows `ValidateJob`, k8s.io/kubernetes pkg/apis/batch/validation, with the defaults of pkg/apis/batch/v1, 1.36.
 """

@@ -1,4 +1,4 @@
-"""Limits of numbers that only the server's Go code knows.
+"""What workloads share: limits of numbers, annotations that stand for former fields, selectors, and equality of pod templates.
 
 Follows `ValidateNonnegativeField`, k8s.io/apimachinery pkg/api/validation, 0.36, and `ValidatePositiveIntOrPercent`,
 `IsNotMoreThan100Percent` and `getIntOrPercentValue`, k8s.io/kubernetes pkg/apis/apps/validation, 1.36.

@@ -1,4 +1,4 @@
-"""Containers."""
+"""Containers, their variables, probes, resources and security contexts."""
 
 from typing import Annotated
 

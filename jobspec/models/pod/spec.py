@@ -1,4 +1,4 @@
-"""What a pod is and where it runs."""
+"""The spec of a pod and its template: what it is and where it runs."""
 
 from typing import Annotated
 

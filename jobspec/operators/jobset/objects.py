@@ -1,4 +1,4 @@
-"""What JobSet makes of a stored JobSet: its Service, its claims, its Jobs.
+"""What JobSet makes of a stored JobSet: its Service, its claims, its Jobs, and the labels that it writes on each.
 
 Follows `reconcile` and `createHeadlessSvcIfNecessary`, sigs.k8s.io/jobset pkg/controllers, 0.8.2 to 0.12.0.
 """

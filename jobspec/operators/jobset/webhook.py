@@ -1,4 +1,4 @@
-"""The rules of JobSet's webhook for JobSets in files; those that the trainer makes meet them later.
+"""JobSet's webhooks: their rules for JobSets in files and for those that the trainer makes, and what they change in JobSets and pods.
 
 Follows `jobSetWebhook.ValidateCreate` and `ValidateUpdate`, sigs.k8s.io/jobset pkg/webhooks, 0.8.2 to 0.12.0.
 """

@@ -1,4 +1,4 @@
-"""Which of the trainer's plugins for training frameworks change a job's pods: those of the runtime's `mlPolicy`.
+"""The trainer's plugins for training frameworks: which ones change a job's pods by its `mlPolicy`, and what they set.
 
 Follows `NewRegistry` and `RunEnforceMLPolicyPlugins`, github.com/kubeflow/trainer pkg/runtime/framework, 2.0.0 to 2.3.0. The plugins run
 in no fixed order; a runtime has one policy, and what the plugin for plain jobs sets beside that of XGBoost is set anyway.

@@ -1,4 +1,4 @@
-"""The rules of the trainer's webhook for TrainJobs, by the policy of their runtime: torch, mpi, xgboost, flux or volcano.
+"""The rules of the trainer's webhook by the policy of a job's runtime: torch and torchtune, mpi, xgboost, flux or volcano.
 
 Follows `Validate` of the plugins of these names, github.com/kubeflow/trainer pkg/runtime/framework/plugins, 2.0.0 to 2.3.0.
 """

@@ -1,4 +1,4 @@
-"""The command of a TrainJob that fine-tunes with torchtune: the trainer adds the recipe, its configuration and the runtime's folders.
+"""TrainJobs that fine-tune with torchtune: what they say of themselves, and the command that the trainer writes.
 
 Follows `EnforceMLPolicy`, `getRecipeAndConfig` and `extractOverridesFromRuntime` of the plugin torch, github.com/kubeflow/trainer
 pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.

@@ -1,4 +1,4 @@
-"""What the trainer's plugins read: the job, the policies of its runtime, the release."""
+"""A TrainJob with its runtime as the trainer's plugins see it: policies, overrides, replicated jobs, numbers and resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of the trainer's webhook for TrainJobs, whatever the policy of their runtime.
+"""The rules of the trainer's webhook for TrainJobs and runtimes, whatever the policy of a runtime.
 
 Follows `TrainJobValidator` and the plugin `JobSet.Validate`, github.com/kubeflow/trainer pkg/webhooks and
 pkg/runtime/framework/plugins/jobset, 2.0.0 to 2.3.0.

@@ -1,4 +1,4 @@
-"""A PyTorchJob as the operator works with it: with the operator's own defaults.
+"""A PyTorchJob as the operator works with it: defaults, names, labels and owners, and what keeps it from making anything.
 
 Follows `SetDefaults_PyTorchJob`, github.com/kubeflow/training-operator pkg/apis/kubeflow.org/v1, 1.7.0 to 1.9.4.
 """

@@ -1,4 +1,4 @@
-"""The pods of a PyTorchJob: its templates, with what the operator sets in each.
+"""The pods of a PyTorchJob: its templates, with the variables, labels and gang scheduling that the operator adds.
 
 Follows `JobController.createNewPod`, github.com/kubeflow/training-operator pkg/controller.v1/common, `SetRestartPolicy`, pkg/core,
 `GetPodFromTemplate`, pkg/controller.v1/control, and `setInitContainer`, pkg/controller.v1/pytorch, with the operator's own template, image
