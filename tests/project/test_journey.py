@@ -35,9 +35,9 @@ finally:
 @pytest.mark.parametrize(
     ("arguments", "modules", "changes"),
     [
-        (("validate", "simple.yaml"), 48, 420),
-        (("lint", "simple.yaml"), 80, 1600),
-        (("render", "simple.yaml", "--overlay", "cpu"), 70, 1400),
+        (("validate", "simple.yaml"), 49, 280),
+        (("lint", "simple.yaml"), 70, 1320),
+        (("render", "simple.yaml", "--overlay", "cpu"), 40, 1140),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
