@@ -5,6 +5,8 @@ Follows `ParseQuantity`, `Quantity.Add` and `Quantity.CanonicalizeBytes`, k8s.io
 
 from __future__ import annotations
 
+from jobspec.go.formats import is_parsed_quantity
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
@@ -68,7 +70,9 @@ def quantity(text: str) -> Quantity:
 
 
 def canonical_quantity(text: str) -> str:
-    """A quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`."""
+    """A quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`. A text that Go does not parse stays as it is."""
+    if not is_parsed_quantity(text):
+        return text
     exponent = text.strip().lower().partition("e")[2].lstrip("+-")
     return text if exponent.isdecimal() and int(exponent) > _MAX_EXPONENT else str(quantity(text))
 

@@ -327,3 +327,14 @@ def test_two_overlays_of_one_name(tmp_path: Path) -> None:
     result = run_here("render", "-", "--overlay", "cpu", "--overlay", str(path), stdin=BASE)
     assert result.returncode == 2
     assert f"overlay cpu and {path} have the same name, cpu" in result.stderr
+
+
+def test_a_quantity_that_go_does_not_parse_is_reported_with_overlays_as_without(tmp_path: Path) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
+        "  runtimeRef: {name: torch-distributed}\n  trainer: {image: a:1, resourcesPerNode: {limits: {cpu: 1e1.5}}}\n"
+    )
+    for overlays in ((), ("--overlay", "istio-off"), ("--overlay", "istio-off", "--overlay", "pvc-output")):
+        done = run_here("validate", str(job), *overlays)
+        assert (done.returncode, done.stdout.count("[undecodable-value]")) == (1, 1), overlays
