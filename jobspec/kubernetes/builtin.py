@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
+    KindRules = Callable[[dict[str, Any], Any], Iterator[Problem]]
     #: What stands against an object besides its metadata: from its data, what was found in its structure, its shape, and the stored object.
     GoCode = Callable[[Any, list[Problem], Shape, Any], list[Problem]]
 
@@ -49,14 +50,14 @@ def builtin_problems(
     if old is not None:
         found += metadata_update_problems(data.get("metadata"), old.get("metadata"), builtin=True)
     code = _GO_CODE.get((known.group, known.name))
-    if code:
+    if code and is_judged(known, api_version):
         found = code(data, found, shape, old)
     return [*found, *_of_metadata(data, known)]
 
 
-def is_judged(kind: Kind) -> bool:
+def is_judged(kind: Kind, api_version: str) -> bool:
     """Whether the verdict on objects of a kind is whole, since we follow the Go code that the server has for it."""
-    return (kind.group, kind.name) in _GO_CODE
+    return (kind.group, kind.name) in _GO_CODE and (api_version, kind.name) != _OLD_AUTOSCALER
 
 
 def _of_metadata(data: dict[str, Any], kind: Kind) -> list[Problem]:
@@ -109,28 +110,40 @@ def _of_one_page(data: Any, found: list[Problem], shape: Shape, old: Any) -> lis
 
 def _page_problems(made: dict[str, Any], kind: str, old: dict[str, Any] | None) -> Iterator[Problem]:
     """What the Go code of a kind says, where it fits on a page: of the object, and of what an update cannot change."""
-    from jobspec.kubernetes import limits, namespaced_kinds
-
     generation = made.get("metadata", {}).get("generation", 0)
     if old is None and kind not in _SETS_GENERATION and generation < 0:
         message = f"`generation` cannot be negative, as {generation} is"
         yield Problem("out-of-range", ("metadata", "generation"), message, "leave it out; the server sets it")
-    module = limits if kind in ("LimitRange", "ResourceQuota") else namespaced_kinds
-    of_any, of_update = module.RULES.get(kind, (None, None))
+    of_any, of_update = _page_rules(kind)
     if of_any and (old is None or kind not in _ONLY_CHANGES):
         yield from of_any(made, old)
     if of_update and old is not None:
         yield from of_update(made, old)
 
 
+def _page_rules(kind: str) -> tuple[KindRules | None, KindRules | None]:
+    """The rules on each object of a kind, and those on an update besides."""
+    if kind == "HorizontalPodAutoscaler":
+        from jobspec.kubernetes.autoscalers import autoscaler_problems
+
+        return autoscaler_problems, None
+    from jobspec.kubernetes import limits, namespaced_kinds
+
+    rules = limits.RULES if kind in ("LimitRange", "ResourceQuota") else namespaced_kinds.RULES
+    return rules.get(kind, (None, None))
+
+
 #: The kinds of which an update looks at what changes, and not at the rest.
 _ONLY_CHANGES = ("Namespace", "PriorityClass")
 #: The kinds of which the server sets `metadata.generation` itself.
 _SETS_GENERATION = ("NetworkPolicy", "PodDisruptionBudget", "PriorityClass")
+#: A kind in a version that is not judged, since v1 has metrics in annotations.
+_OLD_AUTOSCALER = ("autoscaling/v1", "HorizontalPodAutoscaler")
 #: The kinds whose rules besides those of metadata fit on a page, or which have none.
 _OF_ONE_PAGE: tuple[GroupKind, ...] = (
     *(("", name) for name in ("ConfigMap", "LimitRange", "Namespace", "ResourceQuota", "Secret", "ServiceAccount")),
     *(("rbac.authorization.k8s.io", name) for name in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
+    ("autoscaling", "HorizontalPodAutoscaler"),
     ("networking.k8s.io", "NetworkPolicy"),
     ("policy", "PodDisruptionBudget"),
     kinds.PRIORITY_CLASS,

@@ -137,7 +137,7 @@ class CustomKinds:
         if not self._find_json_schema or not document.api_version or not document.kind:
             return None
         known = find(document.api_version, document.kind)
-        return None if known and (known.component or is_judged(known)) else self._find_json_schema(document)
+        return None if known and (known.component or is_judged(known, document.api_version)) else self._find_json_schema(document)
 
 
 def _not_served(document: Document, crd: Document, served: list[str]) -> Diagnostic:

@@ -65,7 +65,7 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
     from jobspec.kubernetes.builtin import builtin_problems, is_judged
 
     found = builtin_problems(document.data, document.api_version, document.kind, target, stored)
-    return _verdict(document, found, "valid" if is_judged(kind) else "partly")
+    return _verdict(document, found, "valid" if is_judged(kind, document.api_version) else "partly")
 
 
 def as_sound(document: Document, target: Target) -> Document:

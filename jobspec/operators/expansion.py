@@ -43,7 +43,7 @@ def expand(
     if job.group_kind == kinds.PYTORCHJOB:
         from jobspec.operators.training_operator.objects import expand_pytorchjob
 
-        return expand_pytorchjob(job, target, beside=beside, gang_scheduler=gang_scheduler, ends=ends)
+        return expand_pytorchjob(job, target, beside=beside, gang_scheduler=gang_scheduler, ends=ends, accepted=accepted)
     if job.group_kind == kinds.TRAINJOB:
         from jobspec.operators.trainer.objects import expand_trainjob
         from jobspec.operators.trainer.runtimes import runtime_of

@@ -21,6 +21,7 @@ _RBAC = "rbac.authorization.k8s.io/v1"
 KINDS = [
     *(("v1", name) for name in ("ConfigMap", "LimitRange", "Namespace", "ResourceQuota", "Secret", "ServiceAccount")),
     *((_RBAC, name) for name in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
+    ("autoscaling/v2", "HorizontalPodAutoscaler"),
     ("networking.k8s.io/v1", "NetworkPolicy"),
     ("policy/v1", "PodDisruptionBudget"),
     ("scheduling.k8s.io/v1", "PriorityClass"),

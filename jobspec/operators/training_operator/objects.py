@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree
-from jobspec.operators.made import Expansion, as_go_writes, few, set_by
+from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.operators.made import Expansion, as_a_cluster_names, as_go_writes, few, set_by
 from jobspec.operators.training_operator.job import (
     Replicas,
     TrainingJob,
@@ -30,6 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobspec.kubernetes.problems import Problem
     from jobspec.targets import Target
 
 
@@ -37,8 +38,10 @@ _MANAGER = ("spec", "runPolicy", "managedBy")
 _OWN_NAME = "kubeflow.org/training-operator"
 
 
-def expand_pytorchjob(document: Document, target: Target, *, beside: Sequence[Document], gang_scheduler: str, ends: bool) -> Expansion:
-    """The objects of an accepted PyTorchJob. *beside*: documents in which its priority classes may be; *ends*: as for `expand`.
+def expand_pytorchjob(
+    document: Document, target: Target, *, beside: Sequence[Document], gang_scheduler: str, ends: bool, accepted: bool
+) -> Expansion:
+    """The objects of an accepted PyTorchJob. *beside*: documents in which its priority classes may be; *ends*, *accepted*: as for `expand`.
 
     Raises JobspecError for a job of more pods than anybody could read.
     """
@@ -46,7 +49,7 @@ def expand_pytorchjob(document: Document, target: Target, *, beside: Sequence[Do
     if nothing:
         return Expansion((), nothing)
     job = TrainingJob(document, target, gang_scheduler=gang_scheduler, ends=ends)
-    objects, wrong = _autoscalers(job, document, target)
+    objects, wrong = _autoscalers(job, document, target, accepted=accepted)
     wrong += failures_in_pods(job, document)
     if wrong:
         return Expansion(objects, wrong)
@@ -72,13 +75,24 @@ def _reasons_for_nothing(document: Document, target: Target) -> list[Diagnostic]
     return list(failures_at_once(document, target)) or suspension(document)
 
 
-def _autoscalers(job: TrainingJob, document: Document, target: Target) -> tuple[list[MarkedTree], list[Diagnostic]]:
-    """The autoscaler, where the job has metrics for one, and what is wrong with it."""
-    if job.elastic is None or job.elastic.get("metrics") is None:
-        return [], []
-    why = refused_limits(job)
-    message = f"{why}: the server refuses it, and the operator then makes nothing else"
-    return list(autoscalers(job, target)), [document.problem("autoscaler-refused", message, ("spec", "elasticPolicy"))] if why else []
+def _autoscalers(job: TrainingJob, document: Document, target: Target, *, accepted: bool) -> tuple[list[MarkedTree], list[Diagnostic]]:
+    """The autoscaler, where the job has metrics for one, and why the server refuses it, upon which the operator makes nothing else."""
+    made = list(autoscalers(job, target))
+    wrong = [] if accepted else [(each, problem) for each in made for problem in _refusals(each, target)]
+    return made, [_refused(document, text(each, "metadata", "name"), problem) for each, problem in wrong]
+
+
+def _refusals(autoscaler: MarkedTree, target: Target) -> list[Problem]:
+    from jobspec.kubernetes.builtin import builtin_problems
+
+    data = as_a_cluster_names(autoscaler)
+    return builtin_problems(data, data["apiVersion"], data["kind"], target, encoded=True)
+
+
+def _refused(document: Document, name: str, problem: Problem) -> Diagnostic:
+    message = f"the server will refuse the autoscaler `{name}`, and the operator then makes nothing else: {problem.message}"
+    path = ("spec", "elasticPolicy", *problem.path[1:]) if problem.path[0] == "spec" else problem.path
+    return document.problem("autoscaler-refused", message, path, at_key=problem.at_key, hint=problem.hint)
 
 
 # The headless services of a PyTorchJob, one for each pod, so that pods find each other by name.
@@ -108,8 +122,7 @@ def _port(port: MarkedTree) -> MarkedTree:
 
 # The HorizontalPodAutoscaler of a PyTorchJob whose elastic policy has metrics.
 #
-# Follows `desiredHPA`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, 1.7.0 to 1.9.4, and for its limits
-# `validateHorizontalPodAutoscalerSpec`, k8s.io/kubernetes pkg/apis/autoscaling/validation, 1.36.
+# Follows `desiredHPA`, github.com/kubeflow/training-operator pkg/controller.v1/pytorch, 1.7.0 to 1.9.4.
 
 
 def autoscalers(job: TrainingJob, target: Target) -> Iterator[MarkedTree]:
@@ -128,14 +141,3 @@ def autoscalers(job: TrainingJob, target: Target) -> Iterator[MarkedTree]:
     }
     kind = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
     yield set_by(job.operator, {**kind, "metadata": metadata(job, job.name), "spec": spec})
-
-
-def refused_limits(job: TrainingJob) -> str:
-    """Why the server refuses the autoscaler's limits; empty where it takes them, or there is no autoscaler."""
-    policy = job.elastic
-    least, most = (policy.get("minReplicas"), policy.get("maxReplicas")) if policy and policy.get("metrics") else (None, None)
-    if least is None or most is None:
-        return ""
-    if least.value < 1 or most.value < 1:
-        return f"an autoscaler needs at least 1 replica, and this one would have {least.value} to {most.value}"
-    return f"an autoscaler cannot have {least.value} replicas at the least and {most.value} at the most" if least.value > most.value else ""
