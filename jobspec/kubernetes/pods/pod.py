@@ -9,7 +9,7 @@ from jobspec.diagnostics import Path
 from jobspec.go.values import typed_value
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods.containers import annotations_read, image_problems
-from jobspec.kubernetes.pods.defaults import filled_in, without_disabled
+from jobspec.kubernetes.pods.defaults import CONTAINERS, filled_in, without_disabled
 from jobspec.kubernetes.pods.spec import pod_admission_problems, pod_spec_problems
 from jobspec.kubernetes.pods.volumes import source_of
 from jobspec.kubernetes.problems import Problem, beside, missing
@@ -46,10 +46,20 @@ def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
     """Whether a problem is that of a limit, told again of the request that the server makes of it."""
     if problem.path[-2:-1] != ("requests",) or problem.path[1] == "volumes" or problem.rule == "conflicting-values":
         return False
+    if problem.path[1] == "resources" and _have_containers(str(problem.path[-1]), pod.get("spec", {})):
+        return False
     given: Any = pod
     for step in problem.path[:-1]:
         given = given.get(step, {}) if isinstance(given, dict) else given[step]
     return problem.path[-1] not in given
+
+
+def _have_containers(resource: str, spec: dict[str, Any]) -> bool:
+    """Whether the request of a pod as a whole is what its containers have together, and not its own limit."""
+    from jobspec.kubernetes.pods.resources import OF_PODS
+
+    amounts = (each.get("resources", {}) for field in CONTAINERS for each in spec.get(field, ()))
+    return resource in OF_PODS and any(resource in each.get(field, {}) for each in amounts for field in ("requests", "limits"))
 
 
 def _new(pod: dict[str, Any]) -> Iterator[Problem]:

@@ -415,9 +415,7 @@ def job_update_problems(data: dict[str, Any], old: dict[str, Any]) -> Iterator[P
             yield _fixed(name)
     if (text(new_spec, "completionMode") or "NonIndexed") != (text(old_spec, "completionMode") or "NonIndexed"):
         yield _fixed("completionMode")
-    if new_spec.get("selector") is not None and not same(
-        _selector_as_stored(new_spec["selector"]), _selector_as_stored(old_spec.get("selector") or {})
-    ):
+    if new_spec.get("selector") is not None and _is_other_selector(new_spec["selector"], old_spec.get("selector") or {}):
         yield _fixed("selector")
     yield from _template(mapping(new_spec, "template"), mapping(old_spec, "template"), old)
 
@@ -447,6 +445,12 @@ def _default(spec: Spec) -> int | None:
 
 def _was(number_: int | None) -> str:
     return "there were none" if number_ is None else f"they were {number_}"
+
+
+def _is_other_selector(new: Any, old: Any) -> bool:
+    """Whether a selector that is written is not the stored one, from which an empty `matchLabels` takes what the server added."""
+    is_emptied = isinstance(new, dict) and new.get("matchLabels") == {} and new != old
+    return is_emptied or not same(_selector_as_stored(new), _selector_as_stored(old))
 
 
 def _selector_as_stored(selector: Any) -> Any:
