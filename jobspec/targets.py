@@ -111,7 +111,7 @@ def reported(target: Target) -> dict[str, str]:
     return {component: target[component] for component in (*operators, *others)}
 
 
-def reached(release: str, other: str) -> bool:
+def is_at_least(release: str, other: str) -> bool:
     """Whether a release is another one or came after it."""
     return _numbers(release) >= _numbers(other)
 

@@ -18,9 +18,10 @@ from jobspec.commands.output import deliver, takes_colour
 from jobspec.commands.validate import check_files
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
-from jobspec.operators.expansion import expand
+from jobspec.operators.expansion import expand, restart_rules
+from jobspec.operators.restarts import RestartRules
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
-from jobspec.run.processes import Life, LocalProcess, LocalRun, life_of
+from jobspec.run.processes import LocalProcess, LocalRun
 from jobspec.workloads import CONTAINERS
 
 
@@ -66,7 +67,7 @@ def run_job(inputs: Inputs, *, command: str | None, kills: Sequence[str]) -> int
     processes = _processes(pods, command)
     wanted = [_kill(each, pods) for each in kills]
     _say_what_is_left_out(pods)
-    return 0 if asyncio.run(_run(processes, life_of(job, objects), wanted)) == "Succeeded" else 1
+    return 0 if asyncio.run(_run(processes, restart_rules(job, objects), wanted)) == "Succeeded" else 1
 
 
 def _job_among(documents: Sequence[Document]) -> Document:
@@ -126,7 +127,7 @@ def _say_what_is_left_out(pods: Sequence[LocalPod]) -> None:
         sys.stderr.write(f"jobspec: not set here, since only a cluster has the value: {', '.join(variables)}\n")
 
 
-async def _run(processes: Sequence[LocalProcess], life: Life, kills: Sequence[tuple[str, float]]) -> str:
+async def _run(processes: Sequence[LocalProcess], rules: RestartRules, kills: Sequence[tuple[str, float]]) -> str:
     coloured = takes_colour(sys.stdout)
     width = max(len(each.name) for each in processes)
     colours = {each.name: _COLOURS[number % len(_COLOURS)] for number, each in enumerate(processes)}
@@ -141,10 +142,10 @@ async def _run(processes: Sequence[LocalProcess], life: Life, kills: Sequence[tu
         sys.stderr.flush()
 
     condition = "Failed"
-    for number in range(life.rounds):
+    for number in range(rules.rounds):
         if number:
-            say(f"all of the job starts again (restart {number} of {life.rounds - 1})")
-        condition = await LocalRun(processes, life, write=write, say=say).condition(kills if not number else ())
+            say(f"all of the job starts again (restart {number} of {rules.rounds - 1})")
+        condition = await LocalRun(processes, rules, write=write, say=say).condition(kills if not number else ())
         if condition == "Succeeded":
             break
     say(f"the job has {condition.lower()}")

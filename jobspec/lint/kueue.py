@@ -7,7 +7,7 @@ from jobspec.documents.marked_tree import text
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.lint.containers import requested, requests_of
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.targets import reached
+from jobspec.operators.trainer.releases import has_runtime_patches
 from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False
@@ -186,7 +186,7 @@ def old_trainer_in_queue(job: JobView) -> Iterator[Finding]:
     """
     said = None if job.is_pytorchjob else job.tree.get("metadata", "labels", _QUEUE)
     release = job.documents.target["trainer"]
-    if said and not reached(release, "2.2.0"):
+    if said and not has_runtime_patches(release):
         yield Finding(
             said, f"Kueue 0.17 and later cannot release TrainJobs of trainer {release}", "use trainer 2.2 or later, or Kueue 0.16"
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.lint.containers import gpus
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.targets import reached
+from jobspec.operators.trainer.life import has_deadline
+from jobspec.operators.training_operator.life import cleans_up_at_limits_too
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
@@ -157,7 +158,7 @@ def lost_logs(job: JobView) -> Iterator[Finding]:
     said = job.tree.get("spec", "runPolicy", "cleanPodPolicy") if job.is_pytorchjob else None
     if said and said.value == "All":
         yield Finding(said, "the pods' logs go with them, of a failed job too", "take Running")
-    elif said and said.value in ("None", "Running") and not reached(job.documents.target["training-operator"], "1.9.4"):
+    elif said and said.value in ("None", "Running") and not cleans_up_at_limits_too(job.documents.target["training-operator"]):
         limit = next((name for name in ("backoffLimit", "activeDeadlineSeconds") if job.get("spec", "runPolicy", name) is not None), "")
         if limit:
             message = f"before 1.9.4 the operator deletes the pods of a job that fails by its `{limit}`, whatever stands here"
@@ -273,7 +274,7 @@ def _gpus_of(job: JobView) -> int:
 
 
 def _can_have_deadline(job: JobView) -> bool:
-    return job.is_pytorchjob or reached(job.documents.target["trainer"], "2.2.0")
+    return job.is_pytorchjob or has_deadline(job.documents.target["trainer"])
 
 
 def _replica_specs(job: JobView) -> Iterator[tuple[ExpandedRole, MarkedTree]]:

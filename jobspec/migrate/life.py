@@ -14,13 +14,18 @@ from jobspec import kinds
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.migrate.source import Fact, JobNode, Key, flat
+from jobspec.operators.batch import RETRIES, UNLIMITED
+from jobspec.operators.restarts import RETRYABLE
+from jobspec.operators.training_operator.life import (
+    RESTART_POLICY,
+    counts_restarts,
+    decisive_role,
+    leaves_finished_pods,
+    leaves_running_pods,
+)
 
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """The annotation in which kubectl keeps what it has applied last."""
-UNLIMITED = 2**31 - 1
-"""The `backoffLimit` of a Job that no one reaches."""
-_RETRIES = 6  # of a Job that does not say `backoffLimit`
-RETRYABLE = 128  # exit codes from here on are tried again, by the restart policy ExitCode
 _OWN_MANAGERS = ("kubeflow.org/training-operator", "trainer.kubeflow.org/trainjob-controller")
 
 
@@ -55,32 +60,34 @@ def _of_pytorchjob(job: MarkedTree, nodes: Sequence[JobNode]) -> Iterator[tuple[
     yield from _said(policy)
     replicas = dict(spec.entries("pytorchReplicaSpecs"))
     clean = policy.get("cleanPodPolicy")
-    kind = clean.value if clean else "None"
+    cleaning = clean.value if clean else None
     mark = clean or spec.value["pytorchReplicaSpecs"]
-    if len(nodes) > 1 and ("Master" in replicas or spec.get("elasticPolicy")):
-        who = "node 0 has" if "Master" in replicas else "any node has"
-        yield _fact("succeeds", f"once {who}, and the others {'run on' if kind == 'None' else 'are ended'}", mark)
+    others = "run on" if leaves_running_pods(cleaning) else "are ended"
+    decisive = decisive_role([name.lower() for name in replicas], elastic=bool(spec.get("elasticPolicy")))
+    if len(nodes) > 1 and decisive:
+        who = "node 0 has" if decisive == "master" else "any node has"
+        yield _fact("succeeds", f"once {who}, and the others {others}", mark)
     else:
         yield _fact("succeeds", "once all nodes have", mark)
     ttl = policy.get("ttlSecondsAfterFinished")
     if ttl is not None and ttl.value is not None:
         yield _fact("ttlSecondsAfterFinished", f"{ttl.value} seconds after the end, and so is the job", ttl)
     if len(nodes) > 1:
-        yield _fact("others after a failure", "run on" if kind == "None" else "are ended", mark)
-    yield _fact("finished pods", "stay" if kind in ("None", "Running") else "are deleted", mark)
+        yield _fact("others after a failure", others, mark)
+    yield _fact("finished pods", "stay" if leaves_finished_pods(cleaning) else "are deleted", mark)
 
 
 def _restarts_of_replica(node: JobNode, spec: MarkedTree, policy: MarkedTree) -> Iterator[tuple[Key, Fact]]:
     replica = spec.value["pytorchReplicaSpecs"].value[node.pod.role.capitalize()]
     given = replica.get("restartPolicy")
-    word = given.value if given else "OnFailure"
+    word = given.value if given else RESTART_POLICY
     place = (given or replica).place()
     how = {"Never": "the job fails", "ExitCode": "a new pod from exit code 128 on", "OnFailure": "in place"}.get(word, "always, in place")
     yield (node.name, "life", "restart"), Fact(how, place)
     if word == "Never":
         return
     limit = policy.get("backoffLimit")
-    counted = limit is not None and word != "ExitCode"
+    counted = limit is not None and counts_restarts(word)
     value = limit.value if limit is not None and counted else "any number"
     yield (node.name, "life", "restarts"), Fact(value, limit.place() if limit is not None and counted else place)
 
@@ -120,7 +127,7 @@ def _job_of(node: JobNode) -> str:
 
 def _restarts_of_job(node: JobNode, job: MarkedTree) -> Iterator[tuple[Key, Fact]]:
     limit = job.get("spec", "backoffLimit")
-    allowed = limit.value if limit else _RETRIES
+    allowed = limit.value if limit else RETRIES
     policy = node.pod.tree.value["spec"].get("restartPolicy")
     place = (policy or job).place()
     failing = [_plain_rule(each) for each in items(job.get("spec", "podFailurePolicy", "rules"))]

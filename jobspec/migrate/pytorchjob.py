@@ -6,17 +6,19 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.migrate.life import APPLIED, UNLIMITED, exit_code_rule
+from jobspec.migrate.life import APPLIED, exit_code_rule
 from jobspec.migrate.pods import is_of_job, known_port, with_new_names
 from jobspec.migrate.source import NAME, NAME_FIELD, JobNode, SourceJob, by_migration, of_one_job, of_roles, present
+from jobspec.operators.batch import UNLIMITED
 from jobspec.operators.trainer.frameworks import COMPLETION_INDEX
+from jobspec.operators.trainer.life import has_deadline, makes_again
+from jobspec.operators.trainer.releases import knows_volcano, takes_words_for_processes
 from jobspec.operators.trainer.runtimes import API_VERSION
+from jobspec.operators.training_operator.life import leaves_running_pods
 from jobspec.programs.launcher import LAUNCHER, command_line
-from jobspec.targets import reached
 
 SHIPPED = "torch-distributed"
 _MANAGED = {"kubeflow.org/training-operator": None, "trainer.kubeflow.org/trainjob-controller": None}
-_RUNS_AGAIN = "2.1.0"  # the trainer release from which on a JobSet that a time to live has deleted may be made again
 #: What a server writes in the metadata of an object that it has.
 _SERVERS = frozenset(("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"))
 _OF_JOB = ("image", "command", "args", "env")
@@ -66,7 +68,7 @@ def _metadata(given: MarkedTree) -> MarkedTree:
 
 def _deadline(source: SourceJob) -> MarkedTree | None:
     seconds = source.policy("activeDeadlineSeconds")
-    return seconds if seconds and seconds.value >= 1 and has_deadline(source) else None
+    return seconds if seconds and seconds.value >= 1 and has_deadline(source.release) else None
 
 
 def _trainer(source: SourceJob, *, torch: bool) -> MarkedTree:
@@ -118,7 +120,7 @@ def _processes(source: SourceJob) -> MarkedTree | None:
     word = str(given.value)
     if word.isdecimal() and word.isascii() and int(word) > 0:
         return given.with_value(int(word))
-    return given if word in ("cpu", "gpu", "auto") and not reached(source.release, "2.2.0") else None
+    return given if word in ("cpu", "gpu", "auto") and takes_words_for_processes(source.release) else None
 
 
 def _with_runtime(source: SourceJob, *, torch: bool) -> list[MarkedTree]:
@@ -154,7 +156,7 @@ def _with_roles(source: SourceJob) -> list[MarkedTree]:
         job = job_template(source, replica, template, labelled=is_master, nodes=1)
         jobs.append({"name": "master" if is_master else "node", "replicas": source.count_of(name), "template": job})
     clean = source.policy("cleanPodPolicy")
-    ends = clean is not None and clean.value != "None"
+    ends = clean is not None and not leaves_running_pods(clean.value)
     success = {"successPolicy": by_migration({"operator": "All", "targetReplicatedJobs": ["master"]}, clean)} if ends else {}
     runtime = _runtime(source, {}, jobs, **success)
     return [runtime, _train_job(source, _runtime_name(source), shipped=False, trains=False)]
@@ -165,7 +167,7 @@ def _runtime_name(source: SourceJob) -> str:
 
 
 def _runtime(source: SourceJob, spec: dict[str, Any], jobs: list[dict[str, Any]], **jobset: Any) -> MarkedTree:
-    ttl = source.policy("ttlSecondsAfterFinished") if not reached(source.release, _RUNS_AGAIN) else None
+    ttl = source.policy("ttlSecondsAfterFinished") if not makes_again(source.release) else None
     namespace = source.tree.get("metadata", "namespace")
     metadata = present({"name": _runtime_name(source), "namespace": namespace})
     gang = _gang(source)
@@ -190,7 +192,7 @@ def _queue(source: SourceJob) -> dict[str, Any]:
 
 def _gang(source: SourceJob) -> dict[str, Any]:
     """The policy of the runtime by which its pods are scheduled all at once, where training-operator had them so."""
-    if not source.gang_scheduler or (source.is_of_volcano and not reached(source.release, "2.1.0")):
+    if not source.gang_scheduler or (source.is_of_volcano and not knows_volcano(source.release)):
         return {}
     seconds = source.policy("schedulingPolicy", "scheduleTimeoutSeconds")
     return {"podGroupPolicy": {"volcano": {}} if source.is_of_volcano else {"coscheduling": present({"scheduleTimeoutSeconds": seconds})}}
@@ -319,21 +321,16 @@ def _life(source: SourceJob, replica: MarkedTree, *, nodes: int) -> dict[str, An
     if limit and policy in ("OnFailure", "Always"):
         allowed = limit
     rule = by_migration({"rules": [exit_code_rule()]}, cause) if policy == "ExitCode" else None
-    deadline = source.policy("activeDeadlineSeconds") if not has_deadline(source) else None
+    deadline = source.policy("activeDeadlineSeconds") if not has_deadline(source.release) else None
     success = _success(source) if nodes > 1 else None
     fields = {"activeDeadlineSeconds": deadline, "backoffLimit": allowed, "podFailurePolicy": rule, "successPolicy": success}
     return present(fields)
 
 
-def has_deadline(source: SourceJob) -> bool:
-    """Whether a TrainJob of the release has a deadline of its own."""
-    return reached(source.release, "2.2.0")
-
-
 def _success(source: SourceJob) -> MarkedTree | None:
     """Who has to succeed, where the operator ends the others then."""
     clean = source.policy("cleanPodPolicy")
-    if clean is None or clean.value == "None":
+    if clean is None or leaves_running_pods(clean.value):
         return None
     if "Master" in source.replicas:
         return by_migration({"rules": [{"succeededIndexes": "0"}]}, clean)

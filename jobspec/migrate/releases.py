@@ -13,10 +13,10 @@ from jobspec.migrate.jobs import LOST, NOTE, Migrated, path_at
 from jobspec.migrate.pods import view
 from jobspec.migrate.pytorchjob import TRAINERS
 from jobspec.migrate.source import NAMED, Fact, by_migration, present
+from jobspec.operators.trainer.releases import takes_words_for_processes
 from jobspec.operators.trainer.runtimes import API_VERSION
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import reached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 RUNTIMES = (CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME)
 KINDS = (TRAINJOB, *RUNTIMES)
-_NUMBERS_ONLY = "2.2.0"  # the release from which on `numProcPerNode` takes no words
 
 
 def migrate_runtime(runtime: Document, target: Target) -> tuple[MarkedTree, list[Diagnostic]]:
@@ -86,7 +85,7 @@ def _in_words_of(tree: MarkedTree, target: Target) -> MarkedTree:
         kept = dict(spec.value)
     else:
         kept |= written(changes, field)
-    if "trainer" in kept and isinstance(kept["trainer"].value, dict) and reached(target["trainer"], _NUMBERS_ONLY):
+    if "trainer" in kept and isinstance(kept["trainer"].value, dict) and not takes_words_for_processes(target["trainer"]):
         kept["trainer"] = _with_numbers(kept["trainer"])
     return tree.with_value({**tree.value, "spec": spec.with_value(kept)})
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from jobspec.targets import Target
 
-_UNLIMITED = 2**31 - 1
+UNLIMITED = 2**31 - 1
+"""The `backoffLimit` of a Job that no one reaches."""
+RETRIES = 6
+"""The `backoffLimit` of a Job that does not say it."""
 _LABEL = "batch.kubernetes.io"
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _VARIABLE = "JOB_COMPLETION_INDEX"
@@ -40,7 +43,7 @@ def _spec(spec: MarkedTree, server: Mark) -> MarkedTree:
     defaults: dict[str, Any] = {
         "parallelism": 1,
         **({} if spec.get("parallelism") else {"completions": 1}),
-        "backoffLimit": _UNLIMITED if by_index else 6,
+        "backoffLimit": UNLIMITED if by_index else RETRIES,
         "completionMode": "NonIndexed",
         "suspend": False,
         "manualSelector": False,

@@ -16,7 +16,7 @@ from jobspec.kubernetes.problems import describe
 from jobspec.operators.webhooks import Fault
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import reached
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ _ZERO_VALUES = {"string": "", "integer": 0, "boolean": False, "int-or-string": 0
 def is_rewritten(document: Document, target: Target, *, update: bool) -> bool:
     """Whether a mutating webhook rewrites the document: JobSet's on a create, the trainer's from 2.2 on."""
     kind = document.group_kind
-    return (kind == JOBSET and not update) or (kind == TRAINJOB and reached(target["trainer"], "2.2.0"))
+    return (kind == JOBSET and not update) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
 
 
 def rewritten(document: Document, target: Target) -> Document:

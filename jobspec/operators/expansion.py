@@ -16,7 +16,9 @@ from jobspec.workloads import CONTAINERS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
+    from jobspec.operators.restarts import RestartRules
     from jobspec.targets import Target
 
 
@@ -50,6 +52,15 @@ def expand(
 
         return expand_trainjob(job, runtime_of(job, beside, target), target, beside=beside, ends=ends, accepted=accepted)
     raise JobspecError(f"{job.file}: jobspec expands training jobs alone, no {job.kind}")
+
+
+def restart_rules(job: Document, objects: Sequence[dict[str, Any]]) -> RestartRules:
+    """The rules about restarts and the end of a job that its operator expands to these *objects*."""
+    from jobspec.operators.trainer import life as of_trainer
+    from jobspec.operators.training_operator import life as of_training_operator
+
+    spec = job.data["spec"]
+    return of_training_operator.restart_rules_of(spec) if job.group_kind == kinds.PYTORCHJOB else of_trainer.restart_rules_of(spec, objects)
 
 
 class ExpandedRole:

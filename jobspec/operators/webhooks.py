@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Path, spell
 from jobspec.kinds import find
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
-from jobspec.targets import reached
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def faults(rules: Iterable[WebhookRule], workload: Workload, target: Target, rel
     for rule in rules:
         for limit in (rule.since, rule.until):
             if limit not in passed:
-                passed[limit] = reached(release, limit)
+                passed[limit] = is_at_least(release, limit)
         if passed[rule.since] and not (rule.until and passed[rule.until]):
             for fault in rule.check(workload, target):
                 yield rule.name, fault

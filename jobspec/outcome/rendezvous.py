@@ -5,10 +5,10 @@ from __future__ import annotations
 from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
+from jobspec.operators.trainer.life import makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 from jobspec.outcome.programs import Program, Told
 from jobspec.outcome.rule import Outcome, place_of
-from jobspec.targets import reached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,12 +142,6 @@ _RULES = (_no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, u
 # How a TrainJob ends: complete without any training, or never, since it starts again and again.
 
 
-_MAKES_AGAIN = "2.1.0"
-"""The release from which on the trainer makes the JobSet of a failed job again, which a time to live has deleted."""
-_KEEPS_COMPLETE = "2.2.0"
-"""The release from which on it leaves that of a complete job alone."""
-
-
 def complete_without_training(job: ExpandedJob) -> Iterator[Outcome]:
     """Nothing trains, and the job counts as complete: it has no pods, or the image's own program ends at once."""
     for each in job.of_kind("Job"):
@@ -173,10 +167,10 @@ def _reference(job: ExpandedJob) -> Mark:
 
 def restarts_for_ever(job: ExpandedJob) -> Iterator[Outcome]:
     """A job that fails starts again without end: the trainer makes its JobSet again, which is deleted when it has ended."""
-    release = job.target["trainer"]
+    again = makes_again(job.target["trainer"])
     for jobset in job.of_kind("JobSet"):
         ttl = jobset.get("spec", "ttlSecondsAfterFinished")
-        if ttl is not None and reached(release, _MAKES_AGAIN):
-            which = "a failed job" if reached(release, _KEEPS_COMPLETE) else "the job, complete or failed,"
+        if ttl is not None and again:
+            which = "a failed job" if again == "failed" else "the job, complete or failed,"
             message = f"{which} starts again without end: its JobSet is deleted after {ttl.value} s, and the trainer makes it again"
             yield Outcome("restarts-for-ever", message, place_of(ttl), "leave `ttlSecondsAfterFinished` out", severity="warning")

@@ -10,11 +10,11 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Key, Path, spell
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
+from jobspec.operators.trainer.releases import merges_resources, shares_with_launcher
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TRAINER, RuntimeRef, ancestor, training_jobs
 from jobspec.overlays.merge import APPEND, REMOVE, is_removal, only_removes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import reached
 from jobspec.workloads import TEMPLATE, roles_in, value_at
 
 TYPE_CHECKING = False
@@ -395,8 +395,6 @@ def nested(tree: MarkedTree, path: Path) -> MarkedTree:
 
 
 CONTAINER = "node"
-CONFIGURES_NODES = "2.1"  # the trainer release from which on a launcher that is a node shares `env` and `resourcesPerNode` with the others
-MERGES_RESOURCES = "2.3"  # the trainer release from which on `resourcesPerNode` is merged with the runtime's resources
 JOBS: Path = ("spec", "template", "spec", "replicatedJobs")
 
 
@@ -411,8 +409,8 @@ class JobRuntime:
         self.name = RuntimeRef(job.data).name
         self.jobs = training_jobs(runtime)
         """The replicated jobs whose pods train."""
-        self.merges_resources = reached(release, MERGES_RESOURCES)
-        self.configures_nodes = reached(release, CONFIGURES_NODES) and bool(value_at(self.policy(), ("mpi", "runLauncherAsNode")))
+        self.merges_resources = merges_resources(release)
+        self.configures_nodes = shares_with_launcher(release) and bool(value_at(self.policy(), ("mpi", "runLauncherAsNode")))
         """Whether the nodes beside MPI's launcher get the variables and resources of `spec.trainer`, too."""
         self.templates = self._templates()
         """The pod templates of the training jobs by their names, none where the runtime is not at hand."""

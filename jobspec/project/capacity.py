@@ -14,8 +14,9 @@ from jobspec.documents.document import Document
 from jobspec.kinds import PYTORCHJOB
 from jobspec.kubernetes.cel.functions import number_of, quantity
 from jobspec.operators.trainer.policies import changes
+from jobspec.operators.trainer.releases import merges_resources
 from jobspec.operators.trainer.runtimes import TRAINER, ancestor, nodes_of, runtime_of
-from jobspec.targets import reached
+from jobspec.operators.training_operator.life import cleans_up_at_limits_too, leaves_running_pods
 from jobspec.workloads import Role, Workload, roles_in, value_at
 
 TYPE_CHECKING = False
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 
 _NODE = "node"
-_MERGES_RESOURCES = "2.3.0"  # the trainer release from which on `resourcesPerNode` is merged with the runtime's resources
-_OUTLIVES_DEADLINE = "1.9.4"  # the training-operator release from which on pods stay at the deadline if `cleanPodPolicy` says so
 _DEVICES = ("google.com/tpu", "habana.ai/", "aws.amazon.com/neuron", "huawei.com/ascend", "nvidia.com/mig-", "gpu.intel.com/")
 
 
@@ -104,7 +103,7 @@ def capacity_of(job: Document, beside: Iterable[Document], target: Target) -> Ca
 def _outliving(job: Document, target: Target) -> Iterator[str]:
     policy = value_at(job.data, ("spec", "runPolicy", "cleanPodPolicy"))
     release = target["training-operator"]
-    if policy in (None, "None") and reached(release, _OUTLIVES_DEADLINE):
+    if leaves_running_pods(policy) and cleans_up_at_limits_too(release):
         yield f"with `cleanPodPolicy: None`, training-operator {release} leaves pods running at the deadline; `Running` deletes them"
 
 
@@ -124,7 +123,7 @@ def _of_replicated_jobs(job: Document, runtime: Document, target: Target) -> Ite
         for patch in patches:
             if patch.job == role.name:
                 selector |= _selector(value_at(patch.spec, ("nodeSelector",)))
-        yield AlikePods(_number(job, runtime, role), _of_pod(role, own, merged=reached(target["trainer"], _MERGES_RESOURCES)), selector)
+        yield AlikePods(_number(job, runtime, role), _of_pod(role, own, merged=merges_resources(target["trainer"])), selector)
 
 
 def _number(job: Document, runtime: Document, role: Role) -> int:
@@ -146,7 +145,7 @@ def _number(job: Document, runtime: Document, role: Role) -> int:
 def _own_resources(job: Document, runtime: Document, role: Role, target: Target) -> dict[str, Any]:
     """The `resourcesPerNode` of a TrainJob where they reach the pods of a replicated job; empty where they do not."""
     policy = value_at(runtime.data, ("spec", "mlPolicy"))
-    if policy is None and reached(target["trainer"], _MERGES_RESOURCES):
+    if policy is None and merges_resources(target["trainer"]):
         return {}
     beside = role.name == _NODE and value_at(policy, ("mpi", "runLauncherAsNode")) is True
     found = value_at(job.data, ("spec", "trainer", "resourcesPerNode")) if ancestor(role) == TRAINER or beside else None

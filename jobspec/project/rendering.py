@@ -12,6 +12,7 @@ from jobspec.documents.document import Document, Marks
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import is_cluster_scoped
 from jobspec.kubernetes.verdict import verdict
+from jobspec.operators.trainer.life import makes_again
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.overlays.apply import Applied, apply
 from jobspec.overlays.load import Overlay
@@ -21,7 +22,6 @@ from jobspec.project.engines import SyncedObject, notes_of
 from jobspec.project.matrix import hashed, in_layer, room_of
 from jobspec.project.variants import ANNOTATION, Variant
 from jobspec.results import FileResult
-from jobspec.targets import reached
 from jobspec.workloads import is_workload, value_at
 
 TYPE_CHECKING = False
@@ -228,8 +228,7 @@ def _unnamed(documents: Sequence[Document]) -> Iterator[Diagnostic]:
 # Finished jobs that something makes again once a time to live has deleted them.
 #
 # An engine makes again what is in Git and not in the cluster. Of a TrainJob, the time to live deletes the JobSet alone, which the trainer
-# may
-# make again: follows `TrainJobReconciler.Reconcile`, github.com/kubeflow/trainer pkg/controller, 2.0.0 to 2.3.0.
+# may make again.
 
 
 _FIELD = "ttlSecondsAfterFinished"
@@ -241,8 +240,6 @@ _JOBS: dict[GroupKind, Path] = {
 _RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
 _OF_RUNTIME: Path = ("spec", "template", "spec", _FIELD)
 _HOOK: Path = ("metadata", "annotations", "argocd.argoproj.io/hook")  # which a sync makes anew in any case
-_LOOKS_AGAIN = "2.1.0"  # the trainer release from which on a finished TrainJob is looked at again
-_KEEPS_COMPLETE = "2.2.0"  # the one from which on that does nothing to one that is complete
 
 
 def expiring(documents: Iterable[Document], target: Target) -> Iterator[Diagnostic]:
@@ -260,8 +257,5 @@ def expiring(documents: Iterable[Document], target: Target) -> Iterator[Diagnost
 
 def _of_runtime(release: str) -> str:
     """What a time to live deletes of a TrainJob, and how that runs it again; empty for a release that leaves finished jobs alone."""
-    if not reached(release, _LOOKS_AGAIN):
-        return ""
-    return (
-        f"the JobSet, and trainer {release} makes that of a {'failed' if reached(release, _KEEPS_COMPLETE) else 'finished'} TrainJob again"
-    )
+    again = makes_again(release)
+    return f"the JobSet, and trainer {release} makes that of a {again} TrainJob again" if again else ""

@@ -44,7 +44,7 @@ from jobspec.models.base import (
     Validation,
 )
 from jobspec.models.customresourcedefinition import CustomResourceDefinition
-from jobspec.targets import RELEASES, reached
+from jobspec.targets import RELEASES, is_at_least
 
 Structure = dict[str, Any]
 _SCALARS = {str: "string", bool: "boolean", int: "integer", float: "number"}
@@ -90,7 +90,7 @@ class _Context:
     def holds(self, fact: Since | Until | InCustomKinds) -> bool:
         if isinstance(fact, InCustomKinds):
             return not self.builtin
-        return reached(self.releases[fact.component], fact.release) == isinstance(fact, Since)
+        return is_at_least(self.releases[fact.component], fact.release) == isinstance(fact, Since)
 
     def facts(self, facts: Iterable[object]) -> Iterator[object]:
         """The facts that hold, those inside of conditions included; of `Keyed` that does not hold, `Merge` remains."""

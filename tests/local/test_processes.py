@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from jobspec.operators.restarts import RestartRules
 from jobspec.run import processes
-from jobspec.run.processes import Life, LocalProcess, LocalRun
+from jobspec.run.processes import LocalProcess, LocalRun
 
 #: Tells that it heeds SIGTERM, and takes its time then.
 SLOW_TO_END = "trap 'sleep 1; exit 0' TERM; echo ready; while :; do sleep 0.1; done"
@@ -31,7 +32,7 @@ def test_a_pod_that_is_started_while_its_job_ends_is_told_to_end(monkeypatch: py
     async def run() -> str:
         happens.update(false=asyncio.Event(), sleep=asyncio.Event())
         pods = [pod("master-0", "false"), pod("worker-0", "sh", "-c", SLOW_TO_END), pod("worker-1", "sleep", "60")]
-        life = Life({"master": "Never", "worker": "Never"}, limit=None, deadline=None)
+        life = RestartRules({"master": "Never", "worker": "Never"}, limit=None, deadline=None)
         return await LocalRun(pods, life, write=lambda *_: happens["false"].set(), say=say).condition(())
 
     def say(event: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.kubernetes.verdict import verdict
-from jobspec.targets import RELEASES, choose, reached, reported
+from jobspec.targets import RELEASES, choose, is_at_least, reported
 from tests.support.processes import run_here
 
 _JOB = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n  runtimeRef: {name: b}\n"
@@ -118,9 +118,9 @@ def test_a_later_release_without_its_crds_is_an_error_with_the_way_out() -> None
 
 
 def test_releases_are_compared_by_their_numbers() -> None:
-    assert reached("0.12.0", "0.9")
-    assert reached("2.2.0", "2.2")
-    assert not reached("2.1.9", "2.2")
+    assert is_at_least("0.12.0", "0.9")
+    assert is_at_least("2.2.0", "2.2")
+    assert not is_at_least("2.1.9", "2.2")
     assert all(
         list(releases) == sorted(releases, key=lambda each: [int(part) for part in each.split(".")]) for releases in RELEASES.values()
     )

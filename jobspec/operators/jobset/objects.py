@@ -9,7 +9,7 @@ from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.made import SHA1, UID, as_go_writes, changed, few, is_true, number, operator_mark, set_by, with_fields
 from jobspec.schemas import shapes
-from jobspec.targets import reached
+from jobspec.targets import is_at_least
 from jobspec.workloads import TEMPLATE
 
 TYPE_CHECKING = False
@@ -54,7 +54,7 @@ def _services(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[Ma
 
 
 def _claims(jobset: MarkedTree, target: Target, owners: MarkedTree) -> list[MarkedTree]:
-    if not reached(target["jobset"], "0.11.1") or jobset.get("spec", "volumeClaimPolicies") is None:
+    if not is_at_least(target["jobset"], "0.11.1") or jobset.get("spec", "volumeClaimPolicies") is None:
         return []
     return made_claims(jobset, target, owners)
 
@@ -214,7 +214,7 @@ def _labels(place: JobPlace) -> dict[str, MarkedTree | str]:
         "job-key": SHA1,
         "job-global-index": str(_before(jobs, name.value) + place.index),
     }
-    if reached(place.release, "0.10.1"):
+    if is_at_least(place.release, "0.10.1"):
         grouped = [each for each in jobs if text(each, "groupName") == text(place.replicated, "groupName")]
         found |= {
             "jobset-uid": UID,

@@ -15,7 +15,7 @@ from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
 from jobspec.operators.made import RANDOM, as_a_cluster_names, changed, each_item, filled, operator_mark, set_by, with_fields
 from jobspec.operators.webhooks import Fault, WebhookRule, bad_manager, diagnostics, name_of
 from jobspec.schemas import shapes
-from jobspec.targets import reached
+from jobspec.targets import is_at_least
 from jobspec.workloads import Role, Workload, items_at, value_at
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def depends_on(workload: Workload, target: Target) -> Iterator[Fault]:
     for number, job in enumerate(new_jobs(workload)):
         before.add(job.name)
         depends = job.data.get("dependsOn")
-        if depends == [] and not reached(target["jobset"], "0.10.1"):
+        if depends == [] and not is_at_least(target["jobset"], "0.10.1"):
             yield Fault((*job.path, "dependsOn"), "`dependsOn` is empty, on which the webhook fails", "remove `dependsOn`")
         elif number == 0 and depends is not None:
             yield Fault((*job.path, "dependsOn"), f"the first replicated job, `{job.name}`, can wait for no other", "remove `dependsOn`")
@@ -363,7 +363,7 @@ def admitted(pod: MarkedTree, target: Target, priority: MarkedTree | None) -> Ma
     annotations = pod.get("metadata", "annotations")
     own = annotations.value if annotations else {}
     exclusive = EXCLUSIVE in own
-    if NODE_SELECTOR in own or not (exclusive or reached(target["jobset"], "0.11.1")):
+    if NODE_SELECTOR in own or not (exclusive or is_at_least(target["jobset"], "0.11.1")):
         return pod
     if priority is not None:
         label = {_PRIORITY: priority.with_value(str(priority.value))}

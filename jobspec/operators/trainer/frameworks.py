@@ -64,7 +64,7 @@ _PLUGINS: dict[str, tuple[str, Callable[[], Plugin], bool]] = {
 
 def is_active(job: TrainJob, name: str) -> bool:
     """Whether a runtime has a policy, and the trainer a plugin for it."""
-    return job.policy(name) is not None and job.reached(_PLUGINS[name][0])
+    return job.policy(name) is not None and job.is_at_least(_PLUGINS[name][0])
 
 
 def enforced(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
@@ -137,7 +137,7 @@ def _with_injection(sets: list[PodSet], job: TrainJob, ranks: list[MarkedTree]) 
                 pod_set = pod_set.with_container(name, lambda tree: with_items(tree, "env", variables), among=among)
         return pod_set
 
-    return [injected(each) for each in sets] if job.reached("2.3.0") else sets
+    return [injected(each) for each in sets] if job.is_at_least("2.3.0") else sets
 
 
 # The trainer's plugins for JAX (2.2 on) and XGBoost (2.2 on): variables by which processes find each other. And that for plain jobs.
@@ -225,7 +225,7 @@ def slots_per_node(job: TrainJob, sets: list[PodSet]) -> MarkedTree:
     if own:
         return own.with_value(own.value if isinstance(own.value, int) else _number(own.value))
     slots = job.policy("mpi", "numProcPerNode") or MarkedTree(1, job.mark)
-    amount = gpus(resources_per_node(job, sets)) if slots.value == 1 and job.reached("2.1.0") else None
+    amount = gpus(resources_per_node(job, sets)) if slots.value == 1 and job.is_at_least("2.1.0") else None
     return amount.with_value(max(1, whole(amount))) if amount else slots
 
 
@@ -263,7 +263,7 @@ def _variables(slots: MarkedTree) -> list[dict[str, Any]]:
 def _keys_volume(name: str, job: TrainJob) -> dict[str, Any]:
     """The keys' volume; from 2.3 on with a mode for each file."""
     files = (("ssh-privatekey", "id_rsa", 0o640), ("ssh-publickey", "id_rsa.pub", 0o644), ("ssh-publickey", "authorized_keys", 0o644))
-    if job.reached("2.3.0"):
+    if job.is_at_least("2.3.0"):
         items = [{"key": key, "path": path, "mode": mode} for key, path, mode in files]
         return {"name": _KEYS, "secret": {"secretName": f"{name}-{_KEYS}", "defaultMode": 0o400, "items": items}}
     return {"name": _KEYS, "secret": {"secretName": f"{name}-{_KEYS}", "items": [{"key": key, "path": path} for key, path, _ in files]}}
@@ -320,7 +320,7 @@ def with_flux(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
 def wrapped_command(sets: list[PodSet], job: TrainJob) -> MarkedTree:
     """The command that starts Flux, which starts the job's; in 2.2 the runtime's own command is forgotten."""
     container = _training_container(sets)
-    inherited = container.get("command") if container and job.reached("2.3.0") else None
+    inherited = container.get("command") if container and job.is_at_least("2.3.0") else None
     own = job.trainer("command") or inherited
     words = [str(each.value) for each in (*items(own), *items(job.trainer("args")))]
     whole = set_by(job.mark, " ".join(words).strip())
@@ -370,7 +370,7 @@ def _volumes(job: TrainJob, settings: str) -> list[dict[str, Any]]:
         {"name": "spack-install", "emptyDir": {}},
         {"name": "flux-install", "emptyDir": {}},
         {"name": settings, "configMap": {"name": settings, "defaultMode": 0o755}},
-        *(memory if job.reached("2.3.0") else []),
+        *(memory if job.is_at_least("2.3.0") else []),
         {"name": "flux-curve", "secret": {"secretName": f"{text(job.name)}-flux-curve", "defaultMode": 0o400}},
     ]
 
@@ -382,7 +382,7 @@ def _mounts(job: TrainJob, settings: str) -> list[dict[str, Any]]:
         {"name": "spack-install", "mountPath": "/opt/software"},
         {"name": settings, "mountPath": _SETTINGS, "readOnly": True},
         {"name": "flux-curve", "mountPath": "/curve", "readOnly": True},
-        *(memory if job.reached("2.3.0") else []),
+        *(memory if job.is_at_least("2.3.0") else []),
     ]
 
 

@@ -147,11 +147,11 @@ def made_by_trainer(job: TrainJob, document: Document, runtime: Document, target
     template = job.runtime.get("spec", "template", "spec")
     spec = _overridden(template or MarkedTree({}, job.mark), job, target)
     before = pod_sets(spec, job)
-    kept = [_snapshot(job, target)] if job.reached("2.3.0") else []
+    kept = [_snapshot(job, target)] if job.is_at_least("2.3.0") else []
     found = _failures(job, before, document, runtime)
     if found:
         return Expansion([_sent(each, job) for each in kept], found)
-    sets = enforced(with_resources(before, job) if job.reached("2.3.0") else before, job)
+    sets = enforced(with_resources(before, job) if job.is_at_least("2.3.0") else before, job)
     final = jobset(job, _with_late_resources(sets, job), spec, command=_command_of_plugin(before, job))
     beside = _beside(job, sets, spec)
     return Expansion([_sent(each, job) for each in (*kept, *beside, *_groups(job, sets, final), final)])
@@ -217,7 +217,7 @@ def _groups(job: TrainJob, sets: list[PodSet], jobset: dict[str, Any]) -> list[d
 
 def _with_late_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
     """Before 2.3 the job's resources replace those of the runtime only after the plugins have counted these."""
-    return sets if job.reached("2.3.0") else with_resources(sets, job)
+    return sets if job.is_at_least("2.3.0") else with_resources(sets, job)
 
 
 def _sent(made: dict[str, Any], job: TrainJob) -> MarkedTree:
@@ -282,7 +282,7 @@ def _in_group(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
 def _propagated(job: TrainJob, name: str) -> MarkedTree | None:
     """The JobSet's labels or annotations: the runtime's, and the job's own from `spec` (until 2.1) or its patches (2.2 on)."""
     own = [job.tree.get("spec", name)]
-    if job.reached("2.2.0"):
+    if job.is_at_least("2.2.0"):
         patches = items(job.tree.get("spec", "runtimePatches"))
         own = [each.get("trainingRuntimeSpec", "template", "metadata", name) for each in patches]
     found = [each for each in (job.runtime.get("spec", "template", "metadata", name), *own) if each is not None]
@@ -372,7 +372,7 @@ _QUEUE = "scheduling.volcano.sh/queue-name"
 
 def has_volcano(job: TrainJob) -> bool:
     """Whether Volcano schedules the job's pods."""
-    return job.reached("2.1.0") and job.group_policy("volcano") is not None
+    return job.is_at_least("2.1.0") and job.group_policy("volcano") is not None
 
 
 def in_group(replicated: MarkedTree, job: TrainJob) -> MarkedTree:
@@ -441,7 +441,7 @@ _MANAGER: Path = ("spec", "managedBy")
 def managed_by_others(job: TrainJob, document: Document) -> Diagnostic | None:
     """From 2.3 on the trainer leaves a job alone that others manage; before, it makes its objects all the same."""
     manager = text(job.tree, *map(str, _MANAGER))
-    if not job.reached("2.3.0") or manager in ("", _CONTROLLER):
+    if not job.is_at_least("2.3.0") or manager in ("", _CONTROLLER):
         return None
     message = f"`{manager}` manages the job, so the trainer makes nothing of it here"
     return document.problem("nothing-made", message, _MANAGER, severity="info")
@@ -449,7 +449,7 @@ def managed_by_others(job: TrainJob, document: Document) -> Diagnostic | None:
 
 def failures(job: TrainJob, sets: list[PodSet], document: Document, runtime: Document) -> Iterator[Diagnostic]:
     """The reasons, in the job or in its *runtime*, for which the trainer makes no JobSet."""
-    if job.policy("flux") is not None and job.reached("2.2.0") and job.trainer("numNodes") is None:
+    if job.policy("flux") is not None and job.is_at_least("2.2.0") and job.trainer("numNodes") is None:
         message = "the trainer fails on a job for Flux that does not say its number of nodes"
         yield document.problem("operator-crash", message, ("spec", "trainer", "numNodes"), hint="write `numNodes: 1`")
     implementation = job.policy("mpi", "mpiImplementation")
@@ -458,7 +458,12 @@ def failures(job: TrainJob, sets: list[PodSet], document: Document, runtime: Doc
         message = f"the trainer knows how to launch {_OPEN_MPI} alone, not `{implementation.value}`"
         path: Path = ("spec", "mlPolicy", "mpi", "mpiImplementation")
         yield runtime.problem("refused-by-operator", message, path, hint=f"write `{_OPEN_MPI}`")
-    if job.policy("jax") is not None and job.reached("2.2.0") and not job.reached("2.3.0") and not any(each.trains for each in sets):
+    if (
+        job.policy("jax") is not None
+        and job.is_at_least("2.2.0")
+        and not job.is_at_least("2.3.0")
+        and not any(each.trains for each in sets)
+    ):
         message = "the trainer fails on a runtime for JAX in which nothing is labelled as the trainer's"
         hint = "label the template of a replicated job with `trainer.kubeflow.org/trainjob-ancestor-step: trainer`"
         yield runtime.problem("operator-crash", message, ("spec", "template", "spec", "replicatedJobs"), hint=hint)

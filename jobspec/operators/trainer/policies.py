@@ -10,7 +10,7 @@ from jobspec.go.formats import is_parsed_quantity
 from jobspec.operators.trainer.runtimes import RuntimeRef, ancestor
 from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.operators.webhooks import Fault, WebhookRule
-from jobspec.targets import reached
+from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, items_at, value_at
 
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ def policy(workload: Workload, name: str) -> dict[str, Any] | None:
 
 def is_reviewed_by_torch(workload: Workload, target: Target) -> bool:
     """Whether torch's plugin reviews the job: until 2.1 only where `trainer.numProcPerNode` is set."""
-    needed = _TRAINER if reached(target["trainer"], "2.2.0") else _PROCESSES
+    needed = _TRAINER if is_at_least(target["trainer"], "2.2.0") else _PROCESSES
     return policy(workload, "torch") is not None and value_at(workload.document.data, needed) is not None
 
 
@@ -55,7 +55,7 @@ def reserved_environment(workload: Workload, target: Target) -> Iterator[Fault]:
     """
     reviewed = {
         "torch": is_reviewed_by_torch(workload, target),
-        "mpi": policy(workload, "mpi") is not None and reached(target["trainer"], "2.3.0"),
+        "mpi": policy(workload, "mpi") is not None and is_at_least(target["trainer"], "2.3.0"),
         "xgboost": policy(workload, "xgboost") is not None,
     }
     for name, reserved in _RESERVED.items():
@@ -77,7 +77,7 @@ def processes_per_node(workload: Workload, target: Target) -> Iterator[Fault]:
         yield Fault(_PROCESSES, f'with torch, `numProcPerNode` is a number, `auto`, `cpu` or `gpu`, not "{value}"{number}')
     if isinstance(value, str) and policy(workload, "mpi") is not None:
         yield Fault(_PROCESSES, f'with MPI, `numProcPerNode` is a number, not "{value}"{number}')
-    if isinstance(value, int) and value < 1 and policy(workload, "flux") is not None and reached(target["trainer"], "2.3.0"):
+    if isinstance(value, int) and value < 1 and policy(workload, "flux") is not None and is_at_least(target["trainer"], "2.3.0"):
         yield Fault(_PROCESSES, f"with Flux, `numProcPerNode` is at least 1, not {value}")
 
 
@@ -189,7 +189,7 @@ def pods_of(workload: Workload, target: Target) -> dict[str, ReplicatedPods]:
     for job in workload.roles:
         found.setdefault(job.name, ReplicatedPods()).add(job.in_pod())
     for change in changes(workload):
-        if change.job not in found and reached(target["trainer"], "2.3.0"):
+        if change.job not in found and is_at_least(target["trainer"], "2.3.0"):
             found[change.job] = ReplicatedPods()
         if change.job in found:
             found[change.job].add(change.spec)
@@ -243,7 +243,7 @@ def torchtune_model(workload: Workload, target: Target) -> Iterator[Fault]:
 
     For another model, write the command differently.
     """
-    known = _MODELS if reached(target["trainer"], "2.1.0") else _MODELS_2_0
+    known = _MODELS if is_at_least(target["trainer"], "2.1.0") else _MODELS_2_0
     if is_reviewed_by_torch(workload, target) and _model(workload) not in known:
         message = f"the runtime's name `{RuntimeRef(workload.document.data).name}` stands for no model that torchtune is set up for"
         yield Fault(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
@@ -254,11 +254,11 @@ def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Fault]:
     if not is_reviewed_by_torch(workload, target):
         return
     model, nodes = _model(workload), _nodes(workload)
-    if value_at(workload.document.data, _NODES) is None and not reached(target["trainer"], "2.2.0"):
+    if value_at(workload.document.data, _NODES) is None and not is_at_least(target["trainer"], "2.2.0"):
         yield Fault(_NODES, "`tune run` needs `numNodes`, without which the webhook fails", "write `numNodes: 1`")
     elif nodes > 1 and model != _LARGE:
         yield Fault(_NODES, f"torchtune tunes `{model}` on one node, not on {nodes}", "write `numNodes: 1`")
-    elif nodes > 1 and reached(target["trainer"], "2.3.0") and (is_lora(_arguments(workload)) or _is_qlora(workload, target)):
+    elif nodes > 1 and is_at_least(target["trainer"], "2.3.0") and (is_lora(_arguments(workload)) or _is_qlora(workload, target)):
         yield Fault(_NODES, f"torchtune cannot tune by LoRA on {nodes} nodes", "write `numNodes: 1`, or remove the arguments of LoRA")
 
 

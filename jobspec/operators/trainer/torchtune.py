@@ -9,7 +9,7 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.operators.made import set_by
 from jobspec.operators.trainer.train_job import NODE, PORT, PodSet, TrainJob, first, gpus, processes_per_node, resources_per_node, whole
-from jobspec.targets import reached
+from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ class _Processes:
 
 def _meets(job: TrainJob, how: _Processes) -> bool:
     """Whether several processes have to find each other."""
-    if not job.reached("2.1.0"):
+    if not job.is_at_least("2.1.0"):
         return how.nodes > 1 or how.each != 1
     return how.nodes > 1 or (how.each > 1 if isinstance(how.each, int) else how.gpus > 1)
 
 
 def _recipe(job: TrainJob, how: _Processes) -> tuple[str, str]:
     """The recipe, and the end of its configuration's name."""
-    if not job.reached("2.1.0"):
+    if not job.is_at_least("2.1.0"):
         alone = how.nodes == 1 and how.each == 1
         return ("full_finetune_single_device", "_full_single_device") if alone else _full(how.nodes)
     kind = _kind(job)
@@ -73,7 +73,7 @@ def _kind(job: TrainJob) -> str:
 
 def _folders(job: TrainJob, sets: list[PodSet]) -> list[MarkedTree]:
     """The words of the runtime's own command that are settings of folders."""
-    managed = MANAGED if job.reached("2.1.0") else MANAGED[:-1]
+    managed = MANAGED if job.is_at_least("2.1.0") else MANAGED[:-1]
     nodes = [each for pods in sets if pods.trains for each in pods.containers() if text(each, "name") == NODE]
     return [word for node in nodes for word in items(node.get("command")) if str(word.value).partition("=")[0] in managed]
 
@@ -106,7 +106,7 @@ def is_qlora(arguments: Sequence[str], release: str) -> bool:
 
 def _asked(arguments: Sequence[str], name: str, release: str) -> bool:
     """Whether an argument turns a setting on: until 2.2 by naming it, from 2.3 on by the value `true` in any case."""
-    if not reached(release, "2.3.0"):
+    if not is_at_least(release, "2.3.0"):
         return any(name in argument for argument in arguments)
     parts = [argument.partition("=") for argument in arguments]
     return any(equals and name in before and value.strip().lower() == "true" for before, equals, value in parts)

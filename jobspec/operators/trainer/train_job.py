@@ -8,7 +8,7 @@ from jobspec.operators.made import as_go_writes, changed, each_item, few, is_tru
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TORCHTUNE, TRAINER
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import reached
+from jobspec.targets import is_at_least
 from jobspec.workloads import TEMPLATE
 
 TYPE_CHECKING = False
@@ -60,9 +60,9 @@ class TrainJob:
         """The value at a path of the runtime's `podGroupPolicy`."""
         return self.runtime.get("spec", "podGroupPolicy", *path)
 
-    def reached(self, release: str) -> bool:
+    def is_at_least(self, release: str) -> bool:
         """Whether the trainer is of a release, or a later one."""
-        return reached(self.release, release)
+        return is_at_least(self.release, release)
 
     @property
     def is_torchtune(self) -> bool:
@@ -88,9 +88,9 @@ def overridden(spec: MarkedTree, job: TrainJob, shape: Shape, target: Target) ->
     """The spec of the runtime's JobSet, whose *shape* that is, with the job's changes."""
     own = shapes.load(API_VERSION, "TrainJob", target)
     assert own
-    if job.reached("2.3.0"):
+    if job.is_at_least("2.3.0"):
         return _patched_whole(spec, job, shape, own)
-    if job.reached("2.2.0"):
+    if job.is_at_least("2.2.0"):
         return _patched_jobs(spec, job, shape, own)
     return _overridden_pods(spec, job, shape, own)
 
@@ -141,10 +141,10 @@ def _patched_jobs(spec: MarkedTree, job: TrainJob, shape: Shape, own: Shape) -> 
 def _overridden_pods(spec: MarkedTree, job: TrainJob, shape: Shape, own: Shape) -> MarkedTree:
     """Until 2.1 overrides are merged with the pods of each replicated job that they name."""
     template = shape.at(("replicatedJobs", 0, *_TEMPLATE))
-    for entry in _entries(job, "podSpecOverrides", own) if not job.reached("2.1.0") else ():
+    for entry in _entries(job, "podSpecOverrides", own) if not job.is_at_least("2.1.0") else ():
         change = entry.with_value({"spec": entry.with_value({name: each for name, each in entry.value.items() if name != "targetJobs"})})
         spec = _with_job(spec, _targets(entry), _TEMPLATE, change, template)
-    for entry in _entries(job, "podTemplateOverrides", own) if job.reached("2.1.0") else ():
+    for entry in _entries(job, "podTemplateOverrides", own) if job.is_at_least("2.1.0") else ():
         spec = _with_job(spec, _targets(entry), _TEMPLATE, entry.with_value(_template_of(entry)), template)
     return spec
 
@@ -291,7 +291,7 @@ def first(sets: Iterable[PodSet], condition: Callable[[PodSet], bool]) -> PodSet
 
 def is_configured(pod_set: PodSet, job: TrainJob) -> bool:
     """Whether the variables and resources of `spec.trainer` are for its pods: from 2.1 on also for the nodes of a launcher that is one."""
-    shares = job.reached("2.1.0") and is_true(job.policy("mpi"), "runLauncherAsNode")
+    shares = job.is_at_least("2.1.0") and is_true(job.policy("mpi"), "runLauncherAsNode")
     return pod_set.trains or (shares and pod_set.name == NODE)
 
 
@@ -314,7 +314,7 @@ def synced(pod_set: PodSet, job: TrainJob) -> MarkedTree:
     """
     count = {"parallelism": pod_set.count, "completions": pod_set.count}
     replicated = changed(pod_set.job, ("template", "spec"), lambda spec: with_fields(spec, count))
-    among = ("containers", "initContainers") if job.reached("2.3.0") else ("containers",)
+    among = ("containers", "initContainers") if job.is_at_least("2.3.0") else ("containers",)
 
     def with_own(tree: MarkedTree, *names: str) -> MarkedTree:
         for name in names:
@@ -337,7 +337,7 @@ def endpoints(pod_set: PodSet, job: TrainJob, spec: MarkedTree) -> list[str]:
     """
     name = text(job.name)
     subdomain = text(spec, "network", "subdomain") or name
-    replicas = number(pod_set.job, "replicas", default=1) if job.reached("2.3.0") else 1
+    replicas = number(pod_set.job, "replicas", default=1) if job.is_at_least("2.3.0") else 1
     few(replicas * pod_set.count.value, f"nodes of TrainJob `{name}`")
     return [f"{name}-{pod_set.name}-{replica}-{pod}.{subdomain}" for replica in range(replicas) for pod in range(pod_set.count.value)]
 
@@ -387,10 +387,10 @@ def whole(amount: MarkedTree) -> int:
 def with_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
     """The containers that train with the job's resources: merged with the runtime's from 2.3 on, in place of them before."""
     own = job.trainer("resourcesPerNode")
-    counts = job.policy() is not None if job.reached("2.3.0") else own is not None and any(own.get(name) for name in AMOUNTS)
+    counts = job.policy() is not None if job.is_at_least("2.3.0") else own is not None and any(own.get(name) for name in AMOUNTS)
     if own is None or not counts:
         return sets
-    change = _merged if job.reached("2.3.0") else _replaced
+    change = _merged if job.is_at_least("2.3.0") else _replaced
     return [each.with_container(NODE, lambda container: change(container, own)) if is_configured(each, job) else each for each in sets]
 
 
@@ -417,13 +417,13 @@ def _canonical(amounts: MarkedTree) -> MarkedTree:
 
 def processes_per_node(job: TrainJob, sets: list[PodSet]) -> MarkedTree:
     """The number of processes of a node of a PyTorch training, counted where the job does not say it; `auto` where torchrun is to count."""
-    policy = job.policy("torch", "numProcPerNode") if not job.reached("2.2.0") else None
+    policy = job.policy("torch", "numProcPerNode") if not job.is_at_least("2.2.0") else None
     wanted = job.trainer("numProcPerNode") or policy or MarkedTree("auto", job.mark)
-    if not job.reached("2.1.0"):
+    if not job.is_at_least("2.1.0"):
         own = job.trainer("resourcesPerNode")
         return _of_job(wanted, own, job) if own else wanted
     resources = resources_per_node(job, sets)
-    is_cpu = wanted.value == "cpu" and not job.reached("2.2.0")
+    is_cpu = wanted.value == "cpu" and not job.is_at_least("2.2.0")
     if is_cpu or (wanted.value == "auto" and gpus(resources) is None):
         return _at_least_one(cpus(resources), job)
     return wanted

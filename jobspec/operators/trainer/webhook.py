@@ -16,7 +16,7 @@ from jobspec.operators.trainer import policies
 from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
 from jobspec.operators.trainer.runtimes import ANCESTOR, GROUP, TORCHTUNE, RuntimeRef, ancestor, is_meant, runtime_of, shipped
 from jobspec.operators.webhooks import Fault, Objects, WebhookRule, bad_manager, diagnostic, diagnostics, job_name
-from jobspec.targets import reached
+from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, items_at, roles_in, value_at
 
 TYPE_CHECKING = False
@@ -137,7 +137,7 @@ def patches_while_running(workload: Workload, target: Target) -> Iterator[Fault]
     if not workload.old:
         return
     now, before = workload.document.data["spec"], workload.old.data.get("spec") or {}
-    suspended = now.get("suspend") is True or (before.get("suspend") is True and reached(target["trainer"], "2.2.1"))
+    suspended = now.get("suspend") is True or (before.get("suspend") is True and is_at_least(target["trainer"], "2.2.1"))
     for field in ("runtimePatches", "podTemplateOverrides", "podSpecOverrides"):
         if not suspended and _without_times(now.get(field)) != _without_times(before.get(field)):
             message = f"`{field}` can be changed only while the job is suspended"
@@ -170,7 +170,7 @@ _VALIDATION: Path = ("metadata", "labels", Key("trainer.kubeflow.org/webhook-val
 def _is_unreviewed(workload: Workload, target: Target) -> bool:
     """Whether the webhook is not called: from 2.3 on a label turns it off, and it never reviews updates of a TrainingRuntime."""
     data = workload.document.data
-    off = value_at(data, _VALIDATION) == "disabled" and reached(target["trainer"], "2.3.0")
+    off = value_at(data, _VALIDATION) == "disabled" and is_at_least(target["trainer"], "2.3.0")
     return off or (workload.old is not None and workload.document.group_kind == TRAINING_RUNTIME)
 
 
@@ -214,7 +214,7 @@ def one_replica(workload: Workload, target: Target) -> Iterator[Fault]:
     """A replicated job that trains or initializes has one replica: its number of pods is `numNodes`, not the number of Jobs."""
     for job in workload.roles:
         part = ancestor(job)
-        launcher = job.name == "launcher" and not reached(target["trainer"], "2.1.0")
+        launcher = job.name == "launcher" and not is_at_least(target["trainer"], "2.1.0")
         replicas = job.data.get("replicas")
         if (part in _CONTAINER or launcher) and replicas not in (None, 1) and not _is_unreviewed(workload, target):
             message = f"the job `{job.name}` has `replicas: {replicas}`; it can only be 1"

@@ -9,10 +9,11 @@ from jobspec.diagnostics import Diagnostic, Key, Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.operators.made import UID, as_go_writes, numbers, operator_mark, set_by, stored
+from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.operators.webhooks import Fault, job_name
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
-from jobspec.targets import reached
+from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, roles_in, value_at
 
 TYPE_CHECKING = False
@@ -94,9 +95,9 @@ class TrainingJob:
         """The numbers of the pods of a replica type. Raises JobspecError for more than anybody could read."""
         return numbers(replicas.made, f"pods of PyTorchJob `{self.name.value}`", ends=self.ends)
 
-    def since(self, release: str) -> bool:
+    def is_at_least(self, release: str) -> bool:
         """Whether the operator is that release or a later one."""
-        return reached(self.release, release)
+        return is_at_least(self.release, release)
 
 
 def _replicas(spec: MarkedTree, template: Shape | None, operator: Mark) -> dict[str, Replicas]:
@@ -176,7 +177,7 @@ def labels(job: TrainingJob, replicas: Replicas, index: int) -> dict[str, Any]:
 
 def role_label(job: TrainingJob, replicas: Replicas, index: int) -> dict[str, Any]:
     """The label of the pod that leads: the Master's; without a Master that of the first Worker, from 1.8 on."""
-    first_worker = "Master" not in job.replicas and index == 0 and job.since("1.8.0")
+    first_worker = "Master" not in job.replicas and index == 0 and job.is_at_least("1.8.0")
     return {f"{_LABEL}job-role": "master"} if replicas.type == "Master" or first_worker else {}
 
 
@@ -200,7 +201,7 @@ _ELASTIC: Path = ("spec", "elasticPolicy")
 
 def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
     """The values that the operator cannot read, which the webhook of later releases refuses."""
-    if reached(target["training-operator"], "1.8.0"):
+    if has_webhook(target["training-operator"]):
         return []
     from jobspec.operators.decoding import undecodable_value
 
@@ -210,7 +211,7 @@ def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
 
 def failures_at_once(document: Document, target: Target) -> Iterator[Diagnostic]:
     """The reasons for which the operator makes nothing at all."""
-    for fault in _refused(document, target) if not reached(target["training-operator"], "1.8.0") else ():
+    for fault in _refused(document, target) if not has_webhook(target["training-operator"]) else ():
         yield document.problem("refused-by-operator", fault.message, fault.path, hint=fault.hint)
     if not roles_in(document):
         message = "the operator makes nothing of a job without replica types, and never looks at it again"
@@ -271,6 +272,6 @@ def _crashes_in_pods(job: TrainingJob) -> Iterator[Fault]:
         yield Fault((*_ELASTIC, "rdzvConf"), "the operator crashes on an empty list of settings", "remove `rdzvConf`")
     if "Worker" not in job.replicas and policy.get("rdzvPort") is None:
         yield Fault(_ELASTIC, "the operator looks for the port of the Workers, and there are none", "add a `Worker`")
-    if job.processes is None and "Master" in job.replicas and not job.since("1.8.0"):
+    if job.processes is None and "Master" in job.replicas and not job.is_at_least("1.8.0"):
         message = "with a Master, this release reads `spec.nprocPerNode` alone, and crashes where only `nProcPerNode` is there"
         yield Fault((*_ELASTIC, "nProcPerNode"), message, "write `nprocPerNode` in `spec` instead")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key, Path
 from jobspec.operators.decoding import undecodable_value
 from jobspec.operators.webhooks import Fault, WebhookRule, job_name
+from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, value_at
 
 TYPE_CHECKING = False
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobspec.targets import Target
+
+
+def has_webhook(release: str) -> bool:
+    """Whether a webhook refuses what the operator cannot read, before the operator sees it."""
+    return is_at_least(release, "1.8.0")
+
 
 _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 _ELASTIC: Path = ("spec", "elasticPolicy")

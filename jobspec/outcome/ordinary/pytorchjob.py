@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.outcome.ordinary.pods import containers_of, has_room_for_port, is_ordinary_template
 from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all, sets_no_ranks, torchrun_words, words_of
 from jobspec.outcome.ordinary.values import (
@@ -15,7 +16,6 @@ from jobspec.outcome.ordinary.values import (
     one_of,
 )
 from jobspec.programs.torchrun import starts_python
-from jobspec.targets import reached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,14 +27,12 @@ _CONTAINER = "pytorch"
 _PORT = ("pytorchjob-port", 23456)
 _ADDED = "init-pytorch"
 """The init container that the operator adds."""
-_WITH_WEBHOOK = "1.8.0"
-"""The release from which on a webhook has refused what the operator cannot read."""
 _LONGEST_NAME = 40
 
 
 def has_ordinary_objects(data: dict[str, Any], target: Target) -> bool:
     """Whether a server accepts all objects of an accepted PyTorchJob. *data*: the job's."""
-    if not reached(target["training-operator"], _WITH_WEBHOOK) or not has_short_name(data, _LONGEST_NAME) or not _SPEC(data.get("spec")):
+    if not has_webhook(target["training-operator"]) or not has_short_name(data, _LONGEST_NAME) or not _SPEC(data.get("spec")):
         return False
     spec = data["spec"]
     roles: dict[str, Any] = spec["pytorchReplicaSpecs"]

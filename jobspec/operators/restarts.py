@@ -1,0 +1,57 @@
+"""The rules of one job about restarts and its end: which pod is started again, and when the job has succeeded or failed."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from typing import Literal
+
+    Condition = Literal["Succeeded", "Failed"]
+
+RETRYABLE = 128
+"""Exit codes from here on say that a signal ended the process: the restart policy ExitCode tries again."""
+
+
+class RestartRules:
+    """The rules of one job."""
+
+    __slots__ = ("_is_enough", "deadline", "limit", "policies", "rounds")
+
+    def __init__(
+        self,
+        policies: Mapping[str, str],
+        *,
+        limit: int | None,
+        deadline: float | None,
+        rounds: int = 1,
+        one_is_enough: Collection[str] = (),
+    ) -> None:
+        self.policies = policies
+        """The restart policy of each role."""
+        self.limit = limit
+        """How many restarts in all its pods may have before the job fails; None is no limit."""
+        self.deadline = deadline
+        """The seconds after which the job fails; None is no limit."""
+        self.rounds = rounds
+        """How often all of the job is started before it has failed."""
+        self._is_enough = frozenset(one_is_enough)
+
+    def starts_again(self, role: str, code: int) -> bool:
+        """Whether a pod whose process ended with *code* is started again, unless the job is over."""
+        policy = self.policies[role]
+        if policy == "ExitCode":
+            return code >= RETRYABLE
+        return policy == "Always" or (policy == "OnFailure" and code != 0)
+
+    def too_many(self, restarts: int) -> bool:
+        """Whether so many restarts of all pods together are the end of the job."""
+        return self.limit is not None and restarts > 0 and restarts >= self.limit
+
+    def condition(self, ended: Mapping[tuple[str, str], int], pods: Sequence[tuple[str, str]]) -> Condition | None:
+        """What becomes of a job whose pods, as role and name, *ended* for good with these exit codes; None while it goes on."""
+        if any(ended.values()):
+            return "Failed"
+        if any(role in self._is_enough for role, _ in ended):
+            return "Succeeded"
+        return "Succeeded" if len(ended) == len(pods) else None

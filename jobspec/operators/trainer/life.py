@@ -1,0 +1,46 @@
+"""How a TrainJob lives and ends: which pods are started again, when it is over, and what is made of it once more.
+
+Follows `Controller.syncJob`, k8s.io/kubernetes pkg/controller/job, 1.36, `executeFailurePolicy`, sigs.k8s.io/jobset pkg/controllers, 0.12,
+and `TrainJobReconciler.Reconcile`, github.com/kubeflow/trainer pkg/controller, 2.0.0 to 2.3.0.
+"""
+
+from __future__ import annotations
+
+from jobspec.targets import is_at_least
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal
+
+    from jobspec.operators.restarts import RestartRules
+
+
+def restart_rules_of(spec: dict[str, Any], objects: Sequence[dict[str, Any]]) -> RestartRules:
+    """The rules of a TrainJob: a Job makes a new pod for one that failed, whatever its policy; a JobSet may make all of its Jobs anew."""
+    from jobspec.operators.batch import RETRIES
+    from jobspec.operators.jobset.objects import ROLE
+    from jobspec.operators.restarts import RestartRules
+
+    jobs = {each["metadata"]["labels"][ROLE]: each["spec"] for each in objects if each["kind"] == "Job"}
+    jobsets = [each["spec"] for each in objects if each["kind"] == "JobSet"]
+    limits = [each.get("backoffLimit", RETRIES) for each in jobs.values()]
+    deadlines = [each["activeDeadlineSeconds"] for each in (spec, *jobs.values()) if each.get("activeDeadlineSeconds")]
+    return RestartRules(
+        dict.fromkeys(jobs, "OnFailure"),
+        limit=min(limits, default=RETRIES) + 1,
+        deadline=min(deadlines, default=None),
+        rounds=1 + max((each.get("failurePolicy", {}).get("maxRestarts", 0) for each in jobsets), default=0),
+    )
+
+
+def makes_again(release: str) -> Literal["", "finished", "failed"]:
+    """The ended TrainJobs whose JobSet the trainer makes again once a time to live has deleted it; empty where it leaves all alone."""
+    if not is_at_least(release, "2.1.0"):
+        return ""
+    return "failed" if is_at_least(release, "2.2.0") else "finished"
+
+
+def has_deadline(release: str) -> bool:
+    """Whether a TrainJob has an `activeDeadlineSeconds` of its own."""
+    return is_at_least(release, "2.2.0")
