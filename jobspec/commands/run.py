@@ -19,7 +19,7 @@ from jobspec.commands.validate import check_files
 from jobspec.diagnostics import JobspecError
 from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand, restart_rules
-from jobspec.operators.restarts import RestartRules
+from jobspec.operators.life import RestartRules
 from jobspec.run.pods import LocalPod, ObjectValues, local_pods
 from jobspec.run.processes import LocalProcess, LocalRun
 from jobspec.workloads import CONTAINERS

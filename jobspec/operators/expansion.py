@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from jobspec.operators.restarts import RestartRules
+    from jobspec.operators.life import RestartRules
     from jobspec.targets import Target
 
 

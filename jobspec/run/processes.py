@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobspec.operators.restarts import RestartRules
+from jobspec.operators.life import RestartRules
 
 if TYPE_CHECKING:
-    from jobspec.operators.restarts import Condition
+    from jobspec.operators.life import Condition
 
 #: Takes the name of a pod and a line that it wrote, without its end.
 Write = Callable[[str, str], None]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.operators.restarts import RestartRules
+from jobspec.operators.life import RestartRules
 from jobspec.run import processes
 from jobspec.run.processes import LocalProcess, LocalRun
 

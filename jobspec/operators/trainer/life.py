@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal
 
-    from jobspec.operators.restarts import RestartRules
+    from jobspec.operators.life import RestartRules
 
 
 def restart_rules_of(spec: dict[str, Any], objects: Sequence[dict[str, Any]]) -> RestartRules:
     """The rules of a TrainJob: a Job makes a new pod for one that failed, whatever its policy; a JobSet may make all of its Jobs anew."""
     from jobspec.operators.batch import RETRIES
     from jobspec.operators.jobset.objects import ROLE
-    from jobspec.operators.restarts import RestartRules
+    from jobspec.operators.life import RestartRules
 
     jobs = {each["metadata"]["labels"][ROLE]: each["spec"] for each in objects if each["kind"] == "Job"}
     jobsets = [each["spec"] for each in objects if each["kind"] == "JobSet"]

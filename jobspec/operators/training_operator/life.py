@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Any
 
-    from jobspec.operators.restarts import RestartRules
+    from jobspec.operators.life import RestartRules
 
 RESTART_POLICY = "OnFailure"
 """The restart policy of a replica type that says none."""
@@ -21,7 +21,7 @@ RESTART_POLICY = "OnFailure"
 
 def restart_rules_of(spec: dict[str, Any]) -> RestartRules:
     """The rules of a PyTorchJob."""
-    from jobspec.operators.restarts import RestartRules
+    from jobspec.operators.life import RestartRules
 
     replicas = {name.lower(): each or {} for name, each in spec["pytorchReplicaSpecs"].items()}
     policy = spec.get("runPolicy") or {}

@@ -1,11 +1,15 @@
-"""The rules of one job about restarts and its end: which pod is started again, and when the job has succeeded or failed."""
+"""How the job of any operator lives: which pod is started again, when it has succeeded or failed, and what becomes of a changed field."""
 
 from __future__ import annotations
+
+from jobspec.workloads import is_suspended
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import Literal
+
+    from jobspec.documents.document import Document
 
     Condition = Literal["Succeeded", "Failed"]
 
@@ -13,8 +17,26 @@ RETRYABLE = 128
 """Exit codes from here on say that a signal ended the process: the restart policy ExitCode tries again."""
 
 
+class Effect:
+    """Whether the operator of a job that lives on heeds a changed field, and what there is to say about it."""
+
+    __slots__ = ("heeded", "note")
+
+    def __init__(self, note: str = "", *, heeded: bool = True) -> None:
+        self.note = note
+        self.heeded = heeded
+
+
+def suspension_effect(old: Document, new: Document) -> Effect:
+    """What a changed `suspend` does; nothing where `false` comes or goes."""
+    before, after = is_suspended(old), is_suspended(new)
+    if before == after:
+        return Effect()
+    return Effect("the job is suspended: its pods are deleted" if after else "the job is resumed: its pods are made anew")
+
+
 class RestartRules:
-    """The rules of one job."""
+    """The rules of one job about restarts and its end."""
 
     __slots__ = ("_is_enough", "deadline", "limit", "policies", "rounds")
 
