@@ -132,5 +132,5 @@ def test_what_jobs_become_with_each_part_that_they_can_have(server: Server) -> N
     found = [(case.name, *one) for case in parts("PyTorchJob", TARGET) for one in _compared(server, case.text)]
     assert [one for one in found if one[2]] == []
     accepted = Counter(kind for _, kind, differences in found if differences == [])
-    assert accepted["Pod"] > 50
+    assert accepted["Pod"] > 40  # none where the server refuses the autoscaler
     assert accepted["Service"] > 50
