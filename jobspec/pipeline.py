@@ -539,7 +539,7 @@ def _by_server(document: Document, cluster: Cluster, *, broken: bool) -> Judged:
     if cluster.webhooks and (found.status == "invalid" or document.group_kind == kinds.JOBSET):
         from jobspec.operators.decoding import is_rewritten, rewritten
 
-        seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, update=old is not None) else document
+        seen = rewritten(document, cluster.target) if is_rewritten(document, cluster.target, old=old) else document
         if seen is not document:
             found = verdict(seen, cluster.target, custom_kinds=cluster.custom_kinds, old=old)
     return Judged(document, found.refused() if broken and found.status != "unknown" else found, seen=seen, old=old)

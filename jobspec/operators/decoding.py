@@ -11,6 +11,7 @@ from functools import lru_cache
 from jobspec.diagnostics import Diagnostic, Key, Path
 from jobspec.documents.document import Document, Sound
 from jobspec.go.formats import is_parsed_quantity, is_quantity, is_time
+from jobspec.go.values import mapping, structs, typed_value
 from jobspec.kinds import JOBSET, TRAINJOB
 from jobspec.kubernetes.problems import describe
 from jobspec.operators.webhooks import Fault
@@ -46,7 +47,7 @@ def undecodable_value(workload: Workload, target: Target) -> Iterator[Fault]:
         sound = document.sound if document.sound and document.sound.shape is shape else None
         read = sound.data if sound and _is_readable(sound) else None
         yield from _unreadable_values({**document.data, "status": None}, shape, (), read)
-        if document.data.get("status") is not None and _is_rewritten(workload, target):
+        if document.data.get("status") is not None and _has_defaulter(document, target, old=workload.old):
             yield from _mistyped(document.data["status"], shape.at(("status",)), ("status",))
 
 
@@ -54,12 +55,8 @@ def becomes_null(workload: Workload, target: Target) -> Iterator[Fault]:
     """A few optional fields are `null` once a mutating webhook has written the object, and the server refuses that. Write them out."""
     document = workload.document
     shape = shapes.load(document.api_version, document.kind, target)
-    if shape and _is_rewritten(workload, target):
+    if shape and is_rewritten(document, target, old=workload.old):
         yield from _nulls(document.data.get("spec"), shape.at(("spec",)), ("spec",))
-
-
-def _is_rewritten(workload: Workload, target: Target) -> bool:
-    return is_rewritten(workload.document, target, update=workload.old is not None)
 
 
 def _inside(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape | None, Path]]:
@@ -206,16 +203,50 @@ def _zero(shape: Shape) -> Any:
 # object of zeros; a list stays absent. A null item of a list becomes such a zero, too, and a quantity gets its canonical form.
 #
 # Follows `defaulterForType.Handle`, sigs.k8s.io/controller-runtime pkg/webhook/admission, as JobSet 0.8.2 to 0.12.0 and trainer 2.2.0 to
-# 2.3.0 use it.
+# 2.3.0 use it. From controller-runtime 0.23.3 on, which trainer 2.2.0 and JobSet 0.12.0 have, an object in which the defaulter changes
+# nothing stays as it was sent. Which ones these are follows `TrainJobDefaulter.Default`, github.com/kubeflow/trainer pkg/webhooks, 2.2.0
+# and 2.3.0, and `jobSetWebhook.Default`, sigs.k8s.io/jobset pkg/webhooks, 0.12.0.
 
 
 _ZERO_VALUES = {"string": "", "integer": 0, "boolean": False, "int-or-string": 0}
 
 
-def is_rewritten(document: Document, target: Target, *, update: bool) -> bool:
-    """Whether a mutating webhook rewrites the document: JobSet's on a create, the trainer's from 2.2 on."""
+def is_rewritten(document: Document, target: Target, *, old: Document | None) -> bool:
+    """Whether a mutating webhook rewrites the document, which is an update of *old* unless that is None."""
+    if not _has_defaulter(document, target, old=old):
+        return False
+    if document.group_kind == JOBSET:
+        return not is_at_least(target["jobset"], "0.12.0") or not _has_jobset_defaults(mapping(document.data, "spec"))
+    shape = shapes.load(document.api_version, document.kind, target)
+    patches = _patches(document, shape)
+    before = {each.get("manager"): each for each in _patches(old, shape)} if old else {}
+    return any(
+        before[each.get("manager")] != each if each.get("manager") in before else each.get("time") is None for each in patches
+    )
+
+
+def _patches(document: Document, shape: Shape | None) -> list[dict[str, Any]]:
+    """The `runtimePatches` of a TrainJob, as Go decodes them."""
+    decoded = typed_value(document.data, shape) if shape else {}
+    return structs(decoded, "spec", "runtimePatches")
+
+
+def _has_defaulter(document: Document, target: Target, *, old: Document | None) -> bool:
+    """Whether a mutating webhook reads the document: JobSet's on a create, the trainer's from 2.2 on."""
     kind = document.group_kind
-    return (kind == JOBSET and not update) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
+    return (kind == JOBSET and old is None) or (kind == TRAINJOB and is_at_least(target["trainer"], "2.2.0"))
+
+
+def _has_jobset_defaults(spec: dict[str, Any]) -> bool:
+    """Whether JobSet's defaulter has nothing to fill in."""
+    jobs = [mapping(job, "template", "spec") for job in structs(spec, "replicatedJobs")]
+    return (
+        all(spec.get(policy) is not None for policy in ("successPolicy", "startupPolicy"))
+        and all(mapping(spec, "network").get(field) is not None for field in ("enableDNSHostnames", "publishNotReadyAddresses"))
+        and all(job.get("completionMode") is not None and mapping(job, "template", "spec").get("restartPolicy") for job in jobs)
+        and all(rule.get("name") for rule in structs(spec, "failurePolicy", "rules"))
+        and all(policy.get("retentionPolicy") is not None for policy in structs(spec, "volumeClaimPolicies"))
+    )
 
 
 def rewritten(document: Document, target: Target) -> Document:
