@@ -62,14 +62,15 @@ def decoder(path: str) -> Callable[[str], Any]:
     """
     try:
         from _json import make_scanner
-    except ImportError:
+
+        scan = make_scanner(_Plain())  # type: ignore[arg-type]  # typeshed takes the scanner for its own argument
+    except (ImportError, AttributeError, TypeError):  # the parser is CPython's own affair, and may change with any release
         return lambda text: _decode_slowly(text, path)
-    scan = make_scanner(_Plain())  # type: ignore[arg-type]  # typeshed takes the scanner for its own argument
 
     def decode(text: str) -> Any:
         try:
             return scan(text, 0)[0]
-        except (StopIteration, ValueError):
+        except (StopIteration, ValueError, AttributeError, TypeError):
             return _decode_slowly(text, path)
 
     return decode
@@ -83,7 +84,7 @@ def as_json(value: Any) -> str:
         others: Any = None  # what JSON has no place for is left to `json`, which says so
         encode = make_encoder(None, others, encode_basestring, None, ": ", ", ", True, False, True)
         return "".join(encode(value, 0))
-    except (ImportError, TypeError):
+    except (ImportError, AttributeError, TypeError):
         import json
 
         return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -80,9 +80,16 @@ class Diagnostic:
 
     def with_hint(self, hint: str) -> Diagnostic:
         """The same with another hint."""
+        return self._with(self.message, hint)
+
+    def with_message(self, message: str) -> Diagnostic:
+        """The same in other words."""
+        return self._with(message, self.hint)
+
+    def _with(self, message: str, hint: str) -> Diagnostic:
         return Diagnostic(
             self.rule,
-            self.message,
+            message,
             self.mark,
             field=self.field,
             document=self.document,
@@ -91,10 +98,6 @@ class Diagnostic:
             stage=self.stage,
             changes=self.changes,
         )
-
-    def with_message(self, message: str) -> Diagnostic:
-        """The same in other words."""
-        return Diagnostic(self.rule, message, self.mark, field=self.field, document=self.document, severity=self.severity, hint=self.hint)
 
     def as_dict(self) -> dict[str, Any]:
         """The diagnostic as the JSON report has it."""

@@ -44,3 +44,14 @@ def test_a_value_is_written_as_json_writes_it(value: object, parser: str, monkey
     if parser == "the package":
         monkeypatch.setitem(sys.modules, "_json", None)
     assert data.as_json(value) == json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("error", [AttributeError, TypeError])
+def test_json_is_read_and_written_where_the_parser_of_cpython_is_another(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    def other(*_: object) -> None:
+        raise error("another release")
+
+    monkeypatch.setattr("_json.make_scanner", other)
+    monkeypatch.setattr("_json.make_encoder", other)
+    assert data.decoder("a.json")('{"a": 1},') == {"a": 1}
+    assert data.as_json({"a": 1}) == '{"a": 1}'

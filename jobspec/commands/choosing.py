@@ -25,10 +25,10 @@ def settings_of(
 ) -> Settings:
     """The settings of options over those of the working folder. Raises JobspecError for names that there are not."""
     given = Settings(
-        select=_names(select),
+        select=_names(select) if select else None,
         ignore=_names(ignore),
-        fail_on=fail_on or "",
-        baseline=baseline or "",
+        fail_on=fail_on or None,
+        baseline=baseline,
         contracts=dict(map(_contract, contracts)),
     )
     require_known(given, rules(), "the options")

@@ -95,7 +95,7 @@ def _chosen(settings: Settings | None) -> Callable[[Rule], bool]:
     """The rules that are looked at: the usual ones, and those that are selected by name, less those that are ignored."""
     if not settings:
         return usual
-    return lambda rule: (rule.by_default or rule.name in settings.select) and settings.tells(rule.name, "lint")
+    return lambda rule: (rule.by_default or rule.name in (settings.select or ())) and settings.tells(rule.name, "lint")
 
 
 def _sayer(setting: Setting, settings: Settings | None) -> Say:

@@ -252,7 +252,7 @@ def settings_of(options: Options) -> Settings | None:
     in_toml = mentions("pyproject.toml", b"tool.jobspec") or (
         mentions("pyproject.toml", b"[tool]") and mentions("pyproject.toml", b"jobspec")
     )
-    if not any(given) and not mentions("jobspec.yaml", b"checks:") and not in_toml:
+    if not any(given) and options.baseline is None and not mentions("jobspec.yaml", b"checks:") and not in_toml:
         return None
     from jobspec.commands import choosing
 

@@ -167,16 +167,17 @@ class Settings:
     def __init__(
         self,
         *,
-        select: Sequence[str] = (),
+        select: Sequence[str] | None = None,
         ignore: Sequence[str] = (),
-        fail_on: str = "",
-        baseline: str = "",
+        fail_on: str | None = None,
+        baseline: str | None = None,
         contracts: Mapping[str, str] | None = None,
     ) -> None:
         self.select = select
-        """Names of rules and stages; none for all."""
+        """Names of rules and stages; empty for all. Of this and the next two, None means that nothing is said."""
         self.ignore = ignore
-        self.fail_on = fail_on or SEVERITIES[0]
+        self.fail_on = fail_on
+        """The mildest severity that fails; errors alone where nothing is said."""
         self.baseline = baseline
         """The path of the baseline; empty where there is none."""
         self.contracts = contracts or {}
@@ -185,10 +186,10 @@ class Settings:
     def over(self, data: Mapping[str, Any]) -> Settings:
         """These settings, from options, over those of a file: options win, but ignored rules and contracts are added to the file's."""
         return Settings(
-            select=self.select or data.get("select") or (),
+            select=data.get("select") if self.select is None else self.select,
             ignore=[*(data.get("ignore") or ()), *self.ignore],
-            fail_on=data.get("failOn") or "" if self.fail_on == SEVERITIES[0] else self.fail_on,
-            baseline=self.baseline or data.get("baseline") or "",
+            fail_on=data.get("failOn") if self.fail_on is None else self.fail_on,
+            baseline=data.get("baseline") if self.baseline is None else self.baseline,
             contracts={**(data.get("contracts") or {}), **self.contracts},
         )
 
@@ -205,16 +206,16 @@ class Settings:
 
     def fails(self, results: Iterable[FileResult]) -> bool:
         """Whether reported diagnostics make the run fail."""
-        enough = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1]
+        enough = SEVERITIES[: SEVERITIES.index(self.fail_on or SEVERITIES[0]) + 1]
         return any(each.severity in enough for result in results for each in result.diagnostics)
 
 
 def require_known(settings: Settings, rules: Iterable[str], where: str) -> None:
     """Raises JobspecError for names that are neither a rule nor a stage, and for an unknown severity."""
     known = [*rules, *STAGES]
-    wrong = [name for name in (*settings.select, *settings.ignore) if name not in known]
+    wrong = [name for name in (*(settings.select or ()), *settings.ignore) if name not in known]
     problems = [f"{where}: there is no rule `{name}`; {closest(name, known) or '`jobspec explain RULE` knows all'}" for name in wrong]
-    if settings.fail_on not in SEVERITIES:
+    if settings.fail_on and settings.fail_on not in SEVERITIES:
         problems.append(f"{where}: what fails is one of {', '.join(SEVERITIES)}, not {settings.fail_on}")
     if problems:
         raise JobspecError("\n".join(problems))

@@ -117,6 +117,17 @@ def test_settings_stand_in_the_project_or_in_pyproject(tmp_path: Path) -> None:
     assert run_here("validate", "a.yaml", cwd=tmp_path).stderr.startswith("jobspec: pyproject.toml: ")
 
 
+def test_an_option_wins_over_the_settings_even_with_the_value_of_no_option(tmp_path: Path) -> None:
+    settings = '[tool.jobspec]\nfail-on = "warning"\nselect = ["wrong-type"]\nbaseline = "known.json"\n'
+    write(tmp_path, {"a.yaml": f"# jobspec: ignore\n{JOB}", "b.yaml": _BAD})
+    assert run_here("validate", "b.yaml", "--write-baseline", "known.json", cwd=tmp_path).returncode == 0
+    write(tmp_path, {"pyproject.toml": settings.replace('select = ["wrong-type"]\n', "")})
+    assert [_told("validate", "a.yaml", *each, cwd=tmp_path)[0] for each in ([], ["--fail-on", "error"])] == [1, 0]
+    assert [_told("validate", "b.yaml", *each, cwd=tmp_path)[1] for each in ([], ["--baseline="])] == [[], [(8, "unknown-field")]]
+    write(tmp_path, {"pyproject.toml": settings.replace('baseline = "known.json"\n', "")})
+    assert [_told("validate", "b.yaml", *each, cwd=tmp_path)[1] for each in ([], ["--select="])] == [[], [(8, "unknown-field")]]
+
+
 def test_a_baseline_hides_what_was_there_and_tells_what_is_stale(tmp_path: Path) -> None:
     write(tmp_path, {"jobs/a.yaml": _TWO, "jobs/b.yaml": _BAD})
     done = run_here("validate", "jobs", "--write-baseline", "old/base.json", cwd=tmp_path)
