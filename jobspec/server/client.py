@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import urllib3
 from kubernetes import client as kubernetes
@@ -78,7 +78,7 @@ class Client:
 
         All requests are safe to repeat. Raises JobspecError where there is no reply, or the server does not accept the caller.
         """
-        url = f"{self.url}{path}" + (f"?{'&'.join(f'{key}={value}' for key, value in query.items())}" if query else "")
+        url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
         for pause in (*_PAUSES, None):
             try:
                 response = self._send(method, url, body, kind)

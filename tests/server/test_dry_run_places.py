@@ -337,3 +337,15 @@ def test_the_hook_asks_for_what_it_needs() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert hooks["jobspec-dry-run"]["stages"] == ["manual"]
     assert hooks["jobspec-dry-run"]["additional_dependencies"] == extras["dry-run"]
+
+
+def test_values_of_a_query_are_encoded() -> None:
+    asked: list[str] = []
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        asked.append(handler.path)
+        reply(handler, b"{}")
+
+    with answering(answer) as port, closing(of_config(config_of(port), "a server")) as client:
+        client.call("GET", "/api", query={"fieldManager": "a b&c"})
+    assert asked == ["/api?fieldManager=a+b%26c"]
