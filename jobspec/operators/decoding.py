@@ -220,9 +220,7 @@ def is_rewritten(document: Document, target: Target, *, old: Document | None) ->
     shape = shapes.load(document.api_version, document.kind, target)
     patches = _patches(document, shape)
     before = {each.get("manager"): each for each in _patches(old, shape)} if old else {}
-    return any(
-        before[each.get("manager")] != each if each.get("manager") in before else each.get("time") is None for each in patches
-    )
+    return any(before[each.get("manager")] != each if each.get("manager") in before else each.get("time") is None for each in patches)
 
 
 def _patches(document: Document, shape: Shape | None) -> list[dict[str, Any]]:

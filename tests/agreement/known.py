@@ -10,8 +10,8 @@ import yaml
 
 from jobspec.diagnostics import Diagnostic
 
-SERVERS = ("control-plane", "operators")
-"""The live servers: one that has CRDs alone, and one with operators and their webhooks."""
+SERVERS = ("control-plane", "operators", "newest-operators")
+"""The live servers: one that has CRDs alone, and two with operators and their webhooks, old and newest."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from tests.hunt import (
 )
 from tests.hunt.finds import Find
 from tests.support.reference import folder
-from tests.support.server import OPERATORS, Server, kubeconfig
+from tests.support.server import NEWEST_OPERATORS, OPERATORS, Server, kubeconfig
 
 
 class Ground:
@@ -49,6 +49,10 @@ class Ground:
     @cached_property
     def operators(self) -> Server:
         return Server(kubeconfig(OPERATORS))
+
+    @cached_property
+    def newest_webhooks(self) -> manifests.Setting:
+        return manifests.with_webhooks(manifests.operators(Server(kubeconfig(NEWEST_OPERATORS)), newest=True))
 
     @cached_property
     def without_webhooks(self) -> manifests.Setting:
@@ -109,6 +113,11 @@ HUNTS = (
         "webhooks",
         lambda ground, random: _mutants(ground.with_webhooks, random),
         lambda ground: ground.with_webhooks,
+    ),
+    Hunt(
+        "newest-webhooks",
+        lambda ground, random: _mutants(ground.newest_webhooks, random),
+        lambda ground: ground.newest_webhooks,
     ),
     Hunt("claims", lambda ground, random: claims.finds(ground.server, random, ground.folder), lambda ground: ground.server),
     Hunt("pods", lambda ground, random: pods.finds(ground.server, random), lambda ground: (pods.prepare(ground.server), folder("golden"))),

@@ -41,14 +41,14 @@ def control_plane(server: Server) -> Live:
     return Live("control-plane", server, Cluster(choose([]), webhooks=False))
 
 
-def operators(server: Server) -> Live:
-    """A server with operators, to which the trainer's own runtimes belong."""
-    target = choose(["training-operator=1.8.1", "trainer=2.0.0", "jobset=0.8.2"])
+def operators(server: Server, *, newest: bool = False) -> Live:
+    """A server with operators, old ones or the newest, to which the trainer's own runtimes belong."""
+    target = choose([] if newest else ["training-operator=1.8.1", "trainer=2.0.0", "jobset=0.8.2"])
     server.needs(*OF_OPERATORS)
     for name, runtime in shipped(target).items():
         answer = server.apply(_RUNTIMES.format(name), quick_yaml.dump(runtime))
         assert answer.accepted, answer.message
-    return Live("operators", server, Cluster(target, closed=True))
+    return Live("newest-operators" if newest else "operators", server, Cluster(target, closed=True))
 
 
 def without_webhooks(live: Live) -> Setting:
