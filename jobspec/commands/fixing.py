@@ -28,6 +28,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.commands.inputs import Inputs, Setting
 
+    #: A path and its text.
+    File = tuple[str, str]
+
     #: All files, and the paths of those that are asked about, to the results of these.
     Say = Callable[[Sequence[Checked], Collection[str]], Sequence[FileResult]]
 
@@ -41,17 +44,20 @@ class FixedFile:
     mended: Mended
 
 
-def fix_files(inputs: Inputs, found: Sequence[Found], setting: Setting, settings: Settings | None, say: Say, *, diff: bool) -> bool:
+def fix_files(
+    inputs: Inputs, found: Sequence[Found], setting: Setting, settings: Settings | None, say: Say, *, diff: bool, outcome: bool
+) -> bool:
     """Write the fixes of files, or show them (*diff*); whether any are shown, which are all that is printed then.
 
-    *say* tells what is said of some of the files; what *settings* and comments ignore stays as it is.
+    *say* tells what is said of some of the files; what *settings* and comments ignore stays as it is. *outcome*: candidates are judged
+    with what becomes of accepted jobs, as the command reports it.
     """
     if inputs.overlays:
         raise JobspecError("--fix and --diff are for files as they stand; leave --overlay out")
     if not diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
     complete_earlier(found, "--fix", writes=not diff)
-    fixed = _fixed(found, Trials(found, setting.cluster, say, skip_unknown=inputs.skip_unknown), settings)
+    fixed = _fixed(found, Trials(found, setting.cluster, say, skip_unknown=inputs.skip_unknown, outcome=outcome), settings)
     if diff:
         return _show(fixed)
     _write(fixed)
@@ -153,24 +159,30 @@ def _in_diff(path: str) -> str:
 class Trials:
     """Judges files with the texts that they would have."""
 
-    __slots__ = ("_checked", "_cluster", "_found", "_say", "_skips")
+    __slots__ = ("_checked", "_cluster", "_found", "_outcome", "_say", "_skips")
 
-    def __init__(self, found: Sequence[Found], cluster: Cluster, say: Say, *, skip_unknown: bool) -> None:
+    def __init__(self, found: Sequence[Found], cluster: Cluster, say: Say, *, skip_unknown: bool, outcome: bool) -> None:
         self._found = {each.path: each for each in found}
         self._cluster = cluster
         self._say = say
         self._skips = skip_unknown
-        self._checked: dict[tuple[str, str], Checked] = {}
+        self._outcome = outcome
+        self._checked: dict[File, Checked] = {}
 
     def __call__(self, texts: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
         """The texts of all files, and the paths of some, to everything that is said of these."""
-        new = [each for each in texts.items() if each not in self._checked]
-        for each, checked in zip(new, with_progress(new, self._check, how_to_run(new)), strict=True):
-            self._checked[each] = checked
-        resolved = pipeline.resolve([self._checked[each] for each in texts.items()], self._cluster)
+        files = list(texts.items())
+
+        def run(items: Sequence[File], work: Callable[[File], Checked]) -> list[Checked]:
+            if items is not files:  # once more, with objects of other files that decide on pods: not to be kept
+                return with_progress(items, work, how_to_run(items))
+            new = [each for each in items if each not in self._checked]
+            self._checked.update(zip(new, with_progress(new, work, how_to_run(new)), strict=True))
+            return [self._checked[each] for each in items]
+
+        resolved = pipeline.check_files(files, self._load, self._cluster, outcome=self._outcome, run=run)
         return {each.path: each.diagnostics for each in self._say(resolved, about) if each.path in about}
 
-    def _check(self, file: tuple[str, str]) -> Checked:
+    def _load(self, file: File, cluster: Cluster) -> pipeline.Manifests:
         path, text = file
-        source = pipeline.Source(path, text, skip_unknown=self._skips or skips_unknown(self._found[path]))
-        return pipeline.checked(source, (), self._cluster)
+        return pipeline.load(pipeline.Source(path, text, skip_unknown=self._skips or skips_unknown(self._found[path])), (), cluster)

@@ -68,7 +68,7 @@ def lint_files(inputs: Inputs, *, fix: bool, diff: bool, settings: Settings | No
     if (fix or diff) and not setting.wrong:
         from jobspec.commands.fixing import fix_files
 
-        if fix_files(inputs, found, setting, settings, _sayer(setting, settings), diff=diff):
+        if fix_files(inputs, found, setting, settings, _sayer(setting, settings), diff=diff, outcome=True):
             return 1
     results, marked = (setting.wrong, []) if setting.wrong else linted(found, setting, settings, skip_unknown=inputs.skip_unknown)
     results = require_workload(setting.overlays, results)

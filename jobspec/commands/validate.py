@@ -100,7 +100,7 @@ def validate_files(
 
         setting = setting.with_cluster(with_contracts(setting.cluster, settings))
     found = find(inputs.paths, markdown=inputs.markdown)
-    if (fix or diff) and _fix(inputs, setting, settings, found, diff=diff):
+    if (fix or diff) and _fix(inputs, setting, settings, found, diff=diff, outcome=outcome):
         return 1
     checked = check_files(found, setting, skip_unknown=inputs.skip_unknown, outcome=outcome, documents=False)
     results = require_workload(setting.overlays, setting.wrong or [each.result for each in checked])
@@ -115,11 +115,14 @@ def validate_files(
     return 1 if fails else 0
 
 
-def _fix(inputs: Inputs, setting: Setting, settings: Settings | None, found: Sequence[Found], *, diff: bool) -> bool:
+def _fix(inputs: Inputs, setting: Setting, settings: Settings | None, found: Sequence[Found], *, diff: bool, outcome: bool) -> bool:
     """Write the fixes of files, or show them; whether any are shown, which are all that is printed then."""
     from jobspec.commands.fixing import fix_files
 
-    return not setting.wrong and fix_files(inputs, found, setting, settings, lambda files, _: [each.result for each in files], diff=diff)
+    def say(files: Sequence[Checked], _: object) -> list[FileResult]:
+        return [each.result for each in files]
+
+    return not setting.wrong and fix_files(inputs, found, setting, settings, say, diff=diff, outcome=outcome)
 
 
 def is_project(document: DocumentResult) -> bool:
