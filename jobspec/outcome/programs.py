@@ -7,7 +7,7 @@ from jobspec.kubernetes.problems import closest
 from jobspec.outcome.rule import Outcome, place_of
 from jobspec.programs import torchrun
 from jobspec.programs.contracts import Contract, contract_of
-from jobspec.programs.torchrun import CommandWord, is_flag, length_of_start, options_of, read, starts_python
+from jobspec.programs.torchrun import CommandWord, is_flag, length_of_python, length_of_start, options_of, read, starts_python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ class Program:
         """Whether the container starts a Python file or module directly, without a launcher."""
         if not self._is_python or len(self.words) == 1:
             return False
-        following = str(self.words[1].value)
+        words = [str(word.value) for word in self.words]
+        following = "".join(words[length_of_python(words) :][:1])
         return following != "-c" and (following != "-m" or "." not in str(self.words[-1].value)) and not self.mentions(*_LAUNCHERS)
 
     @property
@@ -64,7 +65,7 @@ class Program:
 
     @property
     def _start(self) -> int:
-        return length_of_start([str(word.value) for word in self.words[:3]])
+        return length_of_start([str(word.value) for word in self.words])
 
     def mentions(self, *texts: str) -> bool:
         """Whether one of the texts stands in one of the words."""
@@ -111,7 +112,6 @@ def started(job: ExpandedJob) -> list[Started]:
 
 _TORCHRUN = Contract({"properties": {**torchrun.OPTIONS, torchrun.OF_LAUNCH: {"type": "boolean"}}}, "torchrun")
 _ENDS = "and ends with 2"
-_PYTHON_SWITCHES = ("-u", "-O", "-OO", "-B", "-I", "-E", "-s")
 
 
 def wrong_torchrun_options(job: ExpandedJob) -> Iterator[Outcome]:
@@ -179,9 +179,7 @@ def _flags(program: Program, contract: Contract) -> Words | None:
     if program.is_torchrun:
         words = _behind_torchrun(program.launched)
     elif starts_python(_texts(words)):
-        words = words[1:]
-        while words and words[0].value in _PYTHON_SWITCHES:
-            words = words[1:]
+        words = words[length_of_python(_texts(words)) :]
     started = [str(each.value) for each in words[:2]]
     return words[2:] if contract.program and started in (["-m", contract.program], ["--module", contract.program]) else None
 

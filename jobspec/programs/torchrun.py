@@ -39,15 +39,17 @@ OF_LAUNCH = "--use-env"
 NAMES = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
 _ALL = (*OPTIONS, OF_LAUNCH)
 _SWITCHES = frozenset((*(name for name, each in OPTIONS.items() if each is _SWITCH), OF_LAUNCH))
+#: Python's own switches whose value is the next word.
+_SWITCHES_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 _SHORT = {"-m": "--module", "-r": "--redirects", "-t": "--tee", "-h": "--help"}
 
 
 def length_of_start(words: Sequence[str]) -> int:
     """How many words of a command line start torchrun: 1, or 3 of `python -m torch.distributed.run`; 0 where something else starts."""
-    names = list(map(file_name, words[:3]))
-    if names[:1] and names[0] in NAMES:
+    if words and file_name(words[0]) in NAMES:
         return 1
-    return 3 if starts_python(words) and names[1:2] == ["-m"] and names[2:3] and names[2] in NAMES else 0
+    start = length_of_python(words)
+    return start + 2 if start and words[start : start + 1] == ["-m"] and "".join(words[start + 1 : start + 2]) in NAMES else 0
 
 
 def options_of(words: Sequence[str]) -> Iterator[CommandWord]:
@@ -122,6 +124,16 @@ def read(
 def starts_python(words: Sequence[str]) -> bool:
     """Whether the first word of a command line is Python."""
     return bool(words) and file_name(words[0]).rstrip("0123456789.") == "python"
+
+
+def length_of_python(words: Sequence[str]) -> int:
+    """How many words of a command line are Python and its own switches, before `-m`, `-c` or a script; 0 where something else starts."""
+    if not starts_python(words):
+        return 0
+    at = 1
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "-c", "-m"):
+        at += 2 if words[at] in _SWITCHES_WITH_VALUE else 1
+    return at
 
 
 def file_name(word: str) -> str:
