@@ -419,3 +419,30 @@ def test_what_render_passes_by_is_told(tmp_path: Path) -> None:
     write(tmp_path, {"jobs/job.yaml": JOB, "jobs/compose.yaml": COMPOSE})
     done = run_here("render", "jobs", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, f"2 documents: 1 valid, 1 skipped {RELEASES}\n")
+
+
+def test_a_process_that_cannot_be_started_is_reported_as_such(tmp_path: Path) -> None:
+    for number in range(60):
+        (tmp_path / f"{number}.yaml").write_text(JOB)
+    code = """
+import os, sys
+from jobspec import cli
+from jobspec.commands import spread
+def fork():
+    raise BlockingIOError(11, "Resource temporarily unavailable")
+os.fork, spread.processors = fork, lambda: 2
+sys.exit(cli.main(["validate", "."]))
+"""
+    done = program(sys.executable, "-c", code, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "jobspec: cannot start a process for a part of the files: Resource temporarily unavailable\n"
+
+
+def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "git").mkdir()
+    (tmp_path / "git" / "git").write_text("no program")
+    (tmp_path / "git" / "git").chmod(0o755)
+    done = run("validate", "job.yaml", "--from-ref", "HEAD", cwd=tmp_path, env=environment(PATH=str(tmp_path / "git")))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "jobspec: git: Exec format error\n"

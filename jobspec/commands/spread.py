@@ -52,8 +52,11 @@ def spread(items: Sequence[T], work: Callable[[T], R]) -> list[R]:
 
 def _start(items: Sequence[T], work: Callable[[T], R]) -> tuple[int, int]:
     """Fork a child that works on some items; returns its process id and the pipe for its results."""
-    reading, writing = os.pipe()
-    pid = os.fork()
+    try:
+        reading, writing = os.pipe()
+        pid = os.fork()
+    except OSError as error:
+        raise JobspecError(f"cannot start a process for a part of the files: {error.strerror}") from None
     if pid:
         os.close(writing)
         return pid, reading
