@@ -9,9 +9,7 @@ if TYPE_CHECKING:
     from jobspec.api import check as check
     from jobspec.api import render as render
     from jobspec.cluster import Cluster as Cluster
-    from jobspec.diagnostics import Diagnostic as Diagnostic
-    from jobspec.diagnostics import JobspecError as JobspecError
-    from jobspec.diagnostics import Mark as Mark
+    from jobspec.diagnostics import Diagnostic, JobspecError, Mark
     from jobspec.documents.document import Document
     from jobspec.documents.reader import read
     from jobspec.documents.writer import write as write

@@ -32,7 +32,7 @@ def add(
         is_new = not os.path.isdir(folder)
         around = os.path.dirname(os.path.abspath(folder)) if is_new else folder
         os.makedirs(around, exist_ok=True)
-        held = trees.hold(around)
+        held = trees.lock_folder(around)
         try:
             _complete_earlier(folder)
             wanted = files()

@@ -108,10 +108,10 @@ def _overlays(overlays: Sequence[Manifest], parameters: Parameters, target: Targ
     """The overlays ready to be applied. Raises JobspecError with everything that is wrong with them and their parameters."""
     if not overlays and not parameters:
         return []
-    from jobspec.overlays.load import Given, as_text, load
+    from jobspec.overlays.load import ParameterValue, as_text, load
 
     given = [
-        Given(overlay, name, as_text(value), f"parameters[{overlay!r}][{name!r}]")
+        ParameterValue(overlay, name, as_text(value), f"parameters[{overlay!r}][{name!r}]")
         for overlay, values in parameters.items()
         for name, value in values.items()
     ]

@@ -57,9 +57,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     except OSError as error:
         _close_stdout()
-        return _cannot(
-            f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename else f"cannot write the output: {error.strerror}"
-        )
+        return _cannot(f"{error.filename}: {error.strerror}" if error.filename else f"cannot write the output: {error.strerror}")
     except KeyboardInterrupt:
         return 130
     except Exception:

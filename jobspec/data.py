@@ -34,7 +34,7 @@ def path_of_file(shown: str) -> str:
     return overlay_path(shown.removeprefix(_LABEL)) if shown.startswith(_LABEL) else shown
 
 
-def beside(*parts: str) -> str:
+def package_path(*parts: str) -> str:
     """The path of a file that stands in the package itself."""
     return os.path.join(_HERE, *parts)
 

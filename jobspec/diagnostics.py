@@ -132,7 +132,7 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     return sorted(diagnostics, key=lambda d: (d.mark.file, d.mark.line, d.mark.column, d.field, d.rule))
 
 
-def each_once(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+def deduplicated(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics without repetitions: a mistake in an overlay shows in every role and job that it is applied to."""
     first: dict[tuple[object, ...], Diagnostic] = {}
     for each in diagnostics:

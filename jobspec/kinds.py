@@ -44,11 +44,11 @@ WORKLOADS: tuple[GroupKind, ...] = (
 )
 
 #: The kinds of objects that operators' webhooks look up on behalf of others.
-LOOKED_UP = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
+WEBHOOK_LOOKUPS = (TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS)
 #: The kinds of objects by which the server's own admission plugins decide on pods and claims.
-DECIDING = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT)
+POLICY_KINDS = (NAMESPACE, LIMIT_RANGE, RESOURCE_QUOTA, PRIORITY_CLASS, RUNTIME_CLASS, SERVICE_ACCOUNT)
 #: The kinds of objects that an accepted pod waits for.
-AWAITED = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP, SECRET)
+MOUNTED_KINDS = (PERSISTENT_VOLUME_CLAIM, CONFIG_MAP, SECRET)
 
 #: The priority classes that every cluster has, with their values.
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -65,7 +65,7 @@ POD_TEMPLATES: dict[GroupKind, tuple[str, ...]] = {
     ("batch", "Job"): ("spec", "template"),
 }
 #: The kinds whose objects the server's own admission plugins look at.
-REVIEWED = (POD, PERSISTENT_VOLUME_CLAIM, NAMESPACE, *POD_TEMPLATES)
+PLUGIN_REVIEWED = (POD, PERSISTENT_VOLUME_CLAIM, NAMESPACE, *POD_TEMPLATES)
 
 #: Group, kind, versions, scope, component, names; `-` is none.
 #: Without a component a kind has no model of ours, and a built-in one has upstream's structure. Without a version, only its scope is known.

@@ -6,7 +6,7 @@ Each step takes values and gives values; files, streams and processes belong to 
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, each_once, has_error
+from jobspec.diagnostics import Diagnostic, deduplicated, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
@@ -266,8 +266,10 @@ def check(manifests: Manifests, cluster: Cluster) -> Checked:
     for index in broken - rows.keys():
         if index is not None:
             rows[index] = [DocumentResult(index, "invalid")]
-    result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], each_once(diagnostics))
-    shared = [each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in kinds.AWAITED)]
+    result = FileResult(manifests.name, [row for index in sorted(rows) for row in rows[index]], deduplicated(diagnostics))
+    shared = [
+        each.seen for each in judged if each.can_be_looked_up and (cluster.closed or each.document.group_kind not in kinds.MOUNTED_KINDS)
+    ]
     return Checked(result, documents, shared, pending, comments=manifests.comments)
 
 
@@ -310,7 +312,7 @@ def _replaced(result: FileResult, pending: Pending, answer: Judged) -> FileResul
     status: Status = answer.status if answer.status in ("valid", "partly") else "invalid"
     runs = None if status == "valid" else False
     rows = [result_of(row, status, runs=runs) if _is_of(row, pending.judged.document) else row for row in result.documents]
-    return FileResult(result.path, rows, each_once([*kept, *answer.by_webhooks]))
+    return FileResult(result.path, rows, deduplicated([*kept, *answer.by_webhooks]))
 
 
 def foresee(file: Checked, cluster: Cluster, *, policies: PolicyObjects | None = None) -> Checked:
@@ -338,12 +340,12 @@ def _with_policies_among(documents: Sequence[Document], policies: PolicyObjects 
 def _accepted(file: Checked) -> list[Document]:
     """The documents of a file that its jobs can refer to, such as runtimes, and that a server does not refuse."""
     refused = {_identity(row) for row in file.result.documents if row.status == "invalid"}
-    return [each for each in file.documents if each.group_kind in kinds.LOOKED_UP and _identity(each) not in refused]
+    return [each for each in file.documents if each.group_kind in kinds.WEBHOOK_LOOKUPS and _identity(each) not in refused]
 
 
 def _foresee_rest(files: Sequence[Checked], cluster: Cluster) -> list[Checked]:
     """Resolved files with what becomes of the jobs whose runtimes are in other files."""
-    objects = [each for file in files for each in file.objects if each.group_kind in kinds.LOOKED_UP]
+    objects = [each for file in files for each in file.objects if each.group_kind in kinds.WEBHOOK_LOOKUPS]
     policies = _policies_in(cluster)
     foreseen = [_foreseen(file, file.unforeseen, objects, cluster, policies) if file.unforeseen else file for file in files]
     return _each_warning_once(foreseen) if any(file.unforeseen for file in files) else foreseen
@@ -411,7 +413,7 @@ def _foreseen(
             rows[at] = result_of(rows[at], rows[at].status, runs=foresight.runs)
             for found in foresight.diagnostics:
                 told.setdefault(_mistake(found, job), found)
-    result = FileResult(file.result.path, rows, each_once([*file.result.diagnostics, *told.values()]))
+    result = FileResult(file.result.path, rows, deduplicated([*file.result.diagnostics, *told.values()]))
     return file.with_result(result, unforeseen=unforeseen)
 
 
@@ -433,7 +435,7 @@ def _identity(each: DocumentResult | Document) -> tuple[int, str, str, str]:
 # Judge documents in a cluster: by the API server's own checks, then by the operators' webhooks.
 
 
-_REFERRED = frozenset((*kinds.LOOKED_UP, *kinds.DECIDING, *kinds.AWAITED))
+_REFERRED = frozenset((*kinds.WEBHOOK_LOOKUPS, *kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS))
 
 
 class Judged:
@@ -497,20 +499,20 @@ def judge(documents: Sequence[Document], cluster: Cluster, *, broken: Container[
     if not any(map(_refers, judged)):
         return judged
     objects = objects_beside(judged, cluster)
-    policies = policies_beside(objects) if any(each.document.group_kind in kinds.REVIEWED for each in judged) else None
+    policies = policies_beside(objects) if any(each.document.group_kind in kinds.PLUGIN_REVIEWED for each in judged) else None
     return [reviewed(each, objects, cluster, policies) if _refers(each) else each for each in judged]
 
 
 def _is_reviewed(judged: Judged, cluster: Cluster) -> bool:
     """Whether webhooks or plugins look at a document."""
     kind = judged.document.group_kind
-    return kind in kinds.REVIEWED or (cluster.webhooks and (judged.status == "valid" or kind in kinds.LOOKED_UP))
+    return kind in kinds.PLUGIN_REVIEWED or (cluster.webhooks and (judged.status == "valid" or kind in kinds.WEBHOOK_LOOKUPS))
 
 
 def _refers(judged: Judged) -> bool:
     """Whether what is said of a document depends on others."""
     kind = judged.document.group_kind
-    return kind == kinds.TRAINJOB or (kind in kinds.REVIEWED and kind != kinds.NAMESPACE)
+    return kind == kinds.TRAINJOB or (kind in kinds.PLUGIN_REVIEWED and kind != kinds.NAMESPACE)
 
 
 def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
@@ -524,7 +526,7 @@ def objects_beside(judged: Sequence[Judged], cluster: Cluster) -> Objects:
 def policies_beside(objects: Objects) -> PolicyObjects | None:
     """The objects that decide on pods and claims, and those that pods may wait for where there are no others; None without any."""
     found = (*objects.elsewhere, *objects.beside)
-    wanted = (*kinds.DECIDING, *kinds.AWAITED) if objects.closed else kinds.DECIDING
+    wanted = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS) if objects.closed else kinds.POLICY_KINDS
     if not any(each.group_kind in wanted for each in found):
         return None
     return policies_of(found, closed=objects.closed)
@@ -563,7 +565,7 @@ def reviewed(judged: Judged, objects: Objects, cluster: Cluster, policies: Polic
     """
     if judged.by_server.status not in ("valid", "partly"):
         return judged
-    if judged.document.group_kind in kinds.REVIEWED:
+    if judged.document.group_kind in kinds.PLUGIN_REVIEWED:
         return _by_plugins(judged, policies, cluster)
     return _by_webhooks(judged, objects, cluster) if cluster.webhooks else judged
 

@@ -79,7 +79,7 @@ def _folders(paths: Iterable[str]) -> list[str]:
 def _hold(folders: Iterable[str], held: ExitStack) -> None:
     """Keep other replacements in folders waiting."""
     for each in folders:
-        held.callback(os.close, trees.hold(each))
+        held.callback(os.close, trees.lock_folder(each))
 
 
 def _refuse_changed(wanted: Mapping[str, Replacement], folders: Iterable[str]) -> None:

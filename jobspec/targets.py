@@ -56,7 +56,7 @@ def choose(wishes: Iterable[str]) -> Target:
     A release may be shortened (`1.9` is the newest known patch of it); of Kubernetes, patches count for nothing. Raises JobspecError for
     what is not known.
     """
-    return complete(dict(map(parse_wish, wishes)))
+    return complete(dict(map(parse_target, wishes)))
 
 
 def complete(wishes: Mapping[str, str]) -> Target:
@@ -69,7 +69,7 @@ def complete(wishes: Mapping[str, str]) -> Target:
     return target | chosen
 
 
-def parse_wish(wish: str) -> tuple[str, str]:
+def parse_target(wish: str) -> tuple[str, str]:
     """Operator and release of an `OPERATOR=RELEASE` text. Raises JobspecError for a text of another form."""
     operator, equals, release = wish.partition("=")
     if not equals or operator not in CHOSEN:

@@ -55,7 +55,7 @@ def replace_tree(folder: str, wanted: Callable[[], Wanted | None]) -> None:
         _refuse_other(folder)
         beside = _Beside(folder)
         os.makedirs(beside.parent, exist_ok=True)
-        parent = hold(beside.parent)
+        parent = lock_folder(beside.parent)
         try:
             _complete_earlier(folder, beside)
             found = wanted()
@@ -132,7 +132,7 @@ class _Beside:
         """A complete tree while its files are moved into the folder."""
 
 
-def hold(folder: str) -> int:
+def lock_folder(folder: str) -> int:
     """A descriptor of *folder* that keeps other renders waiting until it is closed, where the file system has such locks."""
     import contextlib
     import fcntl

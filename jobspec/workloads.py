@@ -58,7 +58,7 @@ class TrainingRole:
         self.container = container
         """The name of the container that the operator requires."""
 
-    def answers_to(self, wanted: Collection[str]) -> bool:
+    def matches(self, wanted: Collection[str]) -> bool:
         """Whether this role is one of the *wanted* ones, or they are empty; nodes of a TrainJob are masters and workers at once."""
         return not wanted or self.name in wanted or not self.path
 
@@ -90,7 +90,7 @@ _REPLICAS: Path = ("spec", "pytorchReplicaSpecs")
 CONTAINERS: dict[GroupKind, str] = {kinds.PYTORCHJOB: "pytorch", kinds.TRAINJOB: "node"}
 
 #: Where a job says that it waits: it is suspended, or others manage it.
-_HELD: dict[GroupKind, tuple[str, ...]] = {kinds.PYTORCHJOB: ("spec", "runPolicy"), kinds.TRAINJOB: ("spec",)}
+_SUSPEND_PATHS: dict[GroupKind, tuple[str, ...]] = {kinds.PYTORCHJOB: ("spec", "runPolicy"), kinds.TRAINJOB: ("spec",)}
 
 #: Kind -> the path of its roles, and the path of the pod template in each.
 _ROLES: dict[GroupKind, tuple[Path, Path]] = {
@@ -133,7 +133,7 @@ def training_roles(document: Document) -> list[TrainingRole]:
 
 def suspend_of(job: GroupKind) -> tuple[str, ...]:
     """The path of the field by which a job of a kind is suspended."""
-    return *_HELD[job], "suspend"
+    return *_SUSPEND_PATHS[job], "suspend"
 
 
 def is_suspended(job: Document) -> bool:
@@ -160,7 +160,7 @@ def released(job: Document) -> Document:
 
 
 def _held_without(job: Document, *fields: str) -> Document:
-    place = _HELD[job.group_kind]
+    place = _SUSPEND_PATHS[job.group_kind]
     held = value_at(job.data, place) or {}
     return job.changed(_without(job.data, place, fields)) if any(field in held for field in fields) else job
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobspec.documents.document import Sound
+from jobspec.documents.document import KnownValid
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write
 from jobspec.kinds import COMPONENTS
@@ -92,7 +92,7 @@ def test_the_same_data_in_any_order_gives_the_same_bytes(manifest: tuple[Shape |
 @settings(deadline=None)
 def test_what_many_documents_share_is_written_as_in_one_of_them(manifest: tuple[Shape | None, Any], chance: Random) -> None:
     shape, data = manifest
-    sound = Sound(shape or _shape("v1", "ConfigMap"), data)
+    sound = KnownValid(shape or _shape("v1", "ConfigMap"), data)
     others = [{**data, "spec": {"a": data}}, {"items": [data, [data], {"b": data}], "spec": 1}, _partly_copied(data, chance)]
     for other in (data, *others, *others):
         for of_other in (shape, None):

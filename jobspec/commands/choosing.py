@@ -14,7 +14,7 @@ from jobspec.documents.markdown import yaml_of
 from jobspec.documents.reader import read
 from jobspec.results import FileResult
 from jobspec.rules.catalogue import rules, stage_of
-from jobspec.rules.ignores import MARKER, Ignores, Settings, declared, ignores, require_known, without_ignored
+from jobspec.rules.ignores import MARKER, Ignores, ReportFilter, declared, ignores, require_known, without_ignored
 
 PROJECT = "jobspec.yaml"
 PYPROJECT = "pyproject.toml"
@@ -22,9 +22,9 @@ PYPROJECT = "pyproject.toml"
 
 def settings_of(
     select: Sequence[str], ignore: Sequence[str], fail_on: str | None, baseline: str | None, contracts: Sequence[str]
-) -> Settings:
+) -> ReportFilter:
     """The settings of options over those of the working folder. Raises JobspecError for names that there are not."""
-    given = Settings(
+    given = ReportFilter(
         select=_names(select) if select else None,
         ignore=_names(ignore),
         fail_on=fail_on or None,
@@ -85,7 +85,7 @@ def _camel(name: str) -> str:
 
 def verdict_of(
     results: Sequence[FileResult],
-    settings: Settings | None,
+    settings: ReportFilter | None,
     found: Sequence[Found],
     *,
     marked: Collection[str],
@@ -99,7 +99,7 @@ def verdict_of(
     *marked*: the files with comments for jobspec; *read*: by project, the files that it was read from; *outcome*, *lint*: whether these
     were asked.
     """
-    settings = settings or Settings()
+    settings = settings or ReportFilter()
     asked = frozenset(name for name in rules() if _is_asked(name, settings, outcome=outcome, lint=lint))
     text = reader(found)
     named = _named_by_projects(read, results)
@@ -117,7 +117,7 @@ def verdict_of(
     return told, settings.fails(told)
 
 
-def wanted(diagnostics: Sequence[Diagnostic], path: str, text: str, settings: Settings | None) -> list[Diagnostic]:
+def wanted(diagnostics: Sequence[Diagnostic], path: str, text: str, settings: ReportFilter | None) -> list[Diagnostic]:
     """What of a file's diagnostics neither settings nor the comments in its text ignore."""
     told = settings.selected(diagnostics) if settings else list(diagnostics)
     if not told or MARKER not in text:
@@ -133,7 +133,7 @@ def _named_by_projects(read: Mapping[str, Sequence[Found]], results: Sequence[Fi
     return {path: project for path, project in named.items() if path not in own and mentions(path, MARKER.encode())}
 
 
-def _is_asked(rule: str, settings: Settings, *, outcome: bool, lint: bool) -> bool:
+def _is_asked(rule: str, settings: ReportFilter, *, outcome: bool, lint: bool) -> bool:
     stage = stage_of(rule)
     return settings.tells(rule, stage) and (outcome or stage != "outcome") and (lint or stage != "lint")
 

@@ -23,7 +23,7 @@ from jobspec.project.project import Project, Unreadable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from jobspec.commands.project_files import ProjectFiles
-    from jobspec.rules.ignores import Settings
+    from jobspec.rules.ignores import ReportFilter
     from jobspec.targets import Target
 
 
@@ -181,7 +181,7 @@ def _git(folder: str, *arguments: str, why: str, stdin: bytes = b"") -> bytes:
 TRAINER = "trainer"
 
 
-def with_contracts(cluster: Cluster, settings: Settings | None) -> Cluster:
+def with_contracts(cluster: Cluster, settings: ReportFilter | None) -> Cluster:
     """A setting whose cluster knows the contracts that are declared. Raises JobspecError for files that hold none."""
     if not settings or not settings.contracts:
         return cluster

@@ -22,11 +22,11 @@ from jobspec.pipeline import Checked
 from jobspec.project.tree import differences
 from jobspec.replacements import Replacement, replace_all
 from jobspec.results import FileResult
-from jobspec.rules.ignores import Settings
+from jobspec.rules.ignores import ReportFilter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.commands.inputs import Inputs, Setting
+    from jobspec.commands.inputs import Inputs, RunContext
 
     #: A path and its text.
     File = tuple[str, str]
@@ -45,7 +45,7 @@ class FixedFile:
 
 
 def fix_files(
-    inputs: Inputs, found: Sequence[Found], setting: Setting, settings: Settings | None, say: Say, *, diff: bool, outcome: bool
+    inputs: Inputs, found: Sequence[Found], setting: RunContext, settings: ReportFilter | None, say: Say, *, diff: bool, outcome: bool
 ) -> bool:
     """Write the fixes of files, or show them (*diff*); whether any are shown, which are all that is printed then.
 
@@ -57,14 +57,14 @@ def fix_files(
     if not diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
     complete_earlier(found, "--fix", writes=not diff)
-    fixed = _fixed(found, Trials(found, setting.cluster, say, skip_unknown=inputs.skip_unknown, outcome=outcome), settings)
+    fixed = _fixed(found, CandidateChecker(found, setting.cluster, say, skip_unknown=inputs.skip_unknown, outcome=outcome), settings)
     if diff:
         return _show(fixed)
     _write(fixed)
     return False
 
 
-def _fixed(found: Sequence[Found], judge: Trials, settings: Settings | None) -> list[FixedFile]:
+def _fixed(found: Sequence[Found], judge: CandidateChecker, settings: ReportFilter | None) -> list[FixedFile]:
     """The files that have anything to mend, with their fixes."""
     before = {each.path: (each, text) for each in found if isinstance(text := decode(content_of(each), each.path), str)}
     texts = {path: kept(text) if path.endswith(PAGES) else text for path, (_, text) in before.items()}
@@ -156,7 +156,7 @@ def _in_diff(path: str) -> str:
 # What is said of files with other texts: each text is checked once, and a file is seen among all the others.
 
 
-class Trials:
+class CandidateChecker:
     """Judges files with the texts that they would have."""
 
     __slots__ = ("_checked", "_cluster", "_found", "_outcome", "_say", "_skips")

@@ -25,7 +25,7 @@ from jobspec.project.project import FILE, OUTPUT, Project, Sources
 from jobspec.project.tree import differences
 from jobspec.project.variants import combinations_of
 from jobspec.results import FileResult
-from jobspec.targets import parse_wish
+from jobspec.targets import parse_target
 from jobspec.workloads import KINDS, is_workload, value_at
 
 
@@ -101,7 +101,7 @@ def _cluster(inputs: Inputs, project: Project | None) -> Cluster:
 
 def _wishes(inputs: Inputs) -> dict[str, str]:
     """The releases of the command line by operator."""
-    return dict(map(parse_wish, inputs.targets))
+    return dict(map(parse_target, inputs.targets))
 
 
 def _existing(project: Project | None) -> Existing | None:

@@ -90,7 +90,7 @@ def _write(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None =
 
 
 def _template(name: str) -> str:
-    with open(data.beside("scaffold", name), encoding="utf-8") as file:
+    with open(data.package_path("scaffold", name), encoding="utf-8") as file:
         return file.read()
 
 

@@ -11,9 +11,9 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.kinds import PROJECT
 from jobspec.kubernetes.problems import closest
-from jobspec.overlays.load import Given, Overlay, OverlayFile, load, shipped, shipped_file
+from jobspec.overlays.load import Overlay, OverlayFile, ParameterValue, load, shipped, shipped_file
 from jobspec.results import FileResult
-from jobspec.targets import complete, is_later, parse_wish, reported
+from jobspec.targets import complete, is_later, parse_target, reported
 from jobspec.workloads import KINDS, is_workload
 
 TYPE_CHECKING = False
@@ -78,7 +78,7 @@ class Inputs:
         return Inputs(self.paths, targets=self.targets, crds=self.crds, schema_locations=self.schema_locations)
 
 
-class Setting:
+class RunContext:
     """What the files of a run are checked with: a cluster and overlays; or what is wrong with those."""
 
     __slots__ = ("cluster", "crds", "overlays", "remarks", "wrong")
@@ -100,24 +100,24 @@ class Setting:
         self.remarks = remarks
         """Results about the command line itself, which the report begins with."""
 
-    def with_cluster(self, cluster: Cluster) -> Setting:
+    def with_cluster(self, cluster: Cluster) -> RunContext:
         """The same, with another cluster."""
-        return Setting(cluster, self.overlays, self.wrong, self.remarks, self.crds)
+        return RunContext(cluster, self.overlays, self.wrong, self.remarks, self.crds)
 
 
-def load_setting(inputs: Inputs, *, stored: StoredObjects | None = None, for_server: bool = False) -> Setting:
+def load_setting(inputs: Inputs, *, stored: StoredObjects | None = None, for_server: bool = False) -> RunContext:
     """Read the CRDs and overlays of a command line; *for_server*: the CRDs are to be stored on one, so that all of a folder are read.
 
     Raises JobspecError for what is not there and for unknown releases.
     """
-    wished = dict(map(parse_wish, inputs.targets))
+    wished = dict(map(parse_target, inputs.targets))
     target = complete({each: release for each, release in wished.items() if not (inputs.crds and is_later(each, release))})
     crds, wrong = _crds(inputs, target, for_server=for_server)
     overlays, wrong_overlays = _overlays(inputs, target)
     kinds = _custom_kinds(crds, inputs.schema_locations) if not wrong else None
     cluster = Cluster(target if wrong else wished, custom_kinds=kinds, stored=stored, webhooks=inputs.admission, closed=inputs.closed_world)
     remarks = [_remark(operator, cluster) for operator in cluster.later]
-    return Setting(cluster, overlays, [*wrong, *wrong_overlays], remarks, [each for each in crds if isinstance(each, Document)])
+    return RunContext(cluster, overlays, [*wrong, *wrong_overlays], remarks, [each for each in crds if isinstance(each, Document)])
 
 
 def _remark(operator: str, cluster: Cluster) -> FileResult:
@@ -207,7 +207,7 @@ def _shipped(name: str) -> OverlayFile:
     raise JobspecError(f"no overlay `{name}`: {f'{hint} ' if hint else ''}jobspec ships {', '.join(known)}; your own is given by its path")
 
 
-def _given(text: str) -> Given:
+def _given(text: str) -> ParameterValue:
     """The value in the text of a `--set`, `OVERLAY.NAME=VALUE`."""
     place, equals, value = text.partition("=")
     overlay, dot, name = place.rpartition(".")
@@ -215,7 +215,7 @@ def _given(text: str) -> Given:
         raise JobspecError(f"--set {text}: write OVERLAY.NAME=VALUE")
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise JobspecError(f"--set {place}: the value is not UTF-8")
-    return Given(overlay, name, value, f"--set {text}")
+    return ParameterValue(overlay, name, value, f"--set {text}")
 
 
 # The stored objects that manifests update: those of other files, or of the same files at a Git ref.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from jobspec.commands.files import Found, find, reader
-from jobspec.commands.inputs import Inputs, Setting, load_setting, require_workload
+from jobspec.commands.inputs import Inputs, RunContext, load_setting, require_workload
 from jobspec.commands.options import (
     Option,
     Options,
@@ -21,7 +21,7 @@ from jobspec.commands.options import (
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.validate import check_files, with_projects
 from jobspec.diagnostics import Diagnostic
-from jobspec.lint.linting import lint, usual
+from jobspec.lint.linting import enabled_by_default, lint
 from jobspec.pipeline import Checked
 from jobspec.results import FileResult
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jobspec.commands.project import Plan
     from jobspec.commands.validate import Advise
     from jobspec.lint.rule import Rule
-    from jobspec.rules.ignores import Settings
+    from jobspec.rules.ignores import ReportFilter
 
 
 def options() -> list[Option]:
@@ -54,7 +54,7 @@ def run(options: Options) -> int:
     )
 
 
-def lint_files(inputs: Inputs, *, fix: bool, diff: bool, settings: Settings | None, write_baseline: str | None) -> int:
+def lint_files(inputs: Inputs, *, fix: bool, diff: bool, settings: ReportFilter | None, write_baseline: str | None) -> int:
     """Check files, folders and standard input as `validate` does, lint what is accepted, and report; 1 where an error was found.
 
     *fix* mends first what has one safe remedy, *diff* shows that and writes nothing.
@@ -83,7 +83,7 @@ def lint_files(inputs: Inputs, *, fix: bool, diff: bool, settings: Settings | No
 
 
 def linted(
-    found: Sequence[Found], setting: Setting, settings: Settings | None, *, skip_unknown: bool
+    found: Sequence[Found], setting: RunContext, settings: ReportFilter | None, *, skip_unknown: bool
 ) -> tuple[list[FileResult], list[str]]:
     """The results of files, with what lint finds in them; and the files that have comments for jobspec."""
     checked = check_files(found, setting, skip_unknown=skip_unknown, outcome=True)
@@ -91,14 +91,14 @@ def linted(
     return lint(checked, setting.cluster.target, _chosen(settings), run=how_to_run(found)), marked
 
 
-def _chosen(settings: Settings | None) -> Callable[[Rule], bool]:
+def _chosen(settings: ReportFilter | None) -> Callable[[Rule], bool]:
     """The rules that are looked at: the usual ones, and those that are selected by name, less those that are ignored."""
     if not settings:
-        return usual
+        return enabled_by_default
     return lambda rule: (rule.by_default or rule.name in (settings.select or ())) and settings.tells(rule.name, "lint")
 
 
-def _sayer(setting: Setting, settings: Settings | None) -> Say:
+def _sayer(setting: RunContext, settings: ReportFilter | None) -> Say:
     """What is said of some of the files of a run, among the others."""
 
     def say(files: Sequence[Checked], about: Collection[str]) -> list[FileResult]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jobspec.commands.inputs import Inputs
-    from jobspec.rules.ignores import Settings
+    from jobspec.rules.ignores import ReportFilter
 
 
 class Option:
@@ -244,7 +244,7 @@ def inputs_of(options: Options) -> Inputs:
     )
 
 
-def settings_of(options: Options) -> Settings | None:
+def settings_of(options: Options) -> ReportFilter | None:
     """What the caller chose to be told; None where neither an option nor a file of the working folder says anything of it."""
     from jobspec.commands.files import mentions
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from jobspec.cluster import Cluster
 from jobspec.commands import trees as owned_trees
 from jobspec.commands.files import Found, content_of, reader
-from jobspec.commands.inputs import Inputs, Setting, load_setting
+from jobspec.commands.inputs import Inputs, RunContext, load_setting
 from jobspec.commands.output import deliver, how_to_run, with_progress
 from jobspec.commands.project_files import FilesAtRef, ProjectFiles
 from jobspec.commands.trees import OwnedTree, before
@@ -207,7 +207,7 @@ def _engines(project: Project, files: FilesAround, output: str) -> PlannedEngine
     return PlannedEngines(engines, files.output(engines.output, output), files.in_repository(output))
 
 
-def _setting(project: Project, inputs: Inputs) -> Setting:
+def _setting(project: Project, inputs: Inputs) -> RunContext:
     """The cluster of the project's releases, with the command line's kinds."""
     return load_setting(
         Inputs(

@@ -11,9 +11,9 @@ from dataclasses import KW_ONLY, dataclass
 
 from jobspec import pipeline
 from jobspec.commands.files import Found, find, reader, source_of
-from jobspec.commands.inputs import Inputs, Setting, load_setting, require_workload
+from jobspec.commands.inputs import Inputs, RunContext, load_setting, require_workload
 from jobspec.commands.output import deliver
-from jobspec.diagnostics import Diagnostic, JobspecError, each_once, has_error
+from jobspec.diagnostics import Diagnostic, JobspecError, deduplicated, has_error
 from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import verdict
 from jobspec.pipeline import Manifests
@@ -85,12 +85,12 @@ def ask_about_files(inputs: Inputs, asked: AskedServer, *, diff: bool, pods: boo
     return 0 if all(each.valid for each in results) else 1
 
 
-def _manifests(found: Found, setting: Setting, *, skip_unknown: bool) -> Manifests:
+def _manifests(found: Found, setting: RunContext, *, skip_unknown: bool) -> Manifests:
     manifests = pipeline.read(source_of(found, skip_unknown=skip_unknown), setting.cluster.target)
     return pipeline.apply(manifests, setting.overlays, setting.cluster)
 
 
-def _about_pods(manifests: Sequence[Manifests], setting: Setting) -> list[PodQuestion]:
+def _about_pods(manifests: Sequence[Manifests], setting: RunContext) -> list[PodQuestion]:
     """The questions about the pods of the jobs that are accepted by all that jobspec knows."""
     from jobspec.server.pods import pod_questions
 
@@ -160,7 +160,9 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def _ask(questions: Sequence[Question], server: Server, inputs: Inputs, setting: Setting, *, owned: bool) -> dict[Question, ServerAnswer]:
+def _ask(
+    questions: Sequence[Question], server: Server, inputs: Inputs, setting: RunContext, *, owned: bool
+) -> dict[Question, ServerAnswer]:
     _report(f"asking {server.client.name} at {server.client.url}, Kubernetes {server.version()}")
     target = setting.cluster.target
     answers = asking.ask(questions, server, target, owned=owned, done=_progress(len(questions)), crds=setting.crds)
@@ -199,7 +201,7 @@ def _result(file: Questions, answers: Mapping[Question, ServerAnswer], target: T
         shown = difference(question, answer, target) if diff and not skipped else None
         rows.append(result_of(document, status, diff=shown))
         diagnostics += [] if skipped else answer.diagnostics
-    return FileResult(settled.path, sorted(rows, key=lambda each: each.index), each_once(diagnostics))
+    return FileResult(settled.path, sorted(rows, key=lambda each: each.index), deduplicated(diagnostics))
 
 
 def _status(question: Question, answer: ServerAnswer, settled: FileResult) -> Status:

@@ -8,7 +8,7 @@ import sys
 from jobspec import pipeline
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.commands.files import Found, find, reader, source_of
-from jobspec.commands.inputs import Inputs, Setting, load_setting, require_workload
+from jobspec.commands.inputs import Inputs, RunContext, load_setting, require_workload
 from jobspec.commands.options import (
     Option,
     Options,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from jobspec.commands.project import Plan
-    from jobspec.rules.ignores import Settings
+    from jobspec.rules.ignores import ReportFilter
 
     #: A project that is planned, and what is told of files already, to what is said of its variants.
     Advise = Callable[[Plan, Iterable[Diagnostic]], Iterable[Diagnostic]]
@@ -86,7 +86,7 @@ def validate_files(
     outcome: bool,
     fix: bool,
     diff: bool,
-    settings: Settings | None,
+    settings: ReportFilter | None,
     write_baseline: str | None,
 ) -> int:
     """Check files, folders and standard input, and report; 1 where an error was found, or what *settings* say.
@@ -115,7 +115,7 @@ def validate_files(
     return 1 if fails else 0
 
 
-def _fix(inputs: Inputs, setting: Setting, settings: Settings | None, found: Sequence[Found], *, diff: bool, outcome: bool) -> bool:
+def _fix(inputs: Inputs, setting: RunContext, settings: ReportFilter | None, found: Sequence[Found], *, diff: bool, outcome: bool) -> bool:
     """Write the fixes of files, or show them; whether any are shown, which are all that is printed then."""
     from jobspec.commands.fixing import fix_files
 
@@ -156,7 +156,7 @@ def with_projects(
 
 
 def check_files(
-    found: Sequence[Found], setting: Setting, *, skip_unknown: bool, outcome: bool = False, documents: bool = True
+    found: Sequence[Found], setting: RunContext, *, skip_unknown: bool, outcome: bool = False, documents: bool = True
 ) -> list[Checked]:
     """Check files with each other, in several processes where they are many and their *documents* are not needed."""
 

@@ -90,18 +90,18 @@ class Marks:
             return children.get(str(step))
         return children[step] if isinstance(children, list) and isinstance(step, int) and step < len(children) else None
 
-    def hold(self, mark: Mark) -> bool:
+    def contains(self, mark: Mark) -> bool:
         """Whether a mark is that of this value, or of one inside it."""
         children = self.children or ()
         inside = children.values() if isinstance(children, dict) else children
-        return str(self.mark) == str(mark) or any(each.hold(mark) for each in inside)
+        return str(self.mark) == str(mark) or any(each.contains(mark) for each in inside)
 
     def place(self) -> Mark:
         """The mark for a diagnostic about the value: a scalar itself, the key of a mapping or list."""
         return self.mark if self._children is None or self.key is None else self.key
 
 
-class Sound:
+class KnownValid:
     """Data that fit a shape: other data fit it, too, in all that they share with these."""
 
     __slots__ = ("_parts", "data", "shape")
@@ -141,7 +141,7 @@ class Document:
         index: int = 0,
         is_item: bool = False,
         has_merges: bool = False,
-        sound: Sound | None = None,
+        sound: KnownValid | None = None,
     ) -> None:
         self.data = data
         """Mappings, lists and scalars as JSON has them; never changed once made."""
@@ -193,9 +193,9 @@ class Document:
         """The same document with other data and the same marks."""
         return Document(data, self._marks, file=self.file, index=self.index, is_item=self.is_item, has_merges=self.has_merges)
 
-    def as_sound(self, shape: Shape) -> Document:
+    def marked_valid(self, shape: Shape) -> Document:
         """The same document, which fits a shape."""
-        sound = Sound(shape, self.data)
+        sound = KnownValid(shape, self.data)
         return Document(
             self.data, self._marks, file=self.file, index=self.index, is_item=self.is_item, has_merges=self.has_merges, sound=sound
         )

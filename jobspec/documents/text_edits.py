@@ -385,7 +385,7 @@ def _dumped(value: Any) -> str:
 # The parts of a text that edits take, so that no other edit touches them.
 
 
-class Taken:
+class OccupiedSpans:
     """Spans of a text, in order and apart from each other, and the edits in them."""
 
     __slots__ = ("_edits", "_ends", "_starts")

@@ -30,7 +30,7 @@ def attempts(wished: Sequence[Diagnostic]) -> Attempts:
         yield by_document[index]
 
 
-def following(tried: Attempts, failed: Collection[int]) -> Sequence[Diagnostic]:
+def next_attempt(tried: Attempts, failed: Collection[int]) -> Sequence[Diagnostic]:
     """The next attempt; none where there is no other."""
     try:
         return tried.send(failed)

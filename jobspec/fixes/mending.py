@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobspec.documents.reader import read
-from jobspec.documents.text_edits import Taken, TextEdit, TextPlaces, Uncuttable, edit_of, unquoted
+from jobspec.documents.text_edits import OccupiedSpans, TextEdit, TextPlaces, Uncuttable, edit_of, unquoted
 from jobspec.remedies import Change, Unfit, all_applied
 
 #: The index of a document in its file, and changes of it that belong together.
@@ -63,7 +63,7 @@ def _all_planned(before: _Before, wishes: Sequence[Wish]) -> list[_Planned]:
 def _apart(planned: list[_Planned]) -> list[_Planned]:
     """Those whose edits do not touch each other's, the first of each place; the same edit twice is one, as where an alias stands."""
     kept: list[_Planned] = []
-    taken = Taken()
+    taken = OccupiedSpans()
     for each in sorted(planned, key=lambda one: [(edit.start, edit.end) for edit in one.edits]):
         if not any(taken.touches(edit) for edit in each.edits):
             kept.append(each)

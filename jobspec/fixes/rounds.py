@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec.diagnostics import Diagnostic
-from jobspec.fixes.attempts import attempts, following, index_of
+from jobspec.fixes.attempts import attempts, index_of, next_attempt
 from jobspec.fixes.mending import mended
 
 #: Everything that is said of a file.
@@ -90,7 +90,7 @@ def _round(texts: Mapping[str, str], wished: Mapping[str, Found], found: Mapping
         said = _judged(judge, texts, {path: text for path, (text, mending) in made.items() if mending})
         failed = {path: _failed(chosen[path], mending, found[path], said.get(path, ())) for path, (_, mending) in made.items()}
         steps |= {path: _Step(*made[path], said[path]) for path, indices in failed.items() if not indices}
-        following_ones = {path: following(tried[path], indices) for path, indices in failed.items() if indices}
+        following_ones = {path: next_attempt(tried[path], indices) for path, indices in failed.items() if indices}
         chosen = {path: each for path, each in following_ones.items() if each}
     return steps
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _ZEROS: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "int-or-string": 0}
 
 
-def typed_value(value: Any, shape: Shape) -> Any:
+def decode_as_go(value: Any, shape: Shape) -> Any:
     """A value as it is decoded; None where that is not possible, or where it is null."""
     if value is None:
         return None
@@ -41,7 +41,7 @@ def _object(value: dict[str, Any], shape: Shape) -> dict[str, Any]:
     fields, found = shape.fields, {}
     for name, each in value.items():
         field = fields.get(name)
-        if field is not None and (type(each) is field.plain or (each := typed_value(each, field)) is not None):
+        if field is not None and (type(each) is field.plain or (each := decode_as_go(each, field)) is not None):
             found[name] = each
     return found
 
@@ -56,7 +56,7 @@ def _inside(item: Any, shape: Shape | None) -> Any:
     """An item of a list or a value of a map; None for a quantity that is none."""
     if shape is None or type(item) is shape.plain:
         return item
-    found = typed_value(item, shape)
+    found = decode_as_go(item, shape)
     if found is not None or (shape.format == "quantity" and item is not None):
         return found
     return {} if shape.type == "object" else [] if shape.type == "array" else "0" if shape.format == "quantity" else _ZEROS[shape.type]

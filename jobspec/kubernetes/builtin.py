@@ -12,7 +12,7 @@ from jobspec.diagnostics import Diagnostic, Mark, Path
 from jobspec.kinds import COMPONENTS, Kind
 from jobspec.kubernetes import structural
 from jobspec.kubernetes.metadata import metadata_problems, metadata_update_problems
-from jobspec.kubernetes.problems import Problem, beside, value_at
+from jobspec.kubernetes.problems import Problem, merged, value_at
 from jobspec.kubernetes.structural import schema_problems
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -103,9 +103,9 @@ def _workload(data: Any, found: list[Problem], shape: Shape, old: Any) -> list[P
 
 
 def _of_one_page(data: Any, found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
-    from jobspec.go.values import typed_value
+    from jobspec.go.values import decode_as_go
 
-    return beside(found, list(_page_problems(typed_value(data, shape), data["kind"], typed_value(old, shape))))
+    return merged(found, list(_page_problems(decode_as_go(data, shape), data["kind"], decode_as_go(old, shape))))
 
 
 def _page_problems(made: dict[str, Any], kind: str, old: dict[str, Any] | None) -> Iterator[Problem]:

@@ -328,7 +328,7 @@ def wrong_id(value: int, path: Path) -> Iterator[Problem]:
 # Bring together what the walk on the structure found in an object, and what Go code found in what was decoded of it.
 
 
-def beside(found: list[Problem], of_code: Iterable[Problem]) -> list[Problem]:
+def merged(found: list[Problem], of_code: Iterable[Problem]) -> list[Problem]:
     """The problems *found* in the structure of a built-in object, and those *of code* that do not follow from them.
 
     Go code alone decides which fields are required, but for metadata. What it says about a place that could not be decoded, or about what

@@ -68,11 +68,11 @@ def verdict(document: Document, target: Target, *, custom_kinds: CustomKinds | N
     return _verdict(document, found, "valid" if is_judged(kind, document.api_version) else "partly")
 
 
-def as_sound(document: Document, target: Target) -> Document:
+def marked_valid(document: Document, target: Target) -> Document:
     """A document that the server has accepted: of what is made of it, only the differences are checked against the schema."""
     kind = kinds.find(document.api_version, document.kind)
     shape = shapes.load(document.api_version, document.kind, target) if kind and not kind.is_builtin else None
-    return document.as_sound(shape) if shape else document
+    return document.marked_valid(shape) if shape else document
 
 
 def _verdict(document: Document, found: Iterable[Problem], otherwise: Status) -> Verdict:

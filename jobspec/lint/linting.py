@@ -33,7 +33,7 @@ def _one_by_one(files: Sequence[Checked], work: Callable[[Checked], list[Diagnos
     return [work(each) for each in files]
 
 
-def usual(rule: Rule) -> bool:
+def enabled_by_default(rule: Rule) -> bool:
     """Whether a rule is looked at where nobody chooses."""
     return rule.by_default
 
@@ -41,7 +41,7 @@ def usual(rule: Rule) -> bool:
 def lint(
     files: Sequence[Checked],
     target: Target,
-    chosen: Callable[[Rule], bool] = usual,
+    chosen: Callable[[Rule], bool] = enabled_by_default,
     *,
     run: Run = _one_by_one,
     only: Container[str] | None = None,
@@ -59,7 +59,7 @@ def lint(
     def of_file(file: Checked) -> list[Diagnostic]:
         return list(findings(file, documents, chosen))
 
-    return told(files, {file.result.path: found for file, found in zip(once, run(once, of_file), strict=True)})
+    return attached(files, {file.result.path: found for file, found in zip(once, run(once, of_file), strict=True)})
 
 
 def seen(file: Checked) -> list[Document]:
@@ -69,7 +69,7 @@ def seen(file: Checked) -> list[Document]:
     return [] if None in wrong else [each for each in file.documents if each.index not in wrong]
 
 
-def told(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> list[FileResult]:
+def attached(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> list[FileResult]:
     """The files' results with the diagnostics of each: in the file where the cause is written, or where it was found, and once."""
     paths = {each.result.path for each in files}
     by_path: dict[str, list[Diagnostic]] = {path: [] for path in paths}

@@ -8,7 +8,7 @@ from jobspec import pipeline
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, with_marks
-from jobspec.migrate.pods import JOBSET, TRAINING, JobFacts, compared, view
+from jobspec.migrate.pods import JOBSET, TRAINING, JobFacts, compared, job_facts
 from jobspec.migrate.pytorchjob import ways
 from jobspec.migrate.source import NAME, Difference, Fact, Key, SourceJob
 from jobspec.programs.launcher import LAUNCHER, SETTINGS
@@ -44,7 +44,7 @@ class Migrated:
         self.after: JobFacts | None = None
         self.differences: list[Difference] = []
         if not self.refusals:
-            after = view(self.documents[-1], around, cluster.target)
+            after = job_facts(self.documents[-1], around, cluster.target)
             self.after = after
             self.differences = compared(before, after)
             self.refusals = [each.message for each in after.refusals if each.severity == "error"]
@@ -76,7 +76,7 @@ def _refusals(documents: Sequence[Document], beside: Sequence[Document], cluster
 
 def migrate_pytorchjob(job: Document, beside: Sequence[Document], cluster: Cluster, *, gang_scheduler: str = "") -> Migrated | Diagnostic:
     """The TrainJob that comes closest to a PyTorchJob; of several, the plainest. Or why there is none."""
-    before = view(job, beside, cluster.target, gang_scheduler=gang_scheduler)
+    before = job_facts(job, beside, cluster.target, gang_scheduler=gang_scheduler)
     if not before.nodes:
         why = next((each.message for each in before.refusals), "it has no pods")
         return cannot(job, f"training-operator makes no pods of it: {why}")

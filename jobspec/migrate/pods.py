@@ -38,7 +38,7 @@ class JobFacts:
     """How many pods train."""
 
 
-def view(job: Document, beside: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> JobFacts:
+def job_facts(job: Document, beside: Sequence[Document], target: Target, *, gang_scheduler: str = "") -> JobFacts:
     """The facts of a job that a server accepts. *beside*: what it may refer to, such as runtimes and priority classes."""
     expansion = expand(released(job), beside, target, gang_scheduler=gang_scheduler)
     objects = with_api_defaults(expansion.objects, beside, target)
@@ -46,7 +46,7 @@ def view(job: Document, beside: Sequence[Document], target: Target, *, gang_sche
     training = sum(each.training is not None for each in nodes)
     operator = "training-operator" if job.group_kind == kinds.PYTORCHJOB else "trainer"
     groups = [text(each, "metadata", "name") for each in objects if text(each, "kind") == "PodGroup"]
-    side = Side(Hosts(nodes), operator, training, groups)
+    side = JobContext(Hosts(nodes), operator, training, groups)
     facts = dict(fact for node in nodes for fact in pod_facts(node, side))
     facts |= dict(fact for node in nodes for fact in selector_facts(node, nodes))
     facts |= dict(life_facts(job, objects, nodes))
@@ -61,7 +61,7 @@ def compared(before: JobFacts, after: JobFacts) -> list[Difference]:
     return [each for each in found if has_jobset or each.key[0] != JOBSET]
 
 
-def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[JobNode], side: Side) -> Iterator[tuple[Key, Fact]]:
+def _facts_beside_pods(objects: Sequence[MarkedTree], nodes: Sequence[JobNode], side: JobContext) -> Iterator[tuple[Key, Fact]]:
     """The metadata of the JobSet, by which queues and others find it, and the files that the operator makes for the pods."""
     volumes = [each for node in nodes for each in items(node.pod.tree.get("spec", "volumes"))]
     mounted = {text(each, "configMap", "name") for each in volumes}
@@ -91,7 +91,7 @@ _OPERATORS = {"training-operator": ("training.kubeflow.org/",), "trainer": ("job
 _WAITING = "init-pytorch"
 
 
-def pod_facts(node: JobNode, side: Side) -> Iterator[tuple[Key, Fact]]:
+def pod_facts(node: JobNode, side: JobContext) -> Iterator[tuple[Key, Fact]]:
     """All facts of a pod."""
     key = (node.name,)
     spec = node.pod.tree.value["spec"]
@@ -109,12 +109,12 @@ def pod_facts(node: JobNode, side: Side) -> Iterator[tuple[Key, Fact]]:
                 yield (*key, field, name), Fact("<its pod group>" if _is_group(name, each, side) else each.value, each.place())
 
 
-def _is_said(name: MarkedTree, node: JobNode, side: Side) -> bool:
+def _is_said(name: MarkedTree, node: JobNode, side: JobContext) -> bool:
     """Whether somebody has written how a pod is called: training-operator does not, and JobSet calls it by its host name."""
     return side.operator == "training-operator" or str(name.value) not in node.pod.host_name.split(".")
 
 
-def _is_group(name: str, value: MarkedTree, side: Side) -> bool:
+def _is_group(name: str, value: MarkedTree, side: JobContext) -> bool:
     """Whether a label or annotation names the pod group of the job, whose name follows that of the job."""
     return name.startswith("scheduling.") and value.value in side.groups
 
@@ -124,7 +124,7 @@ def is_of_job(label: str) -> bool:
     return label.startswith("batch.kubernetes.io/") or label in ("job-name", "controller-uid")
 
 
-def _container(node: JobNode, container: MarkedTree, field: str, side: Side) -> Iterator[tuple[Key, Fact]]:
+def _container(node: JobNode, container: MarkedTree, field: str, side: JobContext) -> Iterator[tuple[Key, Fact]]:
     name = str(container.value["name"].value)
     if name == _WAITING and side.operator in str(container.mark):
         return
@@ -138,13 +138,13 @@ def _container(node: JobNode, container: MarkedTree, field: str, side: Side) -> 
     yield from program_facts(node, container, side, (node.name, label))
 
 
-def _ports(ports: MarkedTree, side: Side, key: Key) -> Iterator[tuple[Key, Fact]]:
+def _ports(ports: MarkedTree, side: JobContext, key: Key) -> Iterator[tuple[Key, Fact]]:
     """The ports but for that of the operator, at which the processes meet."""
     own = [each for each in items(ports) if not str(each.mark).startswith(side.operator) and not _is_operators(each)]
     yield from flat_field("ports", ports.with_value(own), key) if own else ()
 
 
-def _host_ports(node: JobNode, side: Side) -> Iterator[tuple[Key, Fact]]:
+def _host_ports(node: JobNode, side: JobContext) -> Iterator[tuple[Key, Fact]]:
     """The ports that a pod takes from its machine, where no other pod with one of them can run."""
     containers = items(node.pod.tree.get("spec", "containers"))
     ports = [each for container in containers for each in items(container.get("ports")) if each.get("hostPort")]
@@ -152,7 +152,7 @@ def _host_ports(node: JobNode, side: Side) -> Iterator[tuple[Key, Fact]]:
         yield (node.name, "pod", "host ports"), Fact(sorted(_number(each, side) for each in ports), ports[0].place())
 
 
-def _number(port: MarkedTree, side: Side) -> str:
+def _number(port: MarkedTree, side: JobContext) -> str:
     number = str(port.value["hostPort"].value)
     return THE_PORT if number == known_port(side.operator) else number
 
@@ -259,7 +259,7 @@ _LAUNCHERS = frozenset(("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", 
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class JobContext:
     """One of two jobs: where its nodes are, and who runs it."""
 
     hosts: Hosts
@@ -271,7 +271,7 @@ class Side:
     """The names of its pod groups."""
 
 
-def program_facts(node: JobNode, container: MarkedTree, side: Side, key: Key) -> Iterator[tuple[Key, Fact]]:
+def program_facts(node: JobNode, container: MarkedTree, side: JobContext, key: Key) -> Iterator[tuple[Key, Fact]]:
     """The facts of a container's program, by the beginning *key*."""
     variables, values = _variables(node, container, side)
     known = {**values, **{name: fact.value for name, fact in variables.items() if name in _PORTS}}
@@ -294,7 +294,7 @@ def _steers(name: str) -> bool:
     return name.startswith("PET_") and name[4:].lower() in SETTINGS
 
 
-def _variables(node: JobNode, container: MarkedTree, side: Side) -> tuple[dict[str, Fact], dict[str, str]]:
+def _variables(node: JobNode, container: MarkedTree, side: JobContext) -> tuple[dict[str, Fact], dict[str, str]]:
     """The variables as facts, and with their values as the kubelet has them; the last of a name counts."""
     found: dict[str, Fact] = {}
     known: dict[str, str] = {}
@@ -315,7 +315,7 @@ def _if_any(variable: MarkedTree) -> str:
     return " (if there is one)" if optional else ""
 
 
-def _seen(name: str, value: str, side: Side) -> str:
+def _seen(name: str, value: str, side: JobContext) -> str:
     """A value with nodes in place of host names; the port of the operator, where nobody chose another one, is the same on both sides."""
     if name == NAME:
         return "<the job's name>"
@@ -329,7 +329,7 @@ def known_port(operator: str) -> str:
     return "29500" if operator == "trainer" else "23456"
 
 
-def _words(container: MarkedTree, field: str, known: dict[str, str], side: Side) -> list[str]:
+def _words(container: MarkedTree, field: str, known: dict[str, str], side: JobContext) -> list[str]:
     return [side.hosts.in_text(expand_references(str(each.value), known)) for each in items(container.get(field))]
 
 
@@ -338,7 +338,7 @@ def _place(container: MarkedTree) -> Mark:
 
 
 def _launcher_facts(
-    line: CommandLine, variables: dict[str, Fact], side: Side, key: Key, mark: Mark, *, has_gpus: bool
+    line: CommandLine, variables: dict[str, Fact], side: JobContext, key: Key, mark: Mark, *, has_gpus: bool
 ) -> Iterator[tuple[Key, Fact]]:
     """What the launcher goes by, and so the ranks and the world of the program."""
     known = {name: fact.value for name, fact in variables.items()}
@@ -352,7 +352,7 @@ def _launcher_facts(
         yield (*key, name), Fact(line.options[name], mark)
 
 
-def _as_torchrun_reads(name: str, value: str, line: CommandLine, known: dict[str, str], side: Side) -> str:
+def _as_torchrun_reads(name: str, value: str, line: CommandLine, known: dict[str, str], side: JobContext) -> str:
     is_alone = line.setting("nnodes", known) in ("1", "1:1") or "standalone" in line.options or "PET_STANDALONE" in known
     if name == "nnodes":
         least, _, most = value.partition(":")

@@ -12,7 +12,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.reader import decode
 from jobspec.migrate.files import File, MigratedFile, to_release, to_trainjobs
 from jobspec.migrate.jobs import cannot, meaning_in, report_of
-from jobspec.migrate.pods import compared, view
+from jobspec.migrate.pods import compared, job_facts
 from jobspec.pipeline import Source
 from jobspec.project.project import Project, Sources
 from jobspec.project.rendering import objects_of
@@ -134,8 +134,8 @@ def _compared(
     """What a variant has lost."""
     name = before[0].name
     job, other = (next(filter(is_workload, documents)) for _, documents in (before, after))
-    seen = view(job, before[1], old.target, gang_scheduler=gang_scheduler)
-    then = view(other, after[1], new.target)
+    seen = job_facts(job, before[1], old.target, gang_scheduler=gang_scheduler)
+    then = job_facts(other, after[1], new.target)
     refusals = [each.message for each in then.refusals if each.severity == "error"]
     if refusals:
         return [(name, cannot(job, "; ".join(refusals)))]

@@ -10,7 +10,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME, TRAINJOB
 from jobspec.migrate.jobs import LOST, NOTE, Migrated, path_at
-from jobspec.migrate.pods import view
+from jobspec.migrate.pods import job_facts
 from jobspec.migrate.pytorchjob import TRAINERS
 from jobspec.migrate.source import NAMED, Fact, by_migration, present
 from jobspec.operators.trainer.releases import takes_words_for_processes
@@ -55,7 +55,7 @@ def migrate_trainjob(
     job: Document, old: Sequence[Document], new: Sequence[Document], before: Target, cluster: Cluster
 ) -> tuple[Migrated, list[Diagnostic]]:
     """A TrainJob in the words of a release. *old* and *new*: the runtimes and other objects beside it, before and after."""
-    seen = view(job, old, before)
+    seen = job_facts(job, old, before)
     tree, dropped = pruned(_in_words_of(with_marks(job.data, job.marks), cluster.target), cluster.target)
     dropped += _of_jobs(with_marks(job.data, job.marks).value["spec"], tree.value["spec"])
     first = Migrated(job, [tree], seen, cluster, new)

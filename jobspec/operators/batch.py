@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.operators.made import RANDOM, UID, changed, each_item, is_true, number, numbers, operator_mark, set_by, with_fields
+from jobspec.operators.made import RANDOM, UID, changed, each_item, indices, is_true, number, operator_mark, set_by, with_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _pods(job: MarkedTree, mark: Mark, *, ends: bool) -> Iterator[MarkedTree]:
     spec = _with_variable(template.value["spec"], mark) if indexed else template.value["spec"]
     metadata = _metadata(job, template, mark)
     version, kind = set_by(mark, "v1"), set_by(mark, "Pod")
-    for index in numbers(completions_of(job), f"pods of Job `{text(job, 'metadata', 'name')}`", ends=ends):
+    for index in indices(completions_of(job), f"pods of Job `{text(job, 'metadata', 'name')}`", ends=ends):
         own = _numbered(metadata, job, index, mark) if indexed else _named(metadata, job, f"{text(job, 'metadata', 'name')}-")
         hostname = job.value["metadata"].value["name"].with_value(f"{text(job, 'metadata', 'name')}-{index}")
         body = with_fields(spec, {"hostname": hostname}) if indexed else spec

@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from jobspec.diagnostics import Diagnostic, Key, Path
-from jobspec.documents.document import Document, Sound
+from jobspec.documents.document import Document, KnownValid
 from jobspec.go.formats import is_parsed_quantity, is_quantity, is_time
-from jobspec.go.values import mapping, structs, typed_value
+from jobspec.go.values import decode_as_go, mapping, structs
 from jobspec.kinds import JOBSET, TRAINJOB
 from jobspec.kubernetes.problems import describe
 from jobspec.operators.webhooks import Fault
@@ -71,7 +71,7 @@ def _inside(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape |
 
 
 @lru_cache(maxsize=1000)
-def _is_readable(sound: Sound) -> bool:
+def _is_readable(sound: KnownValid) -> bool:
     """Whether Go can read all of an accepted object, of which a project may make many."""
     return not any(_unreadable_values({**sound.data, "status": None}, sound.shape, ()))
 
@@ -225,7 +225,7 @@ def is_rewritten(document: Document, target: Target, *, old: Document | None) ->
 
 def _patches(document: Document, shape: Shape | None) -> list[dict[str, Any]]:
     """The `runtimePatches` of a TrainJob, as Go decodes them."""
-    decoded = typed_value(document.data, shape) if shape else {}
+    decoded = decode_as_go(document.data, shape) if shape else {}
     return structs(decoded, "spec", "runtimePatches")
 
 

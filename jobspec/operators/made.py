@@ -39,17 +39,17 @@ class Expansion:
         """The number of pods of each role: replica types in small letters, replicated jobs by name."""
 
 
-def numbers(count: int, what: str, *, ends: bool = False) -> Iterable[int]:
+def indices(count: int, what: str, *, ends: bool = False) -> Iterable[int]:
     """The numbers of *count* objects, from 0. *ends*: the first and the last alone, which stand for all between.
 
-    Raises JobspecError as `few` does, unless only the ends are wanted.
+    Raises JobspecError as `at_most` does, unless only the ends are wanted.
     """
     if ends:
         return range(count) if count < 3 else (0, count - 1)
-    return range(few(count, what))
+    return range(at_most(count, what))
 
 
-def few(number: int, what: str) -> int:
+def at_most(number: int, what: str) -> int:
     """A number of objects, where they are few enough. Raises JobspecError otherwise; *what*: such as ``pods of Job `a` ``."""
     if number > MOST:
         raise JobspecError(f"{number} {what} are too many to expand: {MOST} are the most")
@@ -224,7 +224,7 @@ def _inside(around: MarkedTree, step: str | int, made: Any, before: Any, crd: Ma
     return set_by(crd, made) if before is None and made is not None else _with_defaults(around.value[step], made, before, crd)
 
 
-def as_a_cluster_names(tree: MarkedTree) -> Any:
+def with_generated_names(tree: MarkedTree) -> Any:
     """The plain data of an object, with texts as a cluster makes them up in place of what stands for them: as long as they will be."""
     if isinstance(tree, PlainTree):
         return tree.plain  # as somebody wrote it
@@ -232,8 +232,8 @@ def as_a_cluster_names(tree: MarkedTree) -> Any:
     if type(data) is str:
         return _named(data) if "<" in data else data
     if isinstance(data, dict):
-        return {name: as_a_cluster_names(each) for name, each in data.items()}
-    return [as_a_cluster_names(each) for each in data] if isinstance(data, list) else data
+        return {name: with_generated_names(each) for name, each in data.items()}
+    return [with_generated_names(each) for each in data] if isinstance(data, list) else data
 
 
 def _named(text: str) -> str:

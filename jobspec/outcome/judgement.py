@@ -9,7 +9,7 @@ from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.problems import Problem
 from jobspec.operators.expansion import ExpandedJob, expand
-from jobspec.operators.made import Expansion, as_a_cluster_names
+from jobspec.operators.made import Expansion, with_generated_names
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.outcome.programs import started, wrong_flags, wrong_torchrun_options
 from jobspec.outcome.rendezvous import complete_without_training, rendezvous_outcomes, restarts_for_ever
@@ -47,7 +47,7 @@ def foresee(job: Document, beside: Sequence[Document], cluster: Cluster, policie
     if runtime is None and job.group_kind == TRAINJOB:
         return None
     resumed_job = resumed(job)
-    concerned = cluster.closed or cluster.contracts or (policies is not None and policies.concern(job.namespace))
+    concerned = cluster.closed or cluster.contracts or (policies is not None and policies.apply_to(job.namespace))
     accepted = has_ordinary_objects(resumed_job, runtime, cluster.target)
     found: list[Diagnostic] | None = []
     if not accepted or concerned or not has_ordinary_programs(resumed_job, runtime):
@@ -204,7 +204,7 @@ def _of_patch(made: MarkedTree, problem: Problem, job: ExpandedJob) -> str:
     if field != "image" or not isinstance(number, int) or job.job.group_kind != TRAINJOB:
         return ""
     containers = items(made.get(*map(str, above)))
-    if not job.job.marks.nearest(("spec", "runtimePatches")).hold(containers[number].mark):
+    if not job.job.marks.nearest(("spec", "runtimePatches")).contains(containers[number].mark):
         return ""
     known = ", ".join(f"`{text(each, 'name')}`" for each in containers if text(each, "image"))
     what = f"no container `{text(containers[number], 'name')}`" if above[-1] == "containers" else "no such init container"
@@ -221,5 +221,5 @@ def _ends(objects: Sequence[MarkedTree]) -> Iterator[MarkedTree]:
 
 
 def _problems(made: MarkedTree, job: ExpandedJob) -> list[Problem]:
-    data = as_a_cluster_names(made)
+    data = with_generated_names(made)
     return builtin_problems(data, data["apiVersion"], data["kind"], job.target, encoded=True)

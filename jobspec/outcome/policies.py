@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec import kinds
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document
-from jobspec.operators.made import as_a_cluster_names
+from jobspec.operators.made import with_generated_names
 from jobspec.outcome.rule import Outcome, place_in
 from jobspec.workloads import value_at
 
@@ -29,7 +29,7 @@ def decides(document: Document, *, closed: bool) -> bool:
         return any(str(name).startswith(_LABELS) for name in value_at(document.data, ("metadata", "labels")) or ())
     if kind == kinds.SERVICE_ACCOUNT and not closed:
         return bool(value_at(document.data, ("metadata", "annotations")))
-    return kind in kinds.DECIDING or (closed and kind in kinds.AWAITED)
+    return kind in kinds.POLICY_KINDS or (closed and kind in kinds.MOUNTED_KINDS)
 
 
 def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *, closed: bool) -> PolicyObjects | None:
@@ -45,7 +45,7 @@ def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *
 def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed: bool) -> Iterator[Outcome]:
     """What the plugins of the server say of a job's pods, by the *policies* of its cluster; *closed*: there are no other objects."""
     namespace = job.job.namespace
-    concerned = policies is not None and policies.concern(namespace)
+    concerned = policies is not None and policies.apply_to(namespace)
     if not concerned and not closed and not any(role.ranks_itself() for role in job.roles()):
         return
     from jobspec.kubernetes.admission.objects import PolicyObjects
@@ -57,7 +57,7 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
         policies = policies.with_others(_made(job, namespace))
     counted = []
     for role in job.roles():
-        review = review_pod(as_a_cluster_names(role.pods[0].tree), namespace, policies, job.target)
+        review = review_pod(with_generated_names(role.pods[0].tree), namespace, policies, job.target)
         counted.append((review.pod, role.count))
         refused = [each for each in review.refusals if not exceeds(each)]
         yield from _told("pods-refused", f"the server will refuse the pods of {role.name}", refused, role)

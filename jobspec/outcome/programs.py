@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PLACES = ("--rdzv-endpoint", "--master-addr")
 
 
-class Told:
+class TorchrunOption:
     """An option of torchrun in a command line: its word, and its value."""
 
     __slots__ = ("value", "word")
@@ -81,13 +81,13 @@ class Program:
         """Whether the container starts `python -m torch.distributed.launch`, torchrun's predecessor."""
         return self._start > 1 and str(self.words[2].value) == "torch.distributed.launch"
 
-    def option(self, *names: str) -> Told | None:
+    def option(self, *names: str) -> TorchrunOption | None:
         """The first of torchrun's options that is there and is one of these; None where none is."""
         words = self.launched
         if not words:
             return None
         told = (each for each in options_of([str(word.value) for word in words]) if each.option in names)
-        return next((Told(words[each.at], each.value or "") for each in told), None)
+        return next((TorchrunOption(words[each.at], each.value or "") for each in told), None)
 
     @property
     def knows_where_others_are(self) -> bool:

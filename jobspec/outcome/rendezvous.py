@@ -7,7 +7,7 @@ from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.operators.trainer.life import makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
-from jobspec.outcome.programs import Program, Told
+from jobspec.outcome.programs import Program, TorchrunOption
 from jobspec.outcome.rule import Outcome, place_of
 
 TYPE_CHECKING = False
@@ -70,7 +70,7 @@ def _untold(job: ExpandedJob, word: MarkedTree) -> tuple[Mark | None, str]:
     return place_of(word), "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
 
 
-def _single_node(program: Program) -> Told | None:
+def _single_node(program: Program) -> TorchrunOption | None:
     """The option by which torchrun is told that there is one pod; None where it is not."""
     option = program.option("--nnodes")
     return option if option and option.value in ("1", "1:1") else None

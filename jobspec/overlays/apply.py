@@ -7,8 +7,8 @@ overlays that do not conflict commute.
 from __future__ import annotations
 
 from jobspec import workloads
-from jobspec.diagnostics import Diagnostic, Key, Path, each_once, spell
-from jobspec.documents.document import Document, Sound
+from jobspec.diagnostics import Diagnostic, Key, Path, deduplicated, spell
+from jobspec.documents.document import Document, KnownValid
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.kinds import PERSISTENT_VOLUME_CLAIM, group_kind, is_cluster_scoped
 from jobspec.operators.trainer.runtimes import nodes_of, runtime_of
@@ -49,19 +49,19 @@ class Applied:
             added, found = companions(overlays, _namespaces(jobs))
             problems += [*found, *unshared_volumes(jobs, self.documents, added)]
             self.documents += _as_documents(added, self.documents)
-        self.diagnostics = each_once(problems)
+        self.diagnostics = deduplicated(problems)
         """Everything that is wrong with the overlays on these documents; with an error among it, the documents are of no use."""
 
     def with_overlay(self, overlay: Overlay) -> Applied:
         """What these overlays make of the documents with one more: where that decides which pods there are, all are applied again."""
         overlays = [*self._overlays, overlay]
-        if not self._jobs or any(decides_pods(overlay, job.document.kind) for job in self._jobs):
+        if not self._jobs or any(changes_pod_set(overlay, job.document.kind) for job in self._jobs):
             return apply(self._base, overlays, self._target)
         return Applied(self._base, [job.with_overlay(overlay) for job in self._jobs], overlays, self._target)
 
     def accepted(self) -> Applied:
         """The same, whose jobs the server has accepted."""
-        return Applied(self._base, [job.as_sound() for job in self._jobs], self._overlays, self._target)
+        return Applied(self._base, [job.marked_valid() for job in self._jobs], self._overlays, self._target)
 
 
 def apply(documents: Sequence[Document], overlays: Sequence[Overlay], target: Target) -> Applied:
@@ -135,7 +135,7 @@ class Application:
         by_entry: list[tuple[MarkedTree | None, list[Settings]]] = []
         for number, entry in enumerate(entries):
             wanted = entry.get("roles")
-            chosen = [role for role in roles if role.answers_to(wanted.data() if wanted else ())]
+            chosen = [role for role in roles if role.matches(wanted.data() if wanted else ())]
             if not chosen:
                 self._report_missing_role(entry, wanted, roles)
             already = len(self._set)
@@ -252,7 +252,7 @@ class OverlaidJob:
         *,
         found: Sequence[Diagnostic],
         applications: Sequence[Application] = (),
-        sound: Sound | None = None,
+        sound: KnownValid | None = None,
     ) -> None:
         self.document = document
         """The base."""
@@ -283,9 +283,9 @@ class OverlaidJob:
         found += [] if overlay.override else _conflicts(self._applications, application)
         return self._changed(tree, pods, found, [*self._applications, application], self._sound)
 
-    def as_sound(self) -> OverlaidJob:
+    def marked_valid(self) -> OverlaidJob:
         """The same job, which the server has accepted: of what more overlays make of it, only the differences are checked."""
-        return self._changed(self.tree, self.pods, self._found, self._applications, Sound(self._shape, self.tree.data()))
+        return self._changed(self.tree, self.pods, self._found, self._applications, KnownValid(self._shape, self.tree.data()))
 
     def _changed(
         self,
@@ -293,7 +293,7 @@ class OverlaidJob:
         pods: TrainJobPods | None,
         found: Sequence[Diagnostic],
         applications: Sequence[Application],
-        sound: Sound | None,
+        sound: KnownValid | None,
     ) -> OverlaidJob:
         return OverlaidJob(self.document, tree, self._shape, self._roles, pods, found=found, applications=applications, sound=sound)
 
@@ -323,7 +323,7 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
     tree = with_marks(document.data, document.marks)
     found: list[Diagnostic] = []
     with_roles = document
-    if any(decides_pods(overlay, document.kind) for overlay in overlays):
+    if any(changes_pod_set(overlay, document.kind) for overlay in overlays):
         for overlay in overlays:
             tree = Application(document, shape, overlay, found).changed_job(tree)
         with_roles = _as_document(tree, document, document.sound)
@@ -335,7 +335,7 @@ def overlaid(document: Document, others: Iterable[Document], overlays: Sequence[
     return job
 
 
-def decides_pods(overlay: Overlay, kind: str) -> bool:
+def changes_pod_set(overlay: Overlay, kind: str) -> bool:
     """Whether an overlay's partial job of a kind can decide which pods there are, and of which runtime: labels and annotations do not."""
     partial = overlay.spec.get("job", kind)
     fields = partial.value if partial and isinstance(partial.value, dict) else {}
@@ -344,7 +344,7 @@ def decides_pods(overlay: Overlay, kind: str) -> bool:
     return bool(fields.keys() - {"metadata"}) or not set(inside) <= {"labels", "annotations"}
 
 
-def _as_document(tree: MarkedTree, base: Document, sound: Sound | None) -> Document:
+def _as_document(tree: MarkedTree, base: Document, sound: KnownValid | None) -> Document:
     return Document(tree.data(), tree.marks, file=base.file, index=base.index, sound=sound)
 
 

@@ -51,7 +51,7 @@ def shipped_file(name: str) -> OverlayFile:
         return OverlayFile(data.overlay_label(name), file.read(), stem=name)
 
 
-def load(files: Sequence[OverlayFile], given: Sequence[Given], target: Target) -> tuple[list[Overlay], list[Diagnostic]]:
+def load(files: Sequence[OverlayFile], given: Sequence[ParameterValue], target: Target) -> tuple[list[Overlay], list[Diagnostic]]:
     """The overlays in *files*, in order, with the *given* values for their parameters, and the problems of both.
 
     Raises JobspecError for a file that holds no overlay, for two overlays of one name, and for a value of an overlay that is not there.
@@ -77,9 +77,9 @@ def load(files: Sequence[OverlayFile], given: Sequence[Given], target: Target) -
     return overlays, problems
 
 
-def _by_overlay(given: Sequence[Given], trees: Mapping[str, MarkedTree], *, broken: bool) -> dict[str, dict[str, Given]]:
+def _by_overlay(given: Sequence[ParameterValue], trees: Mapping[str, MarkedTree], *, broken: bool) -> dict[str, dict[str, ParameterValue]]:
     """The values by overlay and parameter; the last of several for one parameter counts."""
-    values: dict[str, dict[str, Given]] = {}
+    values: dict[str, dict[str, ParameterValue]] = {}
     for each in given:
         if each.overlay not in trees and not broken:
             raise JobspecError(f"{each.place}: no overlay `{each.overlay}` is applied (applied: {', '.join(trees) or 'none'})")
@@ -321,7 +321,7 @@ class _Check:
 TRAINING = "training"  # `${training}`: the container that the operator requires
 
 
-class Given:
+class ParameterValue:
     """A value that somebody gives to a parameter of an overlay: its text, and where they gave it."""
 
     __slots__ = ("name", "overlay", "place", "text")
@@ -339,7 +339,9 @@ class Given:
         return Mark(self.place, layer=self.overlay)
 
 
-def parameter_values(overlay: str, declared: MarkedTree | None, given: Mapping[str, Given]) -> tuple[dict[str, Any], list[Diagnostic]]:
+def parameter_values(
+    overlay: str, declared: MarkedTree | None, given: Mapping[str, ParameterValue]
+) -> tuple[dict[str, Any], list[Diagnostic]]:
     """The value of each declared parameter: the given text as the parameter's type, else the default, else None for unset.
 
     A mistake in a text is reported where it was given; a missing value at the declaration in the *overlay*.
@@ -357,7 +359,7 @@ def parameter_values(overlay: str, declared: MarkedTree | None, given: Mapping[s
     return found, problems
 
 
-def _unknown(given: Given, declarations: Mapping[str, MarkedTree]) -> Diagnostic:
+def _unknown(given: ParameterValue, declarations: Mapping[str, MarkedTree]) -> Diagnostic:
     known = f"it has {', '.join(f'`{each}`' for each in declarations)}" if declarations else "it has none"
     hint = closest(given.name, declarations) or known
     return Diagnostic("unknown-parameter", f"the overlay has no parameter `{given.name}`", given.mark, hint=hint)

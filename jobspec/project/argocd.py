@@ -142,5 +142,5 @@ def customizations() -> dict[str, str]:
 
 
 def _script(group: str, kind: str) -> str:
-    with open(data.beside("project", "health", "lua", group, kind, "health.lua"), encoding="utf-8") as file:
+    with open(data.package_path("project", "health", "lua", group, kind, "health.lua"), encoding="utf-8") as file:
         return file.read()

@@ -84,7 +84,7 @@ class Blame:
 
     def __init__(self, variant: Variant, project: Project, cluster: Cluster, document: Document, text: str) -> None:
         """*text* is that of the rendered file."""
-        self._teller = _Teller(variant, project, cluster, document)
+        self._teller = _HistoryReader(variant, project, cluster, document)
         self._lines = _lines_of(text, cluster)
         self._now = sorted(values_of(document, cluster.target), key=lambda each: self._lines[each.path])
         self._past = self._teller.past({each.address[:length] for each in self._now for length in range(len(each.address) + 1)})
@@ -98,9 +98,9 @@ class Blame:
 
         What stood in a list that was replaced as a whole is told only where nothing else is there.
         """
-        found = self._blamed(each for each in self._now if each.answers_to(field))
+        found = self._blamed(each for each in self._now if each.matches(field))
         now = {value.address: value for value in self._now}
-        gone = [each for each in self._past if each.answers_to(field) and not (found and _replaced_list(each, now))]
+        gone = [each for each in self._past if each.matches(field) and not (found and _replaced_list(each, now))]
         return [*found, *(Blamed(each.lasting_field, self._teller.gone(each)) for each in gone)]
 
     def names(self) -> list[str]:
@@ -118,7 +118,7 @@ def _lines_of(text: str, cluster: Cluster) -> dict[Path, int]:
     return {value.path: value.tree.mark.line for value in values_of(document, cluster.target)}
 
 
-class _Teller:
+class _HistoryReader:
     """Tells the history of a value by the states of its object, from the base to the one before its last."""
 
     __slots__ = ("_beneath", "_causes", "_document", "_stages", "_states", "_variant")
@@ -407,7 +407,7 @@ class Value:
         """The steps of its address as text."""
         return [step if isinstance(step, str) else step[0] for step in self.address]
 
-    def answers_to(self, field: str) -> bool:
+    def matches(self, field: str) -> bool:
         """Whether a field is this value or one around it; brackets and dots mean the same, and keys or a flag tell an item, too."""
         rest = field.replace("[", ".").replace("]", "").lstrip(".")
         for step, name in zip(map(str, self.path), self.names, strict=True):

@@ -8,7 +8,7 @@ from typing import Any
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document
 from jobspec.go.values import mapping
-from jobspec.kinds import LOOKED_UP, PYTORCHJOB, TRAINJOB, is_cluster_scoped
+from jobspec.kinds import PYTORCHJOB, TRAINJOB, WEBHOOK_LOOKUPS, is_cluster_scoped
 from jobspec.project.matrix import spec_hash
 from jobspec.workloads import is_workload, suspend_of, value_at
 
@@ -185,7 +185,7 @@ def _object(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
 WAVE = "argocd.argoproj.io/sync-wave"
 NAMESPACE: GroupKind = ("", "Namespace")
 #: All other kinds are in wave 0, which is Argo CD's own default and needs no annotation.
-_WAVES: dict[GroupKind, str] = {NAMESPACE: "-2", **dict.fromkeys(LOOKED_UP, "-1")}
+_WAVES: dict[GroupKind, str] = {NAMESPACE: "-2", **dict.fromkeys(WEBHOOK_LOOKUPS, "-1")}
 
 
 def wave_of(kind: GroupKind) -> str | None:

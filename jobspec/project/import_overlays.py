@@ -22,7 +22,7 @@ from jobspec.documents.text_edits import Uncuttable, without
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from jobspec.operators.trainer.runtimes import RuntimeRef, is_meant
 from jobspec.overlays.apply import apply
-from jobspec.overlays.load import Given, Overlay, as_text, load, parameter_values, pieces, shipped, shipped_file
+from jobspec.overlays.load import Overlay, ParameterValue, as_text, load, parameter_values, pieces, shipped, shipped_file
 from jobspec.pipeline import Manifests
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -118,7 +118,7 @@ class _Worker:
 
     def _with(self, overlay: Overlay, guess: Guess) -> list[Overlay]:
         """The overlay with values for its parameters; none where it does not take one of them."""
-        given = {name: Given(overlay.name, name, text, "") for name, text in guess.items()}
+        given = {name: ParameterValue(overlay.name, name, text, "") for name, text in guess.items()}
         values, problems = parameter_values(overlay.name, overlay.spec.get("parameters"), given)
         return [] if problems else [Overlay(overlay.tree, values)]
 
@@ -156,7 +156,7 @@ class _Worker:
         shorter = text
         for path in cuts:
             marks = next(filter(is_workload, self._read(shorter).documents)).marks
-            if not stands(marks, path):
+            if not exists(marks, path):
                 return text
             try:
                 shorter = without(shorter, marks, path)
@@ -264,7 +264,7 @@ def _leaves(data: Any) -> Iterator[tuple[str, Any]]:
         yield from _leaves(value)
 
 
-def stands(marks: Marks, path: Path) -> bool:
+def exists(marks: Marks, path: Path) -> bool:
     """Whether there is a value at a path."""
     here: Marks | None = marks
     for step in path:

@@ -170,7 +170,7 @@ def _without(data: Any, path: tuple[str, ...]) -> Any:
     return {**rest, path[0]: inner} if inner else rest  # what held nothing else is as if it were not there
 
 
-def room_of(job: Document, runtime: Document | None) -> int:
+def max_name_length(job: Document, runtime: Document | None) -> int:
     """The most characters of a job's name with which the operator can make its Services and pods; without the runtime, as for `node`."""
     if job.group_kind == PYTORCHJOB:
         return _MOST - max(len(f"-{role.name.lower()}-{_last_index(job.data, role.name)}") for role in roles_in(job))

@@ -10,7 +10,7 @@ from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, with_marks
 from jobspec.kubernetes.problems import closest
-from jobspec.kubernetes.verdict import as_sound
+from jobspec.kubernetes.verdict import marked_valid
 from jobspec.overlays.load import Overlay, OverlayFile, load, shipped, shipped_file
 from jobspec.pipeline import Source
 from jobspec.project.matrix import Spelling
@@ -127,7 +127,7 @@ class Sources:
             return f"a base holds one training job, and this file {len(jobs) or 'none'}"
         documents = checked.documents
         if checked.result.valid and not self._cluster.custom_kinds:
-            documents = [as_sound(each, self._cluster.target) for each in documents]
+            documents = [marked_valid(each, self._cluster.target) for each in documents]
         return Base(source.name, documents, checked.result.diagnostics)
 
     def overlay(self, name: str, place: Mark) -> Overlay | list[Diagnostic]:

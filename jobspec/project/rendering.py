@@ -19,7 +19,7 @@ from jobspec.overlays.load import Overlay
 from jobspec.pipeline import Checked, Manifests
 from jobspec.programs.contracts import FLAGS
 from jobspec.project.engines import SyncedObject, notes_of
-from jobspec.project.matrix import hashed, in_layer, room_of
+from jobspec.project.matrix import hashed, in_layer, max_name_length
 from jobspec.project.variants import ANNOTATION, Variant
 from jobspec.results import FileResult
 from jobspec.workloads import is_workload, value_at
@@ -151,7 +151,7 @@ def in_namespace(document: Document, namespace: MarkedTree | None) -> Document:
 def _named(job: Document, documents: Sequence[Document], variant: Variant, cluster: Cluster, problems: list[Diagnostic]) -> Document:
     """A job under its variant's name; one that leaves the operator no room is a problem."""
     runtime = runtime_of(job, documents, cluster.target) if job.kind == "TrainJob" else None
-    room = room_of(job, runtime)
+    room = max_name_length(job, runtime)
     name = str(variant.job_name.value)
     if variant.hashed:
         name = hashed(name, job, room)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from jobspec.diagnostics import Diagnostic, each_once, has_error
+from jobspec.diagnostics import Diagnostic, deduplicated, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
-from jobspec.overlays.load import Given, Overlay, as_text, check_overlay, has_dollar, parameter_values
+from jobspec.overlays.load import Overlay, ParameterValue, as_text, check_overlay, has_dollar, parameter_values
 from jobspec.project.matrix import (
     LIMIT,
     Spelling,
@@ -103,7 +103,7 @@ def variants_of(project: Project, sources: Sources) -> Variants:
 def variants_from(combinations: Sequence[Combination], project: Project, sources: Sources) -> Variants:
     """The variants of some combinations, and what is wrong with these."""
     made = [variant_of(each, project, sources) for each in combinations]
-    wrong = each_once(problem for each in made if isinstance(each, list) for problem in each)
+    wrong = deduplicated(problem for each in made if isinstance(each, list) for problem in each)
     return Variants([each for each in made if not isinstance(each, list)], wrong)
 
 
@@ -332,7 +332,7 @@ def overlays_of(
         if not isinstance(overlay, Overlay):
             problems += overlay
             continue
-        given = {key: Given(overlay.name, key, spelled(value), str(value.mark)) for key, value in parameters.items()}
+        given = {key: ParameterValue(overlay.name, key, spelled(value), str(value.mark)) for key, value in parameters.items()}
         typed, wrong = parameter_values(overlay.name, overlay.spec.get("parameters"), given)
         problems += _at_places(wrong, parameters, place)
         found[overlay.name] = Overlay(overlay.tree, typed, {key: each.mark for key, each in parameters.items()})

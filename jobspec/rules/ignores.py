@@ -159,7 +159,7 @@ STAGES = ("schema", "admission", "render", "outcome", "lint")
 SEVERITIES = ("error", "warning", "info")
 
 
-class Settings:
+class ReportFilter:
     """What is chosen, by options or in a file."""
 
     __slots__ = ("baseline", "contracts", "fail_on", "ignore", "select")
@@ -183,9 +183,9 @@ class Settings:
         self.contracts = contracts or {}
         """Image -> path of the JSON Schema of its flags."""
 
-    def over(self, data: Mapping[str, Any]) -> Settings:
+    def over(self, data: Mapping[str, Any]) -> ReportFilter:
         """These settings, from options, over those of a file: options win, but ignored rules and contracts are added to the file's."""
-        return Settings(
+        return ReportFilter(
             select=data.get("select") if self.select is None else self.select,
             ignore=[*(data.get("ignore") or ()), *self.ignore],
             fail_on=data.get("failOn") if self.fail_on is None else self.fail_on,
@@ -210,7 +210,7 @@ class Settings:
         return any(each.severity in enough for result in results for each in result.diagnostics)
 
 
-def require_known(settings: Settings, rules: Iterable[str], where: str) -> None:
+def require_known(settings: ReportFilter, rules: Iterable[str], where: str) -> None:
     """Raises JobspecError for names that are neither a rule nor a stage, and for an unknown severity."""
     known = [*rules, *STAGES]
     wrong = [name for name in (*(settings.select or ()), *settings.ignore) if name not in known]

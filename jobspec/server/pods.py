@@ -9,7 +9,7 @@ from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
-from jobspec.operators.made import as_a_cluster_names
+from jobspec.operators.made import with_generated_names
 from jobspec.server.question import Question
 from jobspec.workloads import is_workload, resumed
 
@@ -58,7 +58,7 @@ def _document(job: Document, role: ExpandedRole) -> Document:
 
 def _data(job: Document, role: ExpandedRole) -> dict[str, object]:
     """A pod of a role under a name of its own, since the job may run already; in the job's namespace, or in none."""
-    data = as_a_cluster_names(role.pods[0].tree)
+    data = with_generated_names(role.pods[0].tree)
     metadata = {name: each for name, each in data["metadata"].items() if name not in ("name", "namespace", "ownerReferences")}
     space = {"namespace": job.namespace} if job.namespace else {}
     return {**data, "metadata": {**metadata, **space, "generateName": f"{data['metadata']['name']}-"}}

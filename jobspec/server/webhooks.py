@@ -9,7 +9,7 @@ from urllib.parse import quote
 from jobspec.cluster import Cluster, StoredObjects
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document, Marks
-from jobspec.kinds import COMPONENTS, LOOKED_UP, TRAINJOB
+from jobspec.kinds import COMPONENTS, TRAINJOB, WEBHOOK_LOOKUPS
 from jobspec.operators.decoding import as_decoded
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, is_meant
 from jobspec.pipeline import Judged, judge
@@ -104,7 +104,7 @@ def _by_webhooks(question: Question, judged: Judged, target: Target, server: Ser
 
 def _matters(question: Question, kinds: Container[tuple[str, str]]) -> bool:
     """Whether a document is of one of *kinds*, or of a kind that webhooks look up."""
-    return question.gvk in kinds or question.document.group_kind in LOOKED_UP
+    return question.gvk in kinds or question.document.group_kind in WEBHOOK_LOOKUPS
 
 
 def _cluster(
@@ -113,7 +113,7 @@ def _cluster(
     """The cluster that the documents of a file meet: their stored objects, and the objects of other files that they can refer to."""
     beside = list(beside)
     stored = StoredObjects(_live(live, question) for question in beside if (live := answers[question].live))
-    others = [each for each in answers if each not in beside and each.document.group_kind in LOOKED_UP and answers[each].accepts]
+    others = [each for each in answers if each not in beside and each.document.group_kind in WEBHOOK_LOOKUPS and answers[each].accepts]
     objects = [each.document for each in others]
     for job in beside:
         if job.document.group_kind == TRAINJOB:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.documents.reader import read
-from jobspec.project.matrix import label_of, room_of
+from jobspec.project.matrix import label_of, max_name_length
 from tests.support.cases import expectations
 from tests.support.manifests import JOB, PROJECT_HEAD, RUNTIME, TRAINJOB, write
 from tests.support.processes import run_here
@@ -173,7 +173,7 @@ def test_a_name_becomes_a_label(text: str, label: str) -> None:
 
 def _job(text: str) -> int:
     (job, *rest), _ = read(text, file="job.yaml")
-    return room_of(job, rest[0] if rest else None)
+    return max_name_length(job, rest[0] if rest else None)
 
 
 def test_the_room_for_a_name_is_what_the_operators_leave() -> None:

@@ -12,7 +12,7 @@ import yaml
 
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
-from jobspec.operators.made import as_a_cluster_names
+from jobspec.operators.made import with_generated_names
 from jobspec.results import FileResult
 from jobspec.schemas import shapes
 from jobspec.targets import choose
@@ -103,7 +103,7 @@ def _foreseen(job: Data, result: FileResult) -> Foreseen:
     if any(each.severity == "error" for each in expansion.diagnostics):
         pods = [("Pod", f"{job['metadata']['name']}-{role.lower()}-0") for role in _roles(job)]
         return Foreseen(operated.said(result), Counter(), {each: [] for each in pods})
-    made = {_named(data): data for each in expansion.objects if (data := as_a_cluster_names(each))["kind"] in ("Pod", "Service")}
+    made = {_named(data): data for each in expansion.objects if (data := with_generated_names(each))["kind"] in ("Pod", "Service")}
     refused = {name: problems for name, each in made.items() if (problems := operated.why_refused(each, TARGET))}
     return Foreseen(operated.said(result), Counter() if refused else Counter(list(made)), refused)
 

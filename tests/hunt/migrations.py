@@ -18,7 +18,7 @@ from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.migrate.files import File, MigratedFile, to_release, to_trainjobs
 from jobspec.migrate.jobs import meaning_in, report_of
-from jobspec.migrate.pods import compared, view
+from jobspec.migrate.pods import compared, job_facts
 from jobspec.migrate.source import nodes_of
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand, value_of
@@ -108,8 +108,8 @@ def _wrong(before: Sequence[Document], made: MigratedFile, old: str, new: str, *
     if _STAYS in made.file.text and _STAYS not in made.text:
         yield "another object has changed"
     job, other = _job_in(before), _job_in(after)
-    first = view(job, before, _cluster(old).target, gang_scheduler=gang)
-    left = compared(first, view(other, after, _cluster(new).target))
+    first = job_facts(job, before, _cluster(old).target, gang_scheduler=gang)
+    left = compared(first, job_facts(other, after, _cluster(new).target))
     said = report_of([meaning_in(first.facts, each) for each in left], left, job)
     left_over, told = list(map(_words, said)), list(map(_words, made.diagnostics))
     yield from (f"a difference that is not told: {each}" for each in left_over if each not in told)

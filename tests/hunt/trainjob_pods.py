@@ -14,7 +14,7 @@ import yaml
 
 from jobspec.documents.manifest import document_of
 from jobspec.operators.expansion import expand
-from jobspec.operators.made import as_a_cluster_names
+from jobspec.operators.made import with_generated_names
 from jobspec.results import FileResult
 from jobspec.schemas import shapes
 from jobspec.targets import choose
@@ -128,7 +128,7 @@ def _foreseen(runtime: Data, job: Data, result: FileResult) -> Foreseen:
     if any(each.severity == "error" for each in expansion.diagnostics):
         return Foreseen(said, Counter(), {("JobSet", name): []})
     comes, refused = Counter({("JobSet", name): 1}), {}
-    made = list(map(as_a_cluster_names, expansion.objects))
+    made = list(map(with_generated_names, expansion.objects))
     for each in (each for each in made if each["kind"] in ("Service", "Job")):
         own = each["kind"], each["metadata"]["name"]
         if refused_for := operated.why_refused(each, TARGET):

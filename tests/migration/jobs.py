@@ -10,7 +10,7 @@ from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.writer import write
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
-from jobspec.migrate.pods import JobFacts, view
+from jobspec.migrate.pods import JobFacts, job_facts
 from jobspec.pipeline import Source
 from jobspec.results import FileResult
 
@@ -40,7 +40,7 @@ def view_of(text: str, trainer: str = "2.3", **more: Any) -> JobFacts:
     """The view of the only job in a text."""
     documents = accepted(text, trainer)
     (job,) = [*jobs_among(documents), *jobs_among(documents, TRAINJOB)]
-    return view(job, documents, cluster(trainer).target, **more)
+    return job_facts(job, documents, cluster(trainer).target, **more)
 
 
 def pytorchjob(pod: dict[str, Any] | None = None, *, workers: int = 1, master: bool = True, **spec: Any) -> dict[str, Any]:

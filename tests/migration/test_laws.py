@@ -10,7 +10,7 @@ import pytest
 
 from jobspec.documents.document import Document
 from jobspec.migrate.jobs import Migrated, as_document, loss_report, migrate_pytorchjob, shared_key
-from jobspec.migrate.pods import JobFacts, view
+from jobspec.migrate.pods import JobFacts, job_facts
 from jobspec.migrate.releases import RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migrate.source import Fact, Key
 from jobspec.operators.api_defaults import with_api_defaults
@@ -100,7 +100,7 @@ def test_what_changes_the_objects_of_an_operator_is_seen() -> None:
         if not result.valid or _is_unseen(manifest, path) or _objects(job) == _objects(documents[0]):
             continue
         seen += 1
-        before, after = (_values(view(each, [each], cluster().target)) for each in (job, documents[0]))
+        before, after = (_values(job_facts(each, [each], cluster().target)) for each in (job, documents[0]))
         assert before != after, path
     assert seen > _JOBS // 6
 
@@ -132,7 +132,7 @@ def test_there_and_back_again_are_the_same_pods() -> None:
         (job,) = jobs_among(documents, ("trainer.kubeflow.org", "TrainJob"))
         (again,) = jobs_among(back[0], ("trainer.kubeflow.org", "TrainJob"))
         target = cluster("2.0").target
-        first, second = _values(view(job, documents, target)), _values(view(again, back[0], target))
+        first, second = _values(job_facts(job, documents, target)), _values(job_facts(again, back[0], target))
         told_before = {each.key for each in there[1].differences}
         assert {key: value for key, value in first.items() if key not in told_before} == {
             key: value for key, value in second.items() if key not in told_before
@@ -142,5 +142,5 @@ def test_there_and_back_again_are_the_same_pods() -> None:
 
 def test_a_fact_says_where_it_comes_from() -> None:
     for _, job in _grown():
-        facts: dict[Key, Fact] = view(job, [job], cluster().target).facts
+        facts: dict[Key, Fact] = job_facts(job, [job], cluster().target).facts
         assert all(str(each.mark) for each in facts.values())

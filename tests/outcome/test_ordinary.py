@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all
+from jobspec.outcome.ordinary.programs import is_process_count, launches_every_node
 from jobspec.outcome.ordinary.resources import is_ordinary_amounts
 from tests.agreement import corpus
 from tests.hunt import ordinary
@@ -96,7 +96,7 @@ def test_ordinary_amounts(amounts: dict[str, object], *, is_ordinary: bool) -> N
     ],
 )
 def test_what_torchrun_is_surely_told(words: str, *, is_told: bool) -> None:
-    assert is_told_of_all(words.split()) is is_told
+    assert launches_every_node(words.split()) is is_told
 
 
 @pytest.mark.parametrize(

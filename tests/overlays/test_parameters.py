@@ -6,7 +6,7 @@ import pytest
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.overlays.load import Given, parameter_values, pieces
+from jobspec.overlays.load import ParameterValue, parameter_values, pieces
 
 MARK = Mark("a.yaml", 1, 1, layer="a")
 
@@ -17,8 +17,8 @@ def tree(data: Any) -> MarkedTree:
     return MarkedTree([tree(value) for value in data] if isinstance(data, list) else data, MARK)
 
 
-def given_values(**texts: str) -> dict[str, Given]:
-    return {name: Given("a", name, text, f"--set a.{name}={text}") for name, text in texts.items()}
+def given_values(**texts: str) -> dict[str, ParameterValue]:
+    return {name: ParameterValue("a", name, text, f"--set a.{name}={text}") for name, text in texts.items()}
 
 
 def value_of(declaration: dict[str, Any], given: str | None = None) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from jobspec.cluster import Cluster
 from jobspec.documents.document import Document
 from jobspec.documents.reader import read
-from jobspec.kubernetes.verdict import as_sound, verdict
+from jobspec.kubernetes.verdict import marked_valid, verdict
 from jobspec.pipeline import judge
 from jobspec.schemas.shapes import load
 from jobspec.targets import choose
@@ -43,7 +43,7 @@ def _with(data: Any, path: tuple[str | int, ...], value: Any) -> Any:
 
 
 def _told(data: Any, base: Document, *, of_sound: bool) -> list[tuple[str, str, str, str]]:
-    document = Document(data, base.marks, file=base.file, sound=as_sound(base, TARGET).sound if of_sound else None)
+    document = Document(data, base.marks, file=base.file, sound=marked_valid(base, TARGET).sound if of_sound else None)
     (judged,) = judge([document], Cluster(TARGET))
     return [(each.rule, each.message, each.field, each.hint) for each in judged.diagnostics]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from jobspec.go.values import typed_value
+from jobspec.go.values import decode_as_go
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.schemas import shapes
 from jobspec.targets import choose
@@ -15,7 +15,7 @@ _TARGET = choose([])
 def _typed(spec: Any) -> Any:
     shape = shapes.load("v1", "Pod", _TARGET)
     assert shape
-    return typed_value({"spec": spec}, shape).get("spec")
+    return decode_as_go({"spec": spec}, shape).get("spec")
 
 
 @pytest.mark.parametrize(

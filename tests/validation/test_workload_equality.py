@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 from jobspec.diagnostics import Mark
-from jobspec.go.values import typed_value
+from jobspec.go.values import decode_as_go
 from jobspec.kubernetes.workloads.selectors import same_pods
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.made import set_by
@@ -33,7 +33,7 @@ def test_pods_with_their_defaults_mean_the_same_as_without() -> None:
     for _ in range(60):
         spec = small
         for _ in range(20):
-            spec = typed_value(grown(spec, shape, random), shape)
+            spec = decode_as_go(grown(spec, shape, random), shape)
         given = {"restartPolicy": "Never", **spec}
-        assert same_pods(given, typed_value(_whole(spec), shape)), spec
+        assert same_pods(given, decode_as_go(_whole(spec), shape)), spec
         assert not same_pods(given, {**given, "priorityClassName": "other"})

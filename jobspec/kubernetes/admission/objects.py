@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Name = tuple[GroupKind, str, str]
 
 
-_KINDS = (*kinds.DECIDING, *kinds.AWAITED)
+_KINDS = (*kinds.POLICY_KINDS, *kinds.MOUNTED_KINDS)
 _CLUSTER_WIDE = (kinds.NAMESPACE, kinds.PRIORITY_CLASS, kinds.RUNTIME_CLASS)
 
 
@@ -40,7 +40,7 @@ class PolicyObjects:
         """The same with further objects."""
         return PolicyObjects(objects, closed=self.closed, there=self)
 
-    def concern(self, namespace: str) -> bool:
+    def apply_to(self, namespace: str) -> bool:
         """Whether there are objects that decide on the pods of a namespace, or that these can wait for."""
         places = [(kind, "" if kind in _CLUSTER_WIDE else namespace) for kind in _KINDS if kind != kinds.NAMESPACE]
         return any(place in self._by_place for place in places) or self.find(kinds.NAMESPACE, "", namespace) is not None

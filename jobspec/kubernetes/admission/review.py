@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic
-from jobspec.go.values import mapping, typed_value
+from jobspec.go.values import decode_as_go, mapping
 from jobspec.kinds import LIMIT_RANGE, PERSISTENT_VOLUME_CLAIM, RESOURCE_QUOTA
 from jobspec.kubernetes.admission.objects import Answer, PolicyObjects, Reference, references, sequence
 from jobspec.kubernetes.problems import Problem, closest
@@ -62,7 +62,7 @@ def _decoded(pod: Data, target: Target) -> Data:
 
     shape = shapes.load("v1", "Pod", target)
     assert shape
-    typed = typed_value(pod, shape)
+    typed = decode_as_go(pod, shape)
     return {**typed, "spec": filled_in(typed.get("spec") or {})}
 
 

@@ -6,13 +6,13 @@ Follows `ValidatePodCreate`, `ValidatePodUpdate` and `ValidatePodTemplate`, k8s.
 from __future__ import annotations
 
 from jobspec.diagnostics import Path
-from jobspec.go.values import typed_value
+from jobspec.go.values import decode_as_go
 from jobspec.kubernetes.metadata import annotation_problems, bad_label_name, bad_subdomain, generated_name, label_problems
 from jobspec.kubernetes.pods.containers import annotations_read, image_problems
 from jobspec.kubernetes.pods.defaults import CONTAINERS, filled_in, without_disabled
 from jobspec.kubernetes.pods.spec import pod_admission_problems, pod_spec_problems
 from jobspec.kubernetes.pods.volumes import source_of
-from jobspec.kubernetes.problems import Problem, beside, missing
+from jobspec.kubernetes.problems import Problem, merged, missing
 from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
@@ -32,14 +32,14 @@ def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: 
 
     *old* is the data of the stored pod, of which this is an update.
     """
-    pod = typed_value(data, shape)
+    pod = decode_as_go(data, shape)
     of_code = _new(pod) if old is None else _changed(data, old, shape)
-    return beside(found, (each for each in of_code if not _repeats(each, pod)))
+    return merged(found, (each for each in of_code if not _repeats(each, pod)))
 
 
 def stored_template_problems(data: dict[str, Any], found: list[Problem], shape: Shape) -> list[Problem]:
     """The problems of a PodTemplate besides its metadata: those *found* in its structure, and those of the server's Go code."""
-    return beside(found, template_problems(typed_value(data, shape).get("template", {}), ("template",)))
+    return merged(found, template_problems(decode_as_go(data, shape).get("template", {}), ("template",)))
 
 
 def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:
@@ -85,7 +85,7 @@ def _changed(data: dict[str, Any], old: dict[str, Any], shape: Shape) -> Iterato
     """The problems of a pod that is there, in its new state."""
     from jobspec.kubernetes.pods.update import pod_update_problems, with_account, with_nulls_as_texts
 
-    pod, before = (_filled_in(typed_value(with_nulls_as_texts(each), shape)) for each in (data, old))
+    pod, before = (_filled_in(decode_as_go(with_nulls_as_texts(each), shape)) for each in (data, old))
     pod = with_account(pod, before)
     yield from _any(pod)
     yield from pod_update_problems(pod, before)
@@ -107,7 +107,7 @@ def _any(pod: dict[str, Any]) -> Iterator[Problem]:
         for index, container in enumerate(spec.get(field, ())):
             yield from image_problems(container, ("spec", field, index))
     if not spec.keys().isdisjoint(_WITH_METADATA):
-        yield from alone_problems(pod)
+        yield from pod_only_problems(pod)
 
 
 # The template of pods, as workloads and PodTemplates hold it.
@@ -149,7 +149,7 @@ _MIRROR = "kubernetes.io/config.mirror"  # on pods of files on a node, which the
 _MAX_NAME = 253
 
 
-def alone_problems(pod: dict[str, Any]) -> Iterator[Problem]:
+def pod_only_problems(pod: dict[str, Any]) -> Iterator[Problem]:
     """The problems of a pod, new or changed, that no template has."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
     for index, volume in enumerate(spec.get("volumes") or ()):

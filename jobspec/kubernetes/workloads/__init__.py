@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Path
-from jobspec.go.values import mapping, typed_value
-from jobspec.kubernetes.problems import Problem, beside
+from jobspec.go.values import decode_as_go, mapping
+from jobspec.kubernetes.problems import Problem, merged
 from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
@@ -26,8 +26,8 @@ _TEMPLATE = ("spec", "template")
 
 def workload_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: dict[str, Any] | None) -> list[Problem]:
     """The problems of an object besides its metadata: those *found* in its structure, and those of the server's Go code."""
-    typed, stored = typed_value(data, shape), None if old is None else typed_value(old, shape)
-    return beside(found, _CODE[data["kind"]](typed, stored))
+    typed, stored = decode_as_go(data, shape), None if old is None else decode_as_go(old, shape)
+    return merged(found, _CODE[data["kind"]](typed, stored))
 
 
 def _with_template(own: Iterable[Problem], data: Typed, *path: str) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.operators.made import SHA1, UID, as_go_writes, changed, few, is_true, number, operator_mark, set_by, with_fields
+from jobspec.operators.made import SHA1, UID, as_go_writes, at_most, changed, is_true, number, operator_mark, set_by, with_fields
 from jobspec.schemas import shapes
 from jobspec.targets import is_at_least
 from jobspec.workloads import TEMPLATE
@@ -87,7 +87,7 @@ def owned_by(jobset: MarkedTree, mark: Mark) -> MarkedTree:
 def _places(jobset: MarkedTree, target: Target) -> Iterator[JobPlace]:
     mark = operator_mark("jobset", target["jobset"])
     for replicated in items(jobset.get("spec", "replicatedJobs")):
-        for index in range(few(number(replicated, "replicas", default=1), "Jobs of a replicated job")):
+        for index in range(at_most(number(replicated, "replicas", default=1), "Jobs of a replicated job")):
             yield JobPlace(jobset, replicated, index, mark=mark, release=target["jobset"])
 
 

@@ -12,7 +12,7 @@ from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.decoding import becomes_null, undecodable_value
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
-from jobspec.operators.made import RANDOM, as_a_cluster_names, changed, each_item, filled, operator_mark, set_by, with_fields
+from jobspec.operators.made import RANDOM, changed, each_item, filled, operator_mark, set_by, with_fields, with_generated_names
 from jobspec.operators.webhooks import Fault, WebhookRule, bad_manager, diagnostics, name_of
 from jobspec.schemas import shapes
 from jobspec.targets import is_at_least
@@ -412,7 +412,7 @@ _JOBS_FIELD = "spec.replicatedJobs["
 
 def refusals(jobset: MarkedTree, job: Document, target: Target) -> Iterator[Diagnostic]:
     """The errors of a stored JobSet at the lines that caused them; what has no line of its own stands at the *job*'s name."""
-    document = Document(as_a_cluster_names(jobset), jobset.marks, file=job.file, index=job.index)
+    document = Document(with_generated_names(jobset), jobset.marks, file=job.file, index=job.index)
     found = verdict(document, target).diagnostics
     if not has_error(found):
         found = diagnostics(WEBHOOK_RULES, Workload(document), target)
@@ -433,7 +433,7 @@ def _added_by_patches(jobset: MarkedTree, job: Document) -> list[MarkedTree]:
     patches = job.marks.nearest(("spec", "runtimePatches"))
     jobs = items(jobset.get("spec", "replicatedJobs"))
     bare = [each for each in jobs if not each.get("template", "spec", "template", "spec", "containers")]
-    return [each for each in bare if (name := each.get("name")) and patches.hold(name.mark)]
+    return [each for each in bare if (name := each.get("name")) and patches.contains(name.mark)]
 
 
 def _place(problem: Diagnostic, job: Document) -> Mark:

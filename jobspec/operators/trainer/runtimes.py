@@ -83,7 +83,7 @@ def shipped(target: Target) -> dict[str, Any]:
     """The ClusterTrainingRuntimes that the target's trainer installs, by name."""
     release = target["trainer"]
     if release not in _shipped:
-        _shipped[release] = data.load(data.beside("operators", "trainer", f"runtimes-{release}.json"))
+        _shipped[release] = data.load(data.package_path("operators", "trainer", f"runtimes-{release}.json"))
     return _shipped[release]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.go.quantities import canonical_quantity, quantity
-from jobspec.operators.made import as_go_writes, changed, each_item, few, is_true, number, operator_mark, with_fields, with_items
+from jobspec.operators.made import as_go_writes, at_most, changed, each_item, is_true, number, operator_mark, with_fields, with_items
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TORCHTUNE, TRAINER
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -338,7 +338,7 @@ def endpoints(pod_set: PodSet, job: TrainJob, spec: MarkedTree) -> list[str]:
     name = text(job.name)
     subdomain = text(spec, "network", "subdomain") or name
     replicas = number(pod_set.job, "replicas", default=1) if job.is_at_least("2.3.0") else 1
-    few(replicas * pod_set.count.value, f"nodes of TrainJob `{name}`")
+    at_most(replicas * pod_set.count.value, f"nodes of TrainJob `{name}`")
     return [f"{name}-{pod_set.name}-{replica}-{pod}.{subdomain}" for replica in range(replicas) for pod in range(pod_set.count.value)]
 
 

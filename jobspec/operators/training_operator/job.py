@@ -8,7 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Key, Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
-from jobspec.operators.made import UID, as_go_writes, numbers, operator_mark, set_by, stored
+from jobspec.operators.made import UID, as_go_writes, indices, operator_mark, set_by, stored
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.operators.webhooks import Fault, job_name
 from jobspec.schemas import shapes
@@ -93,7 +93,7 @@ class TrainingJob:
 
     def numbers(self, replicas: Replicas) -> Iterable[int]:
         """The numbers of the pods of a replica type. Raises JobspecError for more than anybody could read."""
-        return numbers(replicas.made, f"pods of PyTorchJob `{self.name.value}`", ends=self.ends)
+        return indices(replicas.made, f"pods of PyTorchJob `{self.name.value}`", ends=self.ends)
 
     def is_at_least(self, release: str) -> bool:
         """Whether the operator is that release or a later one."""

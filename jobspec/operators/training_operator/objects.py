@@ -11,7 +11,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, text
-from jobspec.operators.made import Expansion, as_a_cluster_names, as_go_writes, few, set_by
+from jobspec.operators.made import Expansion, as_go_writes, at_most, set_by, with_generated_names
 from jobspec.operators.training_operator.job import (
     Replicas,
     TrainingJob,
@@ -54,7 +54,7 @@ def expand_pytorchjob(
     if wrong:
         return Expansion(objects, wrong)
     if not ends:
-        few(sum(each.made for each in job.replicas.values()), f"pods of PyTorchJob `{job.name.value}`")
+        at_most(sum(each.made for each in job.replicas.values()), f"pods of PyTorchJob `{job.name.value}`")
     if job.gang_scheduler:
         objects += pod_groups(job, beside, target)
     for replicas in job.replicas.values():
@@ -85,7 +85,7 @@ def _autoscalers(job: TrainingJob, document: Document, target: Target, *, accept
 def _refusals(autoscaler: MarkedTree, target: Target) -> list[Problem]:
     from jobspec.kubernetes.builtin import builtin_problems
 
-    data = as_a_cluster_names(autoscaler)
+    data = with_generated_names(autoscaler)
     return builtin_problems(data, data["apiVersion"], data["kind"], target, encoded=True)
 
 

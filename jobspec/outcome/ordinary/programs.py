@@ -45,7 +45,7 @@ def sets_no_ranks(container: dict[str, Any]) -> bool:
     return not any(str(each["name"]).startswith(_OF_RANKS) for each in container.get("env", ()))
 
 
-def is_told_of_all(words: Sequence[str]) -> bool:
+def launches_every_node(words: Sequence[str]) -> bool:
     """Whether torchrun takes the options before its script, and none of them tells it of one pod alone.
 
     *words*: those behind torchrun. An option that is shortened, or that takes neither a text nor a whole number, makes the answer no.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.outcome.ordinary.pods import containers_of, has_room_for_port, is_ordinary_template
-from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all, sets_no_ranks, torchrun_words, words_of
+from jobspec.outcome.ordinary.programs import is_process_count, launches_every_node, sets_no_ranks, torchrun_words, words_of
 from jobspec.outcome.ordinary.values import (
     has_short_name,
     having,
@@ -43,7 +43,7 @@ def has_ordinary_programs(data: dict[str, Any]) -> bool:
     """Whether the programs of a PyTorchJob with ordinary objects find each other."""
     spec = data["spec"]
     told = _told(spec)
-    return all(_meets(containers_of(each["template"])[_CONTAINER], told) for each in spec["pytorchReplicaSpecs"].values())
+    return all(_has_rendezvous(containers_of(each["template"])[_CONTAINER], told) for each in spec["pytorchReplicaSpecs"].values())
 
 
 class _Told:
@@ -72,7 +72,7 @@ def _is_ordinary_role(role: dict[str, Any]) -> bool:
     return training is not None and _ADDED not in (*names, *containers_of(template)) and has_room_for_port(training, *_PORT)
 
 
-def _meets(container: dict[str, Any], told: _Told) -> bool:
+def _has_rendezvous(container: dict[str, Any], told: _Told) -> bool:
     """Whether the program meets those of the other pods, where it looks for them by itself."""
     words = words_of(container)
     options = torchrun_words(words)
@@ -81,7 +81,7 @@ def _meets(container: dict[str, Any], told: _Told) -> bool:
     if not told.has_master and not sets_no_ranks(container):  # where there is a Master, the operator's variables come behind these
         return False
     if options is not None:
-        return told.meet and is_told_of_all(options)
+        return told.meet and launches_every_node(options)
     return told.has_master and (not told.processes.isdecimal() or told.processes == "1")
 
 

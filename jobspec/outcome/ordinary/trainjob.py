@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 from jobspec.outcome.ordinary.pods import containers_of, is_ordinary_metadata, is_ordinary_template
-from jobspec.outcome.ordinary.programs import is_process_count, is_told_of_all, sets_no_ranks, torchrun_words, words_of
+from jobspec.outcome.ordinary.programs import is_process_count, launches_every_node, sets_no_ranks, torchrun_words, words_of
 from jobspec.outcome.ordinary.values import (
     are_labels,
     each,
@@ -50,7 +50,7 @@ def has_ordinary_programs(data: dict[str, Any], runtime: dict[str, Any]) -> bool
     trainer = data["spec"].get("trainer", {})
     training = {**containers_of(_template(runtime))[_NODE], **_said(trainer)}
     nodes = trainer.get("numNodes") or runtime["spec"]["mlPolicy"].get("numNodes") or 1
-    return sets_no_ranks(training) and "trainer" in data["spec"] and _meets(words_of(training), nodes)
+    return sets_no_ranks(training) and "trainer" in data["spec"] and _has_rendezvous(words_of(training), nodes)
 
 
 def _with_patches(pod: dict[str, Any], job: dict[str, Any]) -> dict[str, Any] | None:
@@ -79,12 +79,12 @@ def _said(trainer: dict[str, Any]) -> dict[str, Any]:
     return {**said, "resources": trainer["resourcesPerNode"]} if "resourcesPerNode" in trainer else said
 
 
-def _meets(words: list[str], nodes: int) -> bool:
+def _has_rendezvous(words: list[str], nodes: int) -> bool:
     """Whether the program meets those of the other pods by the variables of torchrun."""
     if not words or words[0] == "tune":
         return False
     options = torchrun_words(words)
-    return is_told_of_all(options) if options is not None else nodes == 1 or not starts_python(words)
+    return launches_every_node(options) if options is not None else nodes == 1 or not starts_python(words)
 
 
 def _nested(check: Check, *steps: str) -> Check:

@@ -60,7 +60,7 @@ def test_policies_concern_their_own_namespace_and_classes_every_one() -> None:
     objects = list(quick_yaml.load_all(_OBJECTS))
     of_team = PolicyObjects([each for each in objects if "namespace" in each["metadata"]])
     labelled = PolicyObjects([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"a": "b"}}}])
-    assert [(each.concern("team"), each.concern("other")) for each in (PolicyObjects(), of_team, labelled, PolicyObjects(objects))] == [
+    assert [(each.apply_to("team"), each.apply_to("other")) for each in (PolicyObjects(), of_team, labelled, PolicyObjects(objects))] == [
         (False, False),
         (True, False),
         (True, False),
