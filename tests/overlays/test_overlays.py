@@ -329,6 +329,11 @@ def test_two_overlays_of_one_name(tmp_path: Path) -> None:
     assert f"overlay cpu and {path} have the same name, cpu" in result.stderr
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "cases" / "admission").glob("*.yaml")), ids=lambda path: path.stem)
+def test_overlays_on_what_webhooks_refuse_end_without_a_crash(path: Path) -> None:
+    assert run_here("validate", str(path), "--overlay", "istio-off", "--overlay", "pvc-output").returncode in (0, 1)
+
+
 def test_a_quantity_that_go_does_not_parse_is_reported_with_overlays_as_without(tmp_path: Path) -> None:
     job = tmp_path / "job.yaml"
     job.write_text(

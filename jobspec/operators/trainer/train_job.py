@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.go.formats import is_parsed_quantity
 from jobspec.go.quantities import canonical_quantity, quantity
 from jobspec.operators.made import as_go_writes, at_most, changed, each_item, is_true, number, operator_mark, with_fields, with_items
 from jobspec.operators.trainer.runtimes import ANCESTOR, API_VERSION, TORCHTUNE, TRAINER
@@ -380,8 +381,9 @@ def cpus(resources: MarkedTree) -> MarkedTree | None:
 
 
 def whole(amount: MarkedTree) -> int:
-    """A quantity as a whole number, rounded up."""
-    return quantity(str(amount.value)).rounded_up()
+    """A quantity as a whole number, rounded up; 0 for a text that Go does not parse, which a webhook refuses."""
+    text = str(amount.value)
+    return quantity(text).rounded_up() if is_parsed_quantity(text) else 0
 
 
 def with_resources(sets: list[PodSet], job: TrainJob) -> list[PodSet]:
