@@ -11,7 +11,7 @@ import pytest
 from jobspec.documents.document import Document
 from jobspec.migrate.jobs import Migrated, migrate_pytorchjob
 from jobspec.operators.api_defaults import with_api_defaults
-from tests.migration.jobs import cluster, corpus, documents_of, jobs_among
+from tests.migrate.jobs import cluster, corpus, documents_of, jobs_among
 from tests.support import server as servers
 from tests.support.reference import ROOT, folder
 from tests.support.server import OPERATORS, PLURALS, Server

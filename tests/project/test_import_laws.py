@@ -13,7 +13,7 @@ from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
 from jobspec.documents.text_edits import Uncuttable, without
 from jobspec.documents.writer import write as written
-from tests.gitops.test_import import _imported, _objects, _place, _render_equals
+from tests.project.test_import import _imported, _objects, _place, _render_equals
 from tests.support import quick_yaml
 from tests.support.any_data import MAPPINGS
 from tests.support.manifests import CONFIG, JOB, RUNTIME, TRAINJOB, paths_in

@@ -6,7 +6,7 @@ import pytest
 
 from jobspec.migrate.jobs import LOST, Migrated, loss_report, migrate_pytorchjob, shared_key
 from jobspec.migrate.source import NAME
-from tests.migration.jobs import RELEASES, accepted, cluster, corpus, documents_of, jobs_among, pytorchjob, text_of
+from tests.migrate.jobs import RELEASES, accepted, cluster, corpus, documents_of, jobs_among, pytorchjob, text_of
 from tests.support.reference import folder
 
 

@@ -15,7 +15,7 @@ from jobspec.migrate.releases import RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.migrate.source import Fact, Key
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from tests.migration.jobs import cluster, documents_of, jobs_among, text_of
+from tests.migrate.jobs import cluster, documents_of, jobs_among, text_of
 from tests.support.job_growth import grown_job
 from tests.support.seeds import seed
 from tests.support.trainjob_growth import trainjob

@@ -6,7 +6,7 @@ import pytest
 
 from tests.hunt import migrations
 from tests.hunt.finds import report
-from tests.migration.jobs import pytorchjob, text_of
+from tests.migrate.jobs import pytorchjob, text_of
 from tests.support.seeds import seed
 
 

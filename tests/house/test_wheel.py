@@ -56,7 +56,7 @@ def test_the_source_distribution_holds_no_stray_files(dist: Path) -> None:
     (sdist,) = dist.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"jobspec/cli.py", "overlays/cpu.yaml", "tests/project/test_wheel.py", "pyproject.toml", "LICENSE", "README.md"} <= names
+    assert {"jobspec/cli.py", "overlays/cpu.yaml", "tests/house/test_wheel.py", "pyproject.toml", "LICENSE", "README.md"} <= names
     assert not [name for name in names if re.search(r"(^|/)(\.venv|__pycache__|\.hypothesis|\.mypy_cache)/", name)]
 
 

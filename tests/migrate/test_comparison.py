@@ -7,7 +7,7 @@ import pytest
 
 from jobspec.migrate.pods import compared
 from jobspec.programs.launcher import command_line
-from tests.migration.jobs import pytorchjob, text_of, view_of
+from tests.migrate.jobs import pytorchjob, text_of, view_of
 
 
 def _train_job(command: list[str], **trainer: Any) -> str:

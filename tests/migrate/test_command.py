@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.migration.jobs import pytorchjob, text_of
+from tests.migrate.jobs import pytorchjob, text_of
 from tests.support import quick_yaml
 from tests.support.processes import command, program, run_here, run_until_killed
 from tests.support.reference import ROOT
