@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _NEVER_ON_A_SERVER = ("jobspec.dev", "kustomize.config.k8s.io")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """A document, and the text that is sent for it."""
+    """A document, and the text that is sent for it; two questions are never equal, as each has an answer of its own."""
 
     document: Document
     text: str
