@@ -285,3 +285,43 @@ class _MarksInside:
 def _text(data: Any, key: str) -> str:
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, str) else ""
+
+
+# The marks of nodes, and of the places where YAML is wrong.
+
+
+_OTHER_BREAKS = "\x85\u2028\u2029"  # line breaks in YAML 1.1 only
+
+
+def mark_of(piece: Piece, start: Any, end: Any = None) -> Mark:
+    """The place in the file of what stands between two of the parser's marks."""
+    end = end or start
+    if not piece.text.isascii() and any(each in piece.text for each in _OTHER_BREAKS):
+        start, end = _recounted(piece.text, start), _recounted(piece.text, end)
+    line = piece.first_line + 1
+    return Mark(piece.file, start.line + line, start.column + 1, end.line + line, end.column + 1, piece.layer)
+
+
+def _recounted(text: str, mark: Any) -> Any:
+    """A mark of the parser in the lines that everybody else counts."""
+    index = getattr(mark, "index", None)
+    if index is None:
+        return mark
+    from jobspec.documents.syntax import Start
+
+    return Start(text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1)
+
+
+def marks_of(piece: Piece, node: Any, key: Any = None) -> Marks:
+    """The tree of marks of a node: an event of a scalar, or a `Node`; *key* is the event of its key."""
+    key_mark = key and mark_of(piece, key.start_mark, key.end_mark)
+    children = getattr(node, "children", None)
+    if children is None:
+        return Marks(mark_of(piece, node.start_mark, node.end_mark), key_mark)
+    return Marks(mark_of(piece, node.event.start_mark), key_mark, lambda: _inside(piece, children))
+
+
+def _inside(piece: Piece, children: Any) -> Children:
+    if isinstance(children, dict):
+        return {name: marks_of(piece, child, key) for name, (key, child) in children.items()}
+    return [marks_of(piece, child) for child in children]

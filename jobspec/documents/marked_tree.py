@@ -228,3 +228,16 @@ def marked(document: Document) -> MarkedTree:
 def with_marks(data: Any, marks: Marks) -> MarkedTree:
     """The tree of plain data and its marks."""
     return WrittenTree(data, marks) if isinstance(data, (dict, list)) else MarkedTree(data, marks.mark, marks.key)
+
+
+def set_by(operator: Mark, data: Any) -> MarkedTree:
+    """Plain data as a tree that an operator makes: all of it, but for trees inside, stands at the *operator*'s place."""
+    if type(data) is str:
+        return MarkedTree(data, operator)
+    if isinstance(data, MarkedTree):
+        return data
+    if isinstance(data, dict):
+        return MarkedTree({key: set_by(operator, value) for key, value in data.items()}, operator)
+    if isinstance(data, list):
+        return MarkedTree([set_by(operator, value) for value in data], operator)
+    return MarkedTree(data, operator)

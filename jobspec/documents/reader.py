@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents import scalars
-from jobspec.documents.document import Document, Marks, Node, Piece
+from jobspec.documents.document import Document, Marks, Node, Piece, mark_of, marks_of
 from jobspec.documents.libyaml import (
     AliasEvent,
     CParser,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from jobspec.documents.document import Children, Nodes
+    from jobspec.documents.document import Nodes
 
     #: The data of a merged mapping, and its nodes.
     Part = tuple[dict[str, Any], Nodes]
@@ -71,12 +71,12 @@ def _read_piece(piece: Piece, index: int, documents: list[Document], problems: l
                 index += 1
         return index
     except _Failure as failure:
-        problem = Diagnostic(failure.rule, failure.message, _mark(piece, failure.mark), document=index, hint=failure.hint)
+        problem = Diagnostic(failure.rule, failure.message, mark_of(piece, failure.mark), document=index, hint=failure.hint)
     except YAMLError as error:
         from jobspec.documents.syntax import complaint
 
         start, message, hint = complaint(error, piece.text)
-        problem = Diagnostic("yaml-syntax", message, _mark(piece, start), document=index, hint=hint)
+        problem = Diagnostic("yaml-syntax", message, mark_of(piece, start), document=index, hint=hint)
     problems.append(problem)
     return index + 1
 
@@ -96,11 +96,6 @@ def _has_tag_before_comma(text: str) -> bool:
     return any("," in word.partition("!")[2] for word in text.split())
 
 
-def _mark(piece: Piece, start: Any) -> Mark:
-
-    return mark(piece, start)
-
-
 class _MarksLater:
     """Makes the marks of a document from its nodes; pickled as text, which is parsed again on use."""
 
@@ -113,11 +108,10 @@ class _MarksLater:
         self._node = node
 
     def __call__(self) -> Marks:
-
         if self._node is None:
             decoded = _Decoder(self._piece).documents()
             self._node = [node for _, (_, node) in zip(range(self._number + 1), decoded, strict=False)][-1]
-        return marks(self._piece, self._node)
+        return marks_of(self._piece, self._node)
 
     def __reduce__(self) -> tuple[type[_MarksLater], tuple[Piece, int]]:
         return _MarksLater, (self._piece, self._number)
@@ -146,7 +140,7 @@ class _Decoder:
     def take_problems(self, index: int) -> list[Diagnostic]:
         """The problems found since the last call, of the document at *index*."""
         taken, self.problems = self.problems, []
-        return [Diagnostic(rule, message, _mark(self.piece, mark), document=index, hint=hint) for rule, message, mark, hint in taken]
+        return [Diagnostic(rule, message, mark_of(self.piece, mark), document=index, hint=hint) for rule, message, mark, hint in taken]
 
     def documents(self) -> Iterator[tuple[Any, Any]]:
         while type(event := self.next()) is not StreamEndEvent:
@@ -224,7 +218,7 @@ class _Decoder:
 
     def line(self, event: Any) -> int:
         """The line in the file where an event begins."""
-        return _mark(self.piece, event.start_mark).line
+        return mark_of(self.piece, event.start_mark).line
 
     def key(self, event: Any, depth: int) -> str:
         if type(event) is not ScalarEvent:
@@ -415,46 +409,6 @@ def _in_go(name: str, key: Any) -> tuple[type, object]:
     is_plain = key.tag is None and key.implicit[0]
     value = scalars.native(key.value) if is_plain else scalars.resolve_tagged(key.value, key.tag or scalars.STR)
     return type(value), value
-
-
-# Marks for the nodes that the reader made, and for the places where YAML is wrong.
-
-
-_OTHER_BREAKS = "\x85\u2028\u2029"  # line breaks in YAML 1.1 only
-
-
-def mark(piece: Piece, start: Any, end: Any = None) -> Mark:
-    """The place in the file of what stands between two of the parser's marks."""
-    end = end or start
-    if not piece.text.isascii() and any(each in piece.text for each in _OTHER_BREAKS):
-        start, end = _recounted(piece.text, start), _recounted(piece.text, end)
-    line = piece.first_line + 1
-    return Mark(piece.file, start.line + line, start.column + 1, end.line + line, end.column + 1, piece.layer)
-
-
-def _recounted(text: str, mark: Any) -> Any:
-    """A mark of the parser in the lines that everybody else counts."""
-    index = getattr(mark, "index", None)
-    if index is None:
-        return mark
-    from jobspec.documents.syntax import Start
-
-    return Start(text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1)
-
-
-def marks(piece: Piece, node: Any, key: Any = None) -> Marks:
-    """The tree of marks of a node: an event of a scalar, or a `Node`; *key* is the event of its key."""
-    key_mark = key and mark(piece, key.start_mark, key.end_mark)
-    children = getattr(node, "children", None)
-    if children is None:
-        return Marks(mark(piece, node.start_mark, node.end_mark), key_mark)
-    return Marks(mark(piece, node.event.start_mark), key_mark, lambda: _inside(piece, children))
-
-
-def _inside(piece: Piece, children: Any) -> Children:
-    if isinstance(children, dict):
-        return {name: marks(piece, child, key) for name, (key, child) in children.items()}
-    return [marks(piece, child) for child in children]
 
 
 # A file's bytes to its text.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
 from jobspec.kubernetes.admission.limits import exact_amounts, of_containers
 from jobspec.kubernetes.pods.defaults import CONTAINERS, completed, default_pull_policy, without_disabled
 from jobspec.operators.batch import job_defaults
-from jobspec.operators.made import RANDOM, api_server, changed, each_item, set_by
+from jobspec.operators.made import RANDOM, api_server, changed, each_item
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ pkg/registry/batch/job, `manageJob`, `addCompletionIndexEnvVariables` and `podGe
 from __future__ import annotations
 
 from jobspec.diagnostics import Mark
-from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.operators.made import RANDOM, UID, changed, each_item, indices, is_true, number, operator_mark, set_by, with_fields
+from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
+from jobspec.operators.made import RANDOM, UID, changed, each_item, indices, is_true, number, operator_mark, with_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

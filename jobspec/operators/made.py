@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, PlainTree, field_value, items, marked
+from jobspec.documents.marked_tree import MarkedTree, PlainTree, field_value, items, marked, set_by
 from jobspec.go.quantities import canonical_quantity
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
@@ -59,19 +59,6 @@ def at_most(number: int, what: str) -> int:
 def operator_mark(operator: str, release: str) -> Mark:
     """The place of what an operator of a release sets itself, such as `training-operator 1.9.4`."""
     return Mark(f"{operator} {release}")
-
-
-def set_by(operator: Mark, data: Any) -> MarkedTree:
-    """Plain data as a tree; all of it, but for trees inside, stands at the *operator*'s place."""
-    if type(data) is str:
-        return MarkedTree(data, operator)
-    if isinstance(data, MarkedTree):
-        return data
-    if isinstance(data, dict):
-        return MarkedTree({key: set_by(operator, value) for key, value in data.items()}, operator)
-    if isinstance(data, list):
-        return MarkedTree([set_by(operator, value) for value in data], operator)
-    return MarkedTree(data, operator)
 
 
 # Changes to parts of a tree: each gives a new tree, and leaves the marks of all other values as they are.

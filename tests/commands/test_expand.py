@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobspec.documents.marked_tree import set_by
 from jobspec.documents.writer import write
-from jobspec.operators.made import operator_mark, set_by
+from jobspec.operators.made import operator_mark
 from jobspec.reports.expansion import with_origin
 from tests.support import quick_yaml
 from tests.support.manifests import CONFIG, JOB, RUNTIME

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from jobspec.diagnostics import Mark
+from jobspec.documents.marked_tree import set_by
 from jobspec.documents.reader import read
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from jobspec.operators.made import as_go_writes, set_by
+from jobspec.operators.made import as_go_writes
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import choose

@@ -11,9 +11,10 @@ import pytest
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
+from jobspec.documents.marked_tree import set_by
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from jobspec.operators.made import RANDOM, set_by
+from jobspec.operators.made import RANDOM
 from jobspec.targets import choose
 from tests.agreement.created import as_recorded, by_name, differing
 from tests.support import server as servers

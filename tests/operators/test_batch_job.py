@@ -3,8 +3,8 @@
 from typing import Any
 
 from jobspec.diagnostics import Mark
+from jobspec.documents.marked_tree import set_by
 from jobspec.operators.batch import job_defaults, pods_of
-from jobspec.operators.made import set_by
 from jobspec.targets import choose
 from tests.support import quick_yaml
 

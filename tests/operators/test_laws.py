@@ -8,10 +8,10 @@ import pytest
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.manifest import document_of
-from jobspec.documents.marked_tree import MarkedTree
+from jobspec.documents.marked_tree import MarkedTree, set_by
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand
-from jobspec.operators.made import as_go_writes, set_by
+from jobspec.operators.made import as_go_writes
 from jobspec.schemas import shapes
 from jobspec.targets import RELEASES, choose
 from tests.support.job_growth import grown_job

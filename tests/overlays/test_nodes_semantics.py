@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document, marks_at
-from jobspec.operators.made import as_go_writes, set_by
+from jobspec.documents.marked_tree import set_by
+from jobspec.operators.made import as_go_writes
 from jobspec.operators.trainer.objects import expand_trainjob
 from jobspec.operators.trainer.runtimes import shipped
 from jobspec.operators.trainer.train_job import PORT

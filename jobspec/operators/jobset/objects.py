@@ -6,8 +6,8 @@ Follows `reconcile` and `createHeadlessSvcIfNecessary`, sigs.k8s.io/jobset pkg/c
 from __future__ import annotations
 
 from jobspec.diagnostics import Mark
-from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.operators.made import SHA1, UID, as_go_writes, at_most, changed, is_true, number, operator_mark, set_by, with_fields
+from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
+from jobspec.operators.made import SHA1, UID, as_go_writes, at_most, changed, is_true, number, operator_mark, with_fields
 from jobspec.schemas import shapes
 from jobspec.targets import is_at_least
 from jobspec.workloads import TEMPLATE

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark, Path, has_error
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.decoding import becomes_null, undecodable_value
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
-from jobspec.operators.made import RANDOM, changed, each_item, filled, operator_mark, set_by, with_fields, with_generated_names
+from jobspec.operators.made import RANDOM, changed, each_item, filled, operator_mark, with_fields, with_generated_names
 from jobspec.operators.webhooks import Fault, WebhookRule, bad_manager, diagnostics, name_of
 from jobspec.schemas import shapes
 from jobspec.targets import is_at_least

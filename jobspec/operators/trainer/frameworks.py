@@ -6,8 +6,8 @@ in no fixed order; a runtime has one policy, and what the plugin for plain jobs 
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.operators.made import RANDOM, is_true, set_by, with_fields, with_items, with_variables
+from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
+from jobspec.operators.made import RANDOM, is_true, with_fields, with_items, with_variables
 from jobspec.operators.trainer.train_job import (
     LAUNCHER,
     NODE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Mark, Path
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import LateTree, MarkedTree, items, text
+from jobspec.documents.marked_tree import LateTree, MarkedTree, items, set_by, text
 from jobspec.documents.writer import write
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS
 from jobspec.operators.batch import completions_of, job_defaults, pods_of
@@ -18,7 +18,6 @@ from jobspec.operators.made import (
     as_go_writes,
     as_typed,
     changed,
-    set_by,
     stored,
     with_fields,
     with_items,

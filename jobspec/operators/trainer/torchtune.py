@@ -6,8 +6,7 @@ pkg/runtime/framework/plugins/torch, 2.0.0 to 2.3.0.
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.operators.made import set_by
+from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
 from jobspec.operators.trainer.train_job import NODE, PORT, PodSet, TrainJob, first, gpus, processes_per_node, resources_per_node, whole
 from jobspec.targets import is_at_least
 

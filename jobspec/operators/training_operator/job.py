@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic, Key, Mark, Path
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items
-from jobspec.operators.made import UID, as_go_writes, indices, operator_mark, set_by, stored
+from jobspec.documents.marked_tree import MarkedTree, items, set_by
+from jobspec.operators.made import UID, as_go_writes, indices, operator_mark, stored
 from jobspec.operators.training_operator.webhook import has_webhook
 from jobspec.operators.webhooks import Fault, job_name
 from jobspec.schemas import shapes

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, text
-from jobspec.operators.made import Expansion, as_go_writes, at_most, set_by, with_generated_names
+from jobspec.documents.marked_tree import MarkedTree, set_by, text
+from jobspec.operators.made import Expansion, as_go_writes, at_most, with_generated_names
 from jobspec.operators.training_operator.job import (
     Replicas,
     TrainingJob,

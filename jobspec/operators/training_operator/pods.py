@@ -8,11 +8,11 @@ and number of tries, 1.7.0 to 1.9.4.
 from __future__ import annotations
 
 from jobspec.documents.document import Document
-from jobspec.documents.marked_tree import MarkedTree, items
+from jobspec.documents.marked_tree import MarkedTree, items, set_by
 from jobspec.go.quantities import Quantity, quantity
 from jobspec.kubernetes.pods.resources import sum_of
 from jobspec.operators.api_defaults import value_of_class
-from jobspec.operators.made import as_go_writes, set_by
+from jobspec.operators.made import as_go_writes
 from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, object_name, role_label
 from jobspec.schemas import shapes
 
@@ -104,12 +104,11 @@ def with_variables(container: MarkedTree, added: list[MarkedTree], job: Training
 
 def variables(job: TrainingJob, replicas: Replicas, index: int) -> list[MarkedTree]:
     """The variables of one replica; one that is empty has a name alone."""
-    return [_variable(job, name, value) for name, value in _variables(job, replicas, index)]
-
-
-def _variable(job: TrainingJob, name: str, value: str | MarkedTree) -> MarkedTree:
-    text = value.value if isinstance(value, MarkedTree) else value
-    return set_by(job.operator, {"name": name, "value": value} if text else {"name": name})
+    found = [
+        {"name": name, "value": value} if (value.value if isinstance(value, MarkedTree) else value) else {"name": name}
+        for name, value in _variables(job, replicas, index)
+    ]
+    return items(set_by(job.operator, found))
 
 
 def _variables(job: TrainingJob, replicas: Replicas, index: int) -> Iterator[tuple[str, str | MarkedTree]]:
