@@ -232,6 +232,12 @@ def find(api_version: str, kind: str) -> Kind | None:
     return found if api_version in found.api_versions else None
 
 
+def is_unknown_version(api_version: str, kind: str) -> bool:
+    """Whether jobspec judges a kind, but not in this version."""
+    row = _ROWS.get(group_kind(api_version, kind))
+    return row is not None and row[0] != "-" and find(api_version, kind) is None
+
+
 def is_cluster_scoped(api_version: str, kind: str) -> bool:
     """Whether objects of a kind are known to be in no namespace, in whatever version."""
     row = _ROWS.get(group_kind(api_version, kind))

@@ -70,8 +70,8 @@ def _rule(name: str) -> str:
         return f"{name}: {RULES[name]}\n"
     if "." in name:
         return ""
+    from jobspec.lint.linting import RULES as LINT
     from jobspec.lint.rule import as_text
-    from jobspec.lint.rules import RULES as LINT
     from jobspec.rules.catalogue import rules
 
     advice = next((rule for rule in LINT if rule.name == name), None)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     Children = dict[str, "Marks"] | list["Marks"] | None
 
+    #: A mark's file, layer, and span.
+    Span = tuple[str, str, int, int, int, int]
+
     #: For each key, its event (or its `MergedKey`), and the node of its value.
     Nodes = dict[str, tuple[Any, Any]]
 
@@ -96,9 +99,28 @@ class Marks:
         inside = children.values() if isinstance(children, dict) else children
         return str(self.mark) == str(mark) or any(each.contains(mark) for each in inside)
 
+    def paths(self) -> dict[Span, Path]:
+        """The path of each value, by the place of the value and by that of its key; the first one, of values that an alias repeats."""
+        found: dict[Span, Path] = {}
+        self._add_paths((), found)
+        return found
+
+    def _add_paths(self, path: Path, found: dict[Span, Path]) -> None:
+        children = self.children
+        for step, child in children.items() if isinstance(children, dict) else enumerate(children or ()):
+            child._add_paths((*path, step), found)
+        found.setdefault(span_of(self.mark), path)
+        if self.key:
+            found.setdefault(span_of(self.key), path)
+
     def place(self) -> Mark:
         """The mark for a diagnostic about the value: a scalar itself, the key of a mapping or list."""
         return self.mark if self._children is None or self.key is None else self.key
+
+
+def span_of(mark: Mark) -> Span:
+    """What two marks of one place have in common."""
+    return mark.file, mark.layer, mark.line, mark.column, mark.end_line, mark.end_column
 
 
 class KnownValid:

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, text
-from jobspec.lint.containers import (
-    flags,
-    gpu_place,
-    gpus,
-    launcher,
-    other_accelerators,
-    torchrun_flags,
-    variable,
-    written,
-)
+from jobspec.lint.context import OTHER_ACCELERATORS, written
 from jobspec.lint.rule import Finding, Rule
+from jobspec.programs import torchrun
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.lint.views import JobView
+    from jobspec.lint.context import Container, JobContext
 
 _MOST_OF_A_NODE = 16
 _PROCESSES = "PET_NPROC_PER_NODE"
 
 
-def more_processes_than_gpus(job: JobView) -> Iterator[Finding]:
+def more_processes_than_gpus(job: JobContext) -> Iterator[Finding]:
     """A pod starts more processes than it has GPUs.
 
     Why: each process of a pod takes the GPU of its local rank; those without one end with "invalid device ordinal", and the job fails.
@@ -41,12 +33,12 @@ def more_processes_than_gpus(job: JobView) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2407, kubeflow/trainer#2492
     """
     for container, processes, place in _counted(job):
-        if 0 < gpus(container) < processes:
-            message = f"{processes} processes start in a pod of {_gpus(gpus(container))}"
-            yield Finding(place, message, f"start {_processes(gpus(container))}, or ask for as many GPUs as processes")
+        if 0 < container.gpus < processes:
+            message = f"{processes} processes start in a pod of {_gpus(container.gpus)}"
+            yield Finding(place, message, f"start {_processes(container.gpus)}, or ask for as many GPUs as processes")
 
 
-def idle_gpus(job: JobView) -> Iterator[Finding]:
+def idle_gpus(job: JobContext) -> Iterator[Finding]:
     """A pod starts fewer processes than it has GPUs.
 
     Why: a process of distributed training uses one GPU; the others are paid for, and kept from everybody else, for nothing.
@@ -60,12 +52,12 @@ def idle_gpus(job: JobView) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#2407
     """
     for container, processes, place in _counted(job):
-        if 0 < processes < gpus(container):
-            message = f"{_processes(processes)} will use at most as many of {_gpus(gpus(container))}"
-            yield Finding(place, message, f"start {_processes(gpus(container))}, or ask for {_gpus(processes)}")
+        if 0 < processes < container.gpus:
+            message = f"{_processes(processes)} will use at most as many of {_gpus(container.gpus)}"
+            yield Finding(place, message, f"start {_processes(container.gpus)}, or ask for {_gpus(processes)}")
 
 
-def uncounted_accelerators(job: JobView) -> Iterator[Finding]:
+def uncounted_accelerators(job: JobContext) -> Iterator[Finding]:
     """The trainer takes accelerators that are no `gpu` by name for none, and starts as many processes as the pod has CPUs.
 
     Why: slices of a GPU (MIG), TPUs, NPUs and Trainium do not have `gpu` in their names, by which the trainer counts.
@@ -76,19 +68,17 @@ def uncounted_accelerators(job: JobView) -> Iterator[Finding]:
         resourcesPerNode: {limits: {cpu: 8, nvidia.com/mig-1g.5gb: 1}}
     Evidence: `GetNumGPUPerNode` of github.com/kubeflow/trainer pkg/runtime, 2.0 to 2.3
     """
-    for role in job.training:
-        container = role.training_container()
-        said = variable(container, _PROCESSES) if container else None
-        processes = text(said, "value")
-        if job.is_pytorchjob or not container or gpus(container) or not processes.isdigit() or _says_processes(job):
-            continue
-        for name, place, number in other_accelerators(container):
+    if job.is_pytorchjob or _says_processes(job):
+        return
+    for container in job.training_containers:
+        processes = text(container.variable(_PROCESSES), "value")
+        for name, place, number in container.other_accelerators if processes.isdigit() and not container.gpus else ():
             if number and processes != str(number):
                 message = f"the trainer does not count `{name}`: it starts {_processes(int(processes))} in a pod of {number}"
                 yield Finding(place, message, f"write `numProcPerNode: {number}`")
 
 
-def processes_of_the_host(job: JobView) -> Iterator[Finding]:
+def processes_of_the_host(job: JobContext) -> Iterator[Finding]:
     """In a pod without an accelerator, torchrun starts a process for each CPU of the host.
 
     Why: training-operator tells torchrun `auto` where nothing is said; without an accelerator, torchrun counts the CPUs of the machine,
@@ -98,24 +88,16 @@ def processes_of_the_host(job: JobView) -> Iterator[Finding]:
     After: spec: {nprocPerNode: "1", pytorchReplicaSpecs: {}}
     Evidence: kubeflow/trainer#2407; `determine_local_world_size` of torch.distributed.run
     """
-    for role in job.training:
-        container = role.training_container()
-        if not job.is_pytorchjob or not container or launcher(container) != "torchrun":
+    for container in job.training_containers:
+        said = container.variable(_PROCESSES)
+        if container.launcher != "torchrun" or text(said, "value") != "auto" or container.gpus or container.other_accelerators:
             continue
-        said = variable(container, _PROCESSES)
-        given = {name for name, _, _ in torchrun_flags(container)}
-        if (
-            said
-            and text(said, "value") == "auto"
-            and "--nproc-per-node" not in given
-            and not gpus(container)
-            and not other_accelerators(container)
-        ):
-            at = written(said.get("value"), container)
+        if said and all(name != "--nproc-per-node" for name, _, _ in container.torchrun_flags):
+            at = written(said.get("value"), container.tree)
             yield Finding(at, "torchrun starts a process for each CPU of the host, whatever the pod may use", 'write `nprocPerNode: "1"`')
 
 
-def backend_without_gpus(job: JobView) -> Iterator[Finding]:
+def backend_without_gpus(job: JobContext) -> Iterator[Finding]:
     """The program is told to use NCCL, and its pods ask for no GPU.
 
     Why: NCCL works between GPUs alone, and ends with "no GPUs found" elsewhere. Some nodes show their GPUs to pods that asked for none;
@@ -126,11 +108,11 @@ def backend_without_gpus(job: JobView) -> Iterator[Finding]:
     Evidence: kubeflow/pytorch-operator#202, kubeflow/trainer#1358
     """
     for container, value, place in _backends(job):
-        if value == "nccl" and not gpus(container) and not other_accelerators(container):
+        if value == "nccl" and not container.gpus and not container.other_accelerators:
             yield Finding(place, "NCCL works between GPUs alone, and the pod asks for none", "ask for GPUs, or choose gloo")
 
 
-def slow_backend(job: JobView) -> Iterator[Finding]:
+def slow_backend(job: JobContext) -> Iterator[Finding]:
     """The program is told to use gloo between GPUs.
 
     Why: gloo copies gradients through the memory of the host; NCCL moves them from GPU to GPU, many times faster.
@@ -140,11 +122,11 @@ def slow_backend(job: JobView) -> Iterator[Finding]:
     Evidence: https://docs.pytorch.org/docs/stable/distributed.html#which-backend-to-use
     """
     for container, value, place in _backends(job):
-        if value == "gloo" and gpus(container):
+        if value == "gloo" and container.gpus:
             yield Finding(place, "gloo copies through the host's memory between GPUs", "choose nccl")
 
 
-def more_gpus_than_a_node(job: JobView) -> Iterator[Finding]:
+def more_gpus_than_a_node(job: JobContext) -> Iterator[Finding]:
     """A pod asks for more GPUs than any machine has that one can commonly rent.
 
     Why: a pod runs on one node; one that asks for more than a node has waits for ever, without an error.
@@ -153,37 +135,33 @@ def more_gpus_than_a_node(job: JobView) -> Iterator[Finding]:
     After: limits: {nvidia.com/gpu: 8}
     Evidence: kubeflow/kubeflow#5442
     """
-    for role in job.roles:
-        for container, _ in role.pods[0].containers():
-            if gpus(container) > _MOST_OF_A_NODE:
-                message = f"{gpus(container)} GPUs for one pod: hardly any node has more than {_MOST_OF_A_NODE}"
-                yield Finding(gpu_place(container), message, "ask for more pods with fewer GPUs each")
+    for container in job.containers:
+        if container.gpus > _MOST_OF_A_NODE:
+            message = f"{container.gpus} GPUs for one pod: hardly any node has more than {_MOST_OF_A_NODE}"
+            yield Finding(container.gpu_place, message, "ask for more pods with fewer GPUs each")
 
 
-def _counted(job: JobView) -> Iterator[tuple[MarkedTree, int, MarkedTree]]:
+def _counted(job: JobContext) -> Iterator[tuple[Container, int, MarkedTree]]:
     """Each training container whose processes torchrun or the image may start by a number: that number, and who says it."""
-    for role in job.training:
-        container = role.training_container()
-        if not container or launcher(container) == "other":
+    for container in job.training_containers:
+        if container.launcher == "other":
             continue
-        given = [(value, tree) for name, value, tree in torchrun_flags(container) if name == "--nproc-per-node"]
-        said = variable(container, _PROCESSES)
-        value, place = given[-1] if given else (text(said, "value"), written(said and said.get("value"), gpu_place(container)))
+        given = [(value, tree) for name, value, tree in container.torchrun_flags if name == "--nproc-per-node"]
+        said = container.variable(_PROCESSES)
+        value, place = given[-1] if given else (text(said, "value"), written(said and said.get("value"), container.gpu_place))
         if value.isdigit():
             yield container, int(value), place
 
 
-def _says_processes(job: JobView) -> bool:
+def _says_processes(job: JobContext) -> bool:
     """Whether a TrainJob or its runtime says the number of processes."""
     in_runtime = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "torch", "numProcPerNode"))
     return job.get("spec", "trainer", "numProcPerNode") is not None or isinstance(in_runtime, int)
 
 
-def _backends(job: JobView) -> Iterator[tuple[MarkedTree, str, MarkedTree]]:
-    for role in job.training:
-        container = role.training_container()
-        if container:
-            yield from ((container, value, tree) for name, value, tree in flags(container) if name in ("--backend", "--dist-backend"))
+def _backends(job: JobContext) -> Iterator[tuple[Container, str, MarkedTree]]:
+    for container in job.training_containers:
+        yield from ((container, value, tree) for name, value, tree in container.flags if name in ("--backend", "--dist-backend"))
 
 
 def _processes(number: int) -> str:
@@ -195,11 +173,11 @@ def _gpus(number: int) -> str:
 
 
 RULES = (
-    Rule(more_processes_than_gpus, "warning"),
-    Rule(idle_gpus, "warning"),
-    Rule(uncounted_accelerators, "warning"),
-    Rule(processes_of_the_host, "warning"),
-    Rule(backend_without_gpus, "warning"),
-    Rule(slow_backend, "warning"),
-    Rule(more_gpus_than_a_node, "info"),
+    Rule(more_processes_than_gpus, "warning", reads=["gpu"]),
+    Rule(idle_gpus, "warning", reads=["gpu"]),
+    Rule(uncounted_accelerators, "warning", reads=OTHER_ACCELERATORS),
+    Rule(processes_of_the_host, "warning", sees="PyTorchJob", reads=torchrun.NAMES),
+    Rule(backend_without_gpus, "warning", reads=["backend"]),
+    Rule(slow_backend, "warning", reads=["backend"]),
+    Rule(more_gpus_than_a_node, "info", reads=["gpu"]),
 )

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.kinds import NETWORK_POLICY, SERVICE
-from jobspec.lint.containers import resources, torchrun_flags, variable, variables, written
+from jobspec.lint.context import written
 from jobspec.lint.rule import Edit, Finding, Rule
+from jobspec.programs import torchrun
+from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, Literal
 
     from jobspec.diagnostics import Severity
-    from jobspec.lint.views import JobView
+    from jobspec.documents.document import Document
+    from jobspec.lint.context import Container, JobContext
 
 _ADDRESSES = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
@@ -23,7 +27,7 @@ _NETWORKS = "k8s.v1.cni.cncf.io/networks"
 _BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
 
 
-def wrong_address(job: JobView) -> Iterator[Finding]:
+def wrong_address(job: JobContext) -> Iterator[Finding]:
     """A hand-written address of the first pod is that of none of the job's pods.
 
     Why: the name is made by the operator from the job's; a name from another job, another operator or an older release resolves
@@ -33,23 +37,20 @@ def wrong_address(job: JobView) -> Iterator[Finding]:
     After: env: []
     Evidence: kubernetes-sigs/jobset#603, pytorch/pytorch#80772
     """
-    if not job.is_job:
-        return
     hosts = [pod.host_name for role in job.training for pod in role.pods]
     policy = job.tree.get("spec", "elasticPolicy") if job.is_pytorchjob else None
     meeting = policy.get("rdzvHost") if policy and text(policy, "rdzvBackend") in ("", "c10d") else None
     if meeting and _is_internal(text(meeting), job) and not any(_is_same(text(meeting), each) for each in hosts):
         yield Finding(meeting, f"no pod of the job is reached as `{text(meeting)}`", f"leave it out: the first one is `{_first(job)}`")
-    for role in job.training:
-        container = role.training_container()
-        for said, place in _addresses(container) if container else ():
+    for container in job.training_containers:
+        for said, place in _addresses(container):
             host = _host(said)
             if _is_internal(host, job) and not any(_is_same(host, each) for each in hosts):
                 severity: Severity | None = None if _looks_made(host.partition(".")[0]) else "info"  # else it may be a service of others
                 yield Finding(place, f"no pod of the job is reached as `{host}`", f"the first one is `{_first(job)}`", severity=severity)
 
 
-def host_network_without_dns(job: JobView) -> Iterator[Finding]:
+def host_network_without_dns(job: JobContext) -> Iterator[Finding]:
     """A pod on the host's network asks the host's name servers, which do not know the cluster's names.
 
     Why: the pods find each other by names of services. With `hostNetwork` alone, the policy ClusterFirst falls back to Default: workers
@@ -60,7 +61,7 @@ def host_network_without_dns(job: JobView) -> Iterator[Finding]:
     After: spec: {hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet}
     Evidence: kubeflow/pytorch-operator#352
     """
-    if sum(role.count for role in job.training) < 2:
+    if job.training_pods < 2:
         return
     for role in job.training:
         network = role.pods[0].tree.get("spec", "hostNetwork")
@@ -72,7 +73,7 @@ def host_network_without_dns(job: JobView) -> Iterator[Finding]:
             yield Finding(network, message, "write `dnsPolicy: ClusterFirstWithHostNet`", edits=edits)
 
 
-def shared_host_port(job: JobView) -> Iterator[Finding]:
+def shared_host_port(job: JobContext) -> Iterator[Finding]:
     """Pods of one job on the host's network listen on the same port: two of them cannot be on one node.
 
     Why: on the host's network, a port of the container is a port of the host. The scheduler keeps the second pod waiting where the first
@@ -82,15 +83,14 @@ def shared_host_port(job: JobView) -> Iterator[Finding]:
     After: spec: {hostNetwork: true, affinity: {podAntiAffinity: {}}}
     Evidence: https://kubernetes.io/docs/concepts/configuration/overview/#services
     """
-    on_host = [
-        (role, network) for role in job.training if (network := role.pods[0].tree.get("spec", "hostNetwork")) and network.value is True
-    ]
-    if sum(role.count for role, _ in on_host) < 2:
+    on_host = [role for role in job.training if text(role.pods[0].tree, "spec", "hostNetwork") == "True"]
+    if sum(role.count for role in on_host) < 2:
         return
-    for role, network in on_host:
-        spec = role.pods[0].tree
-        apart = spec.get("spec", "affinity", "podAntiAffinity") or spec.get("spec", "topologySpreadConstraints")
-        if not apart:
+    for role in on_host:
+        pod = role.pods[0].tree
+        network = pod.get("spec", "hostNetwork")
+        apart = pod.get("spec", "affinity", "podAntiAffinity") or pod.get("spec", "topologySpreadConstraints")
+        if network and not apart:
             yield Finding(
                 network,
                 "two pods of the job cannot be on one node: they have the same ports of the host",
@@ -98,7 +98,7 @@ def shared_host_port(job: JobView) -> Iterator[Finding]:
             )
 
 
-def pinned_interface(job: JobView) -> Iterator[Finding]:
+def pinned_interface(job: JobContext) -> Iterator[Finding]:
     """A variable names a network card of a host, which pods do not have.
 
     Why: a pod has `lo` and `eth0`, and `net1` and so on where Multus adds networks. With a card of the host, NCCL and gloo find "no
@@ -108,12 +108,11 @@ def pinned_interface(job: JobView) -> Iterator[Finding]:
     After: env: [{name: NCCL_SOCKET_IFNAME, value: eth0}]
     Evidence: marin-community/marin#6940
     """
-    for role in job.training:
-        on_host = text(role.pods[0].tree, "spec", "hostNetwork") == "True"
-        container = role.training_container()
-        for name in _INTERFACES if container else ():
-            said = variable(container, name) if container else None
-            value = text(said, "value") if said else ""
+    for container in job.training_containers:
+        on_host = text(container.role.pods[0].tree, "spec", "hostNetwork") == "True"
+        for name in _INTERFACES:
+            said = container.variable(name)
+            value = text(said, "value")
             cards = [each for each in value.lstrip("=").split(",") if each] if not value.startswith("^") else []
             foreign = [each for each in cards if not each.startswith(_IN_PODS)]
             if said and foreign:
@@ -123,7 +122,7 @@ def pinned_interface(job: JobView) -> Iterator[Finding]:
                 yield Finding(written(said.get("value"), said), message, "leave it out, or exclude cards: `^lo,docker`", severity=severity)
 
 
-def rdma_without_network(job: JobView) -> Iterator[Finding]:
+def rdma_without_network(job: JobContext) -> Iterator[Finding]:
     """A pod asks for an RDMA device, and has no network attachment that reaches it.
 
     Why: the device alone gives no interface in the pod's own network; NCCL finds no address on it, and takes TCP without a word.
@@ -134,16 +133,16 @@ def rdma_without_network(job: JobView) -> Iterator[Finding]:
         limits: {rdma/hca: 1}
     Evidence: NVIDIA/nccl#1796, NVIDIA/nccl-tests#248
     """
-    for role in job.training:
-        pod, container = role.pods[0].tree, role.training_container()
-        devices = {name: tree for name, tree in resources(container).items() if name.startswith("rdma/")} if container else {}
+    for container in job.training_containers:
+        pod = container.role.pods[0].tree
+        devices = {name: tree for name, tree in container.resources.items() if name.startswith("rdma/")}
         attached = pod.get("metadata", "annotations", _NETWORKS) or text(pod, "spec", "hostNetwork") == "True"
         if devices and not attached:
             name, place = next(iter(devices.items()))
             yield Finding(place, f"`{name}` without a network attachment: NCCL may take TCP instead", f"add the annotation `{_NETWORKS}`")
 
 
-def overriding_flags(job: JobView) -> Iterator[Finding]:
+def overriding_flags(job: JobContext) -> Iterator[Finding]:
     """A flag of torchrun says something else than the operator does.
 
     Why: a flag wins over the variables by which the operator tells torchrun the number of nodes and the rank. With another number the
@@ -153,22 +152,20 @@ def overriding_flags(job: JobView) -> Iterator[Finding]:
     After: command: [torchrun, train.py]
     Evidence: https://docs.pytorch.org/docs/stable/elastic/run.html
     """
-    pods = sum(role.count for role in job.training)
-    for role in job.training if job.is_job else ():
-        container = role.training_container()
-        for name, value, place in torchrun_flags(container) if container else ():
-            said = variable(container, f"PET_{name[2:].upper().replace('-', '_')}") if container else None
-            if name == "--standalone" and pods > 1 and not _is_foreseen(container):
-                yield Finding(place, f"each of {pods} pods trains alone by `--standalone`", "leave the flag out")
+    for container in job.training_containers:
+        count = container.role.count
+        for name, value, place in container.torchrun_flags:
+            if name == "--standalone" and job.training_pods > 1 and not _is_foreseen(container):
+                yield Finding(place, f"each of {job.training_pods} pods trains alone by `--standalone`", "leave the flag out")
             elif name == "--nnodes":
-                wanted = text(said, "value") if said else ""
+                wanted = text(container.variable("PET_NNODES"), "value")
                 if value.isdigit() and wanted.isdigit() and value != wanted and not (value == "1" and _is_foreseen(container)):
                     yield Finding(place, f"torchrun takes {value} for the number of nodes, and the job has {wanted}", "leave the flag out")
-            elif name == "--node-rank" and value.isdigit() and role.count > 1:
-                yield Finding(place, f"all {role.count} pods are node {value}", "leave the flag out: the operator sets the rank")
+            elif name == "--node-rank" and value.isdigit() and count > 1:
+                yield Finding(place, f"all {count} pods are node {value}", "leave the flag out: the operator sets the rank")
 
 
-def elastic_with_master(job: JobView) -> Iterator[Finding]:
+def elastic_with_master(job: JobContext) -> Iterator[Finding]:
     """An elastic job has a Master, which is not counted among its nodes.
 
     Why: training-operator tells torchrun the range of the Workers' number alone, and the Master joins as well: with all Workers there,
@@ -178,12 +175,12 @@ def elastic_with_master(job: JobView) -> Iterator[Finding]:
     After: pytorchReplicaSpecs: {Worker: {replicas: 3}}
     Evidence: kubeflow/trainer#2277
     """
-    master = job.tree.get("spec", "pytorchReplicaSpecs", "Master") if job.is_pytorchjob else None
+    master = job.tree.get("spec", "pytorchReplicaSpecs", "Master")
     if master and job.tree.get("spec", "elasticPolicy"):
         yield Finding(master, "the Master joins an elastic job and is not counted among its nodes", "let the Workers be all")
 
 
-def elastic_range(job: JobView) -> Iterator[Finding]:
+def elastic_range(job: JobContext) -> Iterator[Finding]:
     """The limits of an elastic job contradict each other, or the number of its Workers.
 
     Why: torchrun ends at once where the least number of nodes is above the most; with fewer Workers than the least, all wait until their
@@ -197,7 +194,7 @@ def elastic_range(job: JobView) -> Iterator[Finding]:
         Worker: {replicas: 2}
     Evidence: `parse_min_max_nnodes` of torch.distributed.run; kubeflow/trainer#2277
     """
-    policy = job.tree.get("spec", "elasticPolicy") if job.is_pytorchjob else None
+    policy = job.tree.get("spec", "elasticPolicy")
     if policy and policy.get("metrics"):
         return  # the server refuses an autoscaler with such limits, which is told as what becomes of the job
     least, most = (policy and policy.get(name) for name in ("minReplicas", "maxReplicas"))
@@ -211,7 +208,7 @@ def elastic_range(job: JobView) -> Iterator[Finding]:
         yield Finding(most, f"of {workers} Workers, {high} can take part", "start fewer, or raise `maxReplicas`")
 
 
-def blocked_by_policy(job: JobView) -> Iterator[Finding]:
+def blocked_by_policy(job: JobContext) -> Iterator[Finding]:
     """NetworkPolicies of the files let no pod of the job reach another, or none ask for its name.
 
     Why: pods that a policy selects accept what some policy allows, and nothing else; the same holds for what they send. The workers wait
@@ -222,22 +219,20 @@ def blocked_by_policy(job: JobView) -> Iterator[Finding]:
     After: spec: {podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{podSelector: {}}]}]}
     Evidence: kubeflow/trainer#3120, kubeflow/pytorch-operator#216
     """
-    if not job.is_job or sum(role.count for role in job.training) < 2 or not job.documents.of_kind(NETWORK_POLICY):
+    if job.training_pods < 2:
         return
-    from jobspec.lint.network_policies import blocking, labels_of
-
     policies = job.documents.selectors(job.given, NETWORK_POLICY, ("spec", "podSelector", "matchLabels"))
     for role in job.training:
-        own = labels_of(role.pods[0].tree)
-        peers = [labels_of(each.pods[0].tree) for each in job.training if each is not role or role.count > 1]
-        found = blocking(policies.of(own), role.name, own, peers)
+        own = _labels_of(role.pods[0].tree)
+        peers = [_labels_of(each.pods[0].tree) for each in job.training if each is not role or role.count > 1]
+        found = _blocking(policies.of(own), role.name, own, peers)
         if found:
             policy, what, hint = found
             place = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
             yield Finding(place or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` lets {what}", hint)
 
 
-def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:
+def unknown_rendezvous_backend(job: JobContext) -> Iterator[Finding]:
     """`rdzvBackend` names a backend that torchrun does not have.
 
     Why: the server accepts any text, and every pod ends at once with "the rendezvous backend is not registered".
@@ -247,7 +242,7 @@ def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:
     After: elasticPolicy: {rdzvBackend: c10d}
     Evidence: https://docs.pytorch.org/docs/stable/elastic/rendezvous.html
     """
-    said = job.tree.get("spec", "elasticPolicy", "rdzvBackend") if job.is_pytorchjob else None
+    said = job.tree.get("spec", "elasticPolicy", "rdzvBackend")
     if said and said.value and said.value not in _BACKENDS:
         near = next((each for each in _BACKENDS if each == str(said.value).lower()), "")
         yield Finding(
@@ -258,27 +253,27 @@ def unknown_rendezvous_backend(job: JobView) -> Iterator[Finding]:
         )
 
 
-def _is_foreseen(container: MarkedTree | None) -> bool:
+def _is_foreseen(container: Container) -> bool:
     """Whether it is told as what becomes of a job that the pods of a container train alone."""
     from jobspec.outcome.programs import Program
 
-    return container is not None and Program(container).is_torchrun
+    return Program(container.tree).is_torchrun
 
 
-def _addresses(container: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:
+def _addresses(container: Container) -> Iterator[tuple[str, MarkedTree]]:
     """The addresses that a file writes by hand, and their places."""
-    for name, each in variables(container):
+    for name, each in container.variables:
         value = each.get("value")
         if name in _ADDRESSES and each.mark.line and value and value.mark.line and value.value:
             yield str(value.value), value
-    yield from ((value, place) for name, value, place in torchrun_flags(container) if name in _ADDRESS_FLAGS and value)
+    yield from ((value, place) for name, value, place in container.torchrun_flags if name in _ADDRESS_FLAGS and value)
 
 
 def _host(address: str) -> str:
     return address.partition("://")[2].partition(":")[0] if "://" in address else address.partition(":")[0]
 
 
-def _is_internal(host: str, job: JobView) -> bool:
+def _is_internal(host: str, job: JobContext) -> bool:
     """Whether a host can only be a name of the job's own namespace: it is a plain name, or ends as those do."""
     if not host or "$" in host or host in ("localhost",) or host.replace(".", "").isdigit() or ":" in host:
         return False
@@ -298,21 +293,118 @@ def _is_same(host: str, known: str) -> bool:
     return host == known or host.startswith(f"{known}.")
 
 
-def _first(job: JobView) -> str:
+def _first(job: JobContext) -> str:
     """The host name of the pod of rank 0."""
     pods = [pod for role in job.training for pod in role.pods]
     return next((pod.host_name for pod in pods if pod.rank == "0"), pods[0].host_name)
 
 
+# NetworkPolicies: which pods one isolates, whom it lets in, where it lets them go, and which one keeps the pods of a job apart.
+#
+# Follows the semantics of networking.k8s.io/v1 NetworkPolicy, https://kubernetes.io/docs/concepts/services-networking/network-policies/.
+
+
+_PORTS_OF_NAMES = (53, 5353)
+
+
+def _labels_of(pod: MarkedTree) -> dict[str, str]:
+    """The labels of a pod."""
+    metadata = pod.get("metadata")
+    return {name: str(each.value) for name, each in metadata.entries("labels")} if metadata else {}
+
+
+def _blocking(
+    policies: Sequence[Document], role: str, own: Mapping[str, str], peers: Sequence[Mapping[str, str]]
+) -> tuple[Document, str, str] | None:
+    """The policy that keeps the pods of a role from others, what it does to them, and the remedy; None where there is none.
+
+    *own*, *peers*: the labels of the role's pods, and of all that they have to reach.
+    """
+    between = "allow traffic between the pods of the job"
+    entering = [each for each in policies if _isolates(each, own)]
+    if entering and not all(any(_lets_in(each, peer) for each in entering) for peer in peers):
+        return entering[0], f"no pod of the job reach those of {role}", between
+    leaving = [each for each in policies if _isolates(each, own, "Egress")]
+    if leaving and not all(any(_lets_out(each, peer) for each in leaving) for peer in peers):
+        return leaving[0], f"those of {role} reach no other pod of the job", between
+    if leaving and not any(_lets_ask_for_names(each) for each in leaving):
+        return leaving[0], f"those of {role} ask for no name of another pod", "allow the cluster's name servers, on port 53"
+    return None
+
+
+def _isolates(policy: Document, labels: Mapping[str, str], direction: Literal["Ingress", "Egress"] = "Ingress") -> bool:
+    """Whether pods with these labels have only the traffic of a direction that policies allow, because of this one."""
+    types = value_at(policy.data, ("spec", "policyTypes"))
+    isolated = direction in types if types else direction == "Ingress" or bool(value_at(policy.data, ("spec", "egress")))
+    return isolated and _selects(value_at(policy.data, ("spec", "podSelector")), labels)
+
+
+def _lets_in(policy: Document, sender: Mapping[str, str]) -> bool:
+    """Whether a policy allows traffic of a pod of the same namespace; on whatever port, so that too much is taken for allowed."""
+    return any(_allows(rule, "from", sender) for _, rule in items_at(policy.data, ("spec", "ingress")))
+
+
+def _lets_out(policy: Document, receiver: Mapping[str, str]) -> bool:
+    """Whether a policy allows traffic to a pod of the same namespace, on whatever port."""
+    return any(_allows(rule, "to", receiver) for _, rule in items_at(policy.data, ("spec", "egress")))
+
+
+def _lets_ask_for_names(policy: Document) -> bool:
+    """Whether a policy may allow what leaves the namespace on the port of name servers."""
+    for _, rule in items_at(policy.data, ("spec", "egress")):
+        peers, ports = value_at(rule, ("to",)), value_at(rule, ("ports",))
+        leaves = not peers or any(value_at(each, (field,)) is not None for each in peers for field in ("namespaceSelector", "ipBlock"))
+        if leaves and (not ports or any(map(_is_of_names, ports))):
+            return True
+    return False
+
+
+def _is_of_names(ports: Any) -> bool:
+    """Whether a port, or a range of them, has one of name servers; that of OpenShift's pods is 5353."""
+    first, last = (value_at(ports, (field,)) for field in ("port", "endPort"))
+    if isinstance(first, int):
+        return any(first <= each <= (last if isinstance(last, int) else first) for each in _PORTS_OF_NAMES)
+    return first in (None, "dns", "dns-tcp", "domain")
+
+
+def _allows(rule: Any, field: str, pod: Mapping[str, str]) -> bool:
+    peers = value_at(rule, (field,))
+    return not peers or any(_is_peer(each, pod) for each in peers)
+
+
+def _is_peer(peer: Any, pod: Mapping[str, str]) -> bool:
+    """Whether a pod is a peer; one by its namespace's labels or its address may be."""
+    if value_at(peer, ("podSelector",)) is None:
+        return True
+    return _selects(peer["podSelector"], pod)
+
+
+def _selects(selector: Any, labels: Mapping[str, str]) -> bool:
+    """Whether a label selector selects labels; an empty one selects all."""
+    wanted = value_at(selector, ("matchLabels",)) or {}
+    return all(labels.get(name) == value for name, value in wanted.items()) and all(
+        _holds(each, labels) for _, each in items_at(selector, ("matchExpressions",))
+    )
+
+
+def _holds(expression: Any, labels: Mapping[str, str]) -> bool:
+    value = labels.get(str(value_at(expression, ("key",))))
+    values = value_at(expression, ("values",)) or ()
+    operator = value_at(expression, ("operator",))
+    if operator in ("In", "NotIn"):
+        return bool(value in values) is (operator == "In")
+    return (value is not None) is (operator == "Exists")
+
+
 RULES = (
-    Rule(wrong_address, "warning"),
-    Rule(host_network_without_dns, "warning"),
-    Rule(shared_host_port, "info"),
-    Rule(pinned_interface, "warning"),
-    Rule(rdma_without_network, "info"),
-    Rule(overriding_flags, "warning"),
-    Rule(elastic_with_master, "warning", sees="job"),
-    Rule(elastic_range, "warning", sees="job"),
-    Rule(blocked_by_policy, "warning", sees="job"),
-    Rule(unknown_rendezvous_backend, "warning"),
+    Rule(wrong_address, "warning", sees="job", reads=[*_ADDRESSES, "rdzvHost", *torchrun.NAMES]),
+    Rule(host_network_without_dns, "warning", reads=["hostNetwork"]),
+    Rule(shared_host_port, "info", reads=["hostNetwork"]),
+    Rule(pinned_interface, "warning", reads=_INTERFACES),
+    Rule(rdma_without_network, "info", reads=["rdma/"]),
+    Rule(overriding_flags, "warning", sees="job", reads=torchrun.NAMES),
+    Rule(elastic_with_master, "warning", sees="PyTorchJob", reads=["elasticPolicy"]),
+    Rule(elastic_range, "warning", sees="PyTorchJob", reads=["elasticPolicy"]),
+    Rule(blocked_by_policy, "warning", sees="job", kinds=[NETWORK_POLICY]),
+    Rule(unknown_rendezvous_backend, "warning", sees="PyTorchJob", reads=["rdzvBackend"]),
 )

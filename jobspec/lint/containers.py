@@ -1,230 +1,355 @@
-"""What a container asks for and what it runs, as rules ask about it."""
+"""Containers: images that are known, variables that have the effect that somebody meant, and no secrets or rights for everybody."""
 
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.go.quantities import quantity
-from jobspec.programs import torchrun
+from jobspec.kinds import SERVICE_ACCOUNT
+from jobspec.lint.rule import Edit, Finding, Rule
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import TypeVar
+    from collections.abc import Iterator
 
-    from jobspec.operators.expansion import Pod
+    from jobspec.lint.context import Container, JobContext
 
-    #: A flag's name, its value, and the place of the value, which is the flag's own where it is joined to it or there is none.
-    Flag = tuple[str, str, MarkedTree]
-    R = TypeVar("R")
-
-#: Parts of resource names that are accelerators, but no GPUs to the trainer.
-OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
-#: What names of resources have that count memory or cores of a GPU, for pods that share one.
-_PARTS = ("mem", "core", "percentage", "ratio")
-DEAD_ADDRESSES = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
-"""Addresses of data sets that answer no more, each with another one that does."""
-DOWNLOADS = {
-    "wget": "",
-    "curl": "",
-    "s5cmd": "",
-    "aws": "s3",
-    "gsutil": "",
-    "gcloud": "storage",
-    "azcopy": "",
-    "rclone": "",
-    "hf": "download",
-    "huggingface-cli": "download",
-    "kaggle": "datasets",
-}
-"""Programs that download, each with the word behind it that makes it do so; empty where it does nothing else."""
-TOKENS = ("hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "AKIA")
-"""How tokens of Hugging Face, GitHub, GitLab and AWS begin."""
-_SHELLS = ("sh", "bash", "ash", "dash", "zsh")
-_ONE = 1_000_000_000
-_FEW = 16
-"""As many containers have the pods of a job, which most rules ask about the same."""
+_FILLED_IN = "${"  # what stands for a text that a program fills in later
 
 
-def _remembering(find: Callable[[MarkedTree], R]) -> Callable[[MarkedTree], R]:
-    """A function that remembers what it has found for the last containers; to load `functools` takes longer than to lint a job."""
-    found: dict[MarkedTree, R] = {}
-
-    def remembered(container: MarkedTree) -> R:
-        known = found.get(container)
-        if known is None:
-            if len(found) == _FEW:
-                found.clear()
-            known = found[container] = find(container)
-        return known
-
-    return remembered
+# Images: which one will run is known, and it is made for what the pod has.
 
 
-def written(*trees: MarkedTree | None) -> MarkedTree:
-    """The first of some values that a file says; the last one where none does, which has to be there."""
-    last = trees[-1]
-    assert last
-    return next((each for each in trees if each and each.mark.line), last)
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_NAME = rf"{_PART}(?:/{_PART})*(?::\w[\w.-]{{0,127}})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{{32,}})?"
+_LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
+_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:]+\])(?::[0-9]+)?"
+_LONGEST_TAG = 128
 
 
-def amount(container: MarkedTree, resource: str) -> int:
-    """How much of a resource is asked for, by its limit or else its request, in billionths; 0 where nothing is said."""
-    for field in ("limits", "requests"):
-        said = text(container, "resources", field, resource)
-        if said:
-            return _nanos(said)
-    return 0
+def unpinned_image(job: JobContext) -> Iterator[Finding]:
+    """An image has no tag, or `latest`: the registry decides at every start what it is.
+
+    Why: the nodes of one job can run different images, where some have an old one in their cache; a restarted pod can get another one
+    than it began with; and nobody can say later what a model was trained with.
+    Instead: name a fixed tag or, better, a digest.
+    Before: image: ghcr.io/acme/train:latest
+    After: image: ghcr.io/acme/train:1.4.2
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
+    """
+    for image, _, is_valid in _images(job):
+        if is_valid and "@" not in image.value and _tag(image.value) in ("", "latest"):
+            yield Finding(image, f"`{image.value}` is another image whenever somebody pushes one", "name a fixed tag, or a digest")
 
 
-def bytes_of(said: str) -> int:
-    """A quantity of memory in bytes; 0 where the text is none."""
-    return _nanos(said) // _ONE
+def invalid_image(job: JobContext) -> Iterator[Finding]:
+    """What stands as image is no name of one.
+
+    Why: the server takes any text. The kubelet does not: the pod stays in InvalidImageName, for ever. Mostly a placeholder of a guide was
+    left, or a name has capital letters.
+    Instead: a registry, a repository in small letters, and a tag.
+    Before: image: <registry>/Train:1.4
+    After: image: ghcr.io/acme/train:1.4
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
+    """
+    for image, _, is_valid in _images(job):
+        if not is_valid:
+            yield Finding(image, f"`{image.value}` is no name of an image", "names are of small letters, digits, `.`, `_`, `-` and `/`")
 
 
-def _nanos(said: str) -> int:
-    try:
-        return quantity(said).nanos
-    except ValueError:
-        return 0
+def image_without_digest(job: JobContext) -> Iterator[Finding]:
+    """An image is named by a tag, which can be moved.
+
+    Why: a tag is a name that its owner can give to another image; a digest is the image itself.
+    Instead: write the digest behind the tag.
+    Before: image: ghcr.io/acme/train:1.4.2
+    After: image: ghcr.io/acme/train:1.4.2@sha256:...
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-names
+    """
+    for image, _, is_valid in _images(job):
+        if is_valid and image.mark.line and "@" not in image.value and _tag(image.value) not in ("", "latest"):
+            yield Finding(image, f"`{image.value}` is a name that can be given to another image", "add the digest")
 
 
-def resources(container: MarkedTree) -> dict[str, MarkedTree]:
-    """The names of what is asked for, each with its limit or else its request."""
-    found: dict[str, MarkedTree] = {}
-    for field in ("requests", "limits"):
-        found.update((container.get("resources") or container.with_value({})).entries(field))
-    return found
+def needless_pull(job: JobContext) -> Iterator[Finding]:
+    """An image that is named by its digest is asked for at every start.
+
+    Why: a digest cannot mean another image, so that there is nothing to ask; where the registry is away, the pod does not start.
+    Instead: leave `imagePullPolicy` out.
+    Fix: removes `imagePullPolicy` of the container.
+    Before: {image: "train@sha256:...", imagePullPolicy: Always}
+    After: {image: "train@sha256:..."}
+    Evidence: https://kubernetes.io/docs/concepts/containers/images/#image-pull-policy
+    """
+    for image, container, is_valid in _images(job):
+        policy = container.tree.get("imagePullPolicy")
+        if is_valid and "@sha256:" in image.value and policy and policy.value == "Always" and policy.mark.line:
+            yield Finding(
+                policy, "a digest is one image for good: nothing is to be asked for", "leave it out", edits=[Edit(policy, removes=True)]
+            )
 
 
-@_remembering
-def gpus(container: MarkedTree) -> int:
-    """The number of whole GPUs."""
-    return sum(amount(container, name) // _ONE for name in resources(container) if is_gpu(name))
+def image_for_cpus(job: JobContext) -> Iterator[Finding]:
+    """A pod with GPUs runs an image whose name says that it is made for CPUs.
+
+    Why: a PyTorch without CUDA does not see the GPUs: the job trains on the CPU, slowly, and nobody else gets the GPUs.
+    Instead: take the image for GPUs, or ask for none.
+    Before:
+        image: train:2.4-cpu
+        limits: {nvidia.com/gpu: 1}
+    After:
+        image: train:2.4-cuda
+        limits: {nvidia.com/gpu: 1}
+    Evidence: kubeflow/trainer#2266
+    """
+    for image, container, is_valid in _images(job):
+        parts = image.value.rpartition("/")[2].replace(":", "-").replace("_", "-").replace(".", "-").lower().split("-")
+        if is_valid and container.gpus and "cpu" in parts and not {"gpu", "cuda"} & set(parts):
+            yield Finding(image, "the image is made for CPUs, by its name, and the container asks for GPUs", "take the image for GPUs")
 
 
-def is_gpu(resource: str) -> bool:
-    """Whether a resource is a GPU as the trainer counts them, and no memory or cores of one, which are not counted in GPUs."""
-    name = resource.lower()
-    return "gpu" in name and "/" in name and not any(part in name.rpartition("/")[2] for part in _PARTS)
+def _images(job: JobContext) -> Iterator[tuple[MarkedTree, Container, bool]]:
+    """The image of each container, of each role once, and whether the kubelet takes it for the name of one."""
+    for container in job.containers:
+        image = container.image
+        if image and image.value and not any(sign in image.value for sign in _FILLED_IN):
+            yield image, container, is_plain(image.value) or is_reference(image.value)
 
 
-def other_accelerators(container: MarkedTree) -> list[tuple[str, MarkedTree, int]]:
-    """Accelerators that are no whole GPUs: name, place and number."""
-    found = resources(container).items()
-    named = [(name, tree) for name, tree in found if any(part in name.lower() for part in OTHER_ACCELERATORS)]
-    return [(name, tree, amount(container, name) // _ONE) for name, tree in named]
+def is_plain(image: str) -> bool:
+    """Whether a name is as most are, which nobody has to parse: words in small letters with one sign between any two, and a tag or none."""
+    tag = image.partition(":")[2]
+    words = image.replace(":", "/", 1).replace(".", "/").replace("-", "/").split("/")
+    return image.isascii() and image.islower() and all(map(str.isalnum, words)) and "/" not in tag and len(tag) <= _LONGEST_TAG
 
 
-def gpu_place(container: MarkedTree) -> MarkedTree:
-    """Where the GPUs are asked for."""
-    return next((tree for name, tree in resources(container).items() if is_gpu(name)), container)
+def is_reference(image: str) -> bool:
+    """Whether a text is a name of an image.
+
+    Follows `ParseNormalizedNamed`, github.com/distribution/reference, 0.6.
+    """
+    import re
+
+    first, slash, rest = image.partition("/")
+    is_host = bool(slash) and (any(sign in first for sign in ".:") or first == "localhost" or first.lower() != first)
+    host, name = (first, rest) if is_host else ("", image)
+    return bool(re.fullmatch(_NAME, name)) and (not host or bool(re.fullmatch(_HOST, host)))
 
 
-def variables(container: MarkedTree) -> Iterator[tuple[str, MarkedTree]]:
-    """The environment variables in their order, with those that the operator sets."""
-    for each in items(container.get("env")):
-        yield text(each, "name"), each
+def _tag(image: str) -> str:
+    return image.rpartition("/")[2].partition("@")[0].partition(":")[2]
 
 
-def variable(container: MarkedTree, name: str) -> MarkedTree | None:
-    """The variable that counts: the last of its name."""
-    return next((each for each in reversed(items(container.get("env"))) if text(each, "name") == name), None)
+# Environment variables.
 
 
-def words(container: MarkedTree) -> list[MarkedTree]:
-    """The words that the container runs, of `command` and `args`; empty where the image decides what runs."""
-    return [each for field in ("command", "args") for each in items(container.get(field)) if isinstance(each.value, (str, int, float))]
+_RESERVED = ("PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT")
+_JAX = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
+_RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK")
 
 
-@_remembering
-def tokens(container: MarkedTree) -> Sequence[tuple[str, MarkedTree]]:
-    """The words of what is run, those of a shell's command string each on its own, with the place of each."""
-    found: list[tuple[str, MarkedTree]] = []
-    all_words = words(container)
-    in_shell = bool(all_words) and str(all_words[0].value).rpartition("/")[2] in _SHELLS
-    for each in all_words:
-        said = str(each.value)
-        found += [(word, each) for word in _in_shell(said)] if in_shell else [(said, each)]
-    return found
+def overridden_variable(job: JobContext) -> Iterator[Finding]:
+    """A variable that the operator sets, too, behind the job's own: the job's value is lost.
+
+    Why: training-operator appends MASTER_ADDR, WORLD_SIZE, RANK, PYTHONUNBUFFERED and the PET_ variables to each container, and the last
+    of a name counts; the trainer replaces PET_ variables of a runtime. What is written is not what the program sees.
+    Instead: leave the variable out. For another port, give the container a port named `pytorchjob-port`.
+    Fix: removes the value that no pod sees, unless another variable takes it.
+    Before: env: [{name: WORLD_SIZE, value: "8"}]
+    After: env: []
+    Evidence: `setPodEnv` of training-operator pkg/controller.v1/pytorch; `Torch` plugin of github.com/kubeflow/trainer
+    """
+    for container in job.containers:
+        variables = [] if container.is_init else container.variables
+        last = dict(variables)
+        for name, each in variables:
+            of_operator = last[name]
+            if of_operator is each or not each.mark.line or of_operator.mark.line:
+                continue
+            if text(each, "value") != text(of_operator, "value"):
+                message = f"the operator sets `{name}` behind this one, whose value is lost"
+                yield Finding(each, message, "leave it out", edits=_removal(each, container.tree))
 
 
-def _in_shell(said: str) -> Iterator[str]:
-    """The words of a shell's text, without quotes, comments and what separates commands."""
-    for line in said.splitlines():
-        for part in line.split():
-            if part.startswith("#"):
-                break
-            word = part.lstrip("(").rstrip(";&|)\\").strip("\"'")
-            if word:
-                yield word
+def replaced_variable(job: JobContext) -> Iterator[Finding]:
+    """A runtime sets a variable that the trainer replaces.
+
+    Why: nobody checks a runtime for the variables that the trainer keeps for itself; it writes its own values over them.
+    Instead: leave the variable out; the TrainJob says the numbers of nodes and processes.
+    Fix: removes the value that no pod sees, unless another variable takes it.
+    Before: env: [{name: PET_NNODES, value: "4"}]
+    After: env: []
+    Evidence: `Torch` plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/torch, 2.0 to 2.3
+    """
+    if job.get("spec", "mlPolicy", "torch") is None:
+        return
+    for role in items(job.tree.get("spec", "template", "spec", "replicatedJobs")):
+        for container in items(role.get("template", "spec", "template", "spec", "containers")):
+            for each in items(container.get("env")):
+                if text(each, "name") in _RESERVED and text(container, "name") == "node":
+                    message = f"the trainer replaces `{text(each, 'name')}` by its own"
+                    yield Finding(each, message, "leave it out", edits=_removal(each, container))
 
 
-@_remembering
-def launcher(container: MarkedTree) -> str:
-    """What starts the processes, as far as the words say it: `torchrun`, `other`, or empty where the image decides or a script may."""
-    said = [token for token, _ in tokens(container)]
-    if not items(container.get("command")):
-        return ""
-    if any(token.rpartition("/")[2] in torchrun.NAMES for token in said):
-        return "torchrun"
-    return "other" if any(token.rpartition("/")[2].startswith("python") for token in said) else ""
+def replacing_variable(job: JobContext) -> Iterator[Finding]:
+    """A TrainJob sets a variable by which the trainer tells JAX its place among the processes.
+
+    Why: the trainer refuses its own PET_ variables in a job, but lets those of JAX through: the job's value then counts in every pod, so
+    that all of them are the same process or wait for another number of them.
+    Instead: leave it out; the trainer sets it for each pod.
+    Fix: gives each pod its own `JAX_COORDINATOR_ADDRESS`, `JAX_NUM_PROCESSES` and `JAX_PROCESS_ID`.
+    Before: trainer: {env: [{name: JAX_PROCESS_ID, value: "0"}]}
+    After: trainer: {env: []}
+    Evidence: `Jax` plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/jax, 2.2 and 2.3
+    """
+    is_jax = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "jax")) is not None
+    for each in items(job.tree.get("spec", "trainer", "env")) if is_jax else ():
+        if text(each, "name") in _JAX:
+            message = f"`{text(each, 'name')}` replaces what the trainer sets for each pod"
+            yield Finding(each, message, "leave it out", edits=[Edit(each, removes=True)])
 
 
-def flags(container: MarkedTree) -> list[Flag]:
-    """The flags of what is run, with `-` in place of `_`; the value is empty where none follows."""
-    return _flags_in(tokens(container))
+def useless_rank(job: JobContext) -> Iterator[Finding]:
+    """A TrainJob sets a rank by hand, the same in every pod.
+
+    Why: one value for all pods makes all of them rank 0, or whatever stands there; torchrun sets these variables for each process, and
+    replaces the job's.
+    Instead: start the program by torchrun, and leave the variable out.
+    Before:
+        command: [python, train.py]
+        env: [{name: RANK, value: "0"}]
+    After: command: [torchrun, train.py]
+    Evidence: kubeflow/trainer#2800; kubeflow/trainer docs/operator-guides/migration.md
+    """
+    for container in job.training_containers if job.training_pods > 1 else ():
+        for name, each in container.variables:
+            if name in _RANKS and each.mark.line and each.get("value"):
+                message = f"all {container.role.count} pods have `{name}={text(each, 'value')}`"
+                yield Finding(each, message, "start the program by torchrun, which sets it")
 
 
-def torchrun_flags(container: MarkedTree) -> list[Flag]:
-    """The options between `torchrun` and the program that it starts, by their full names."""
-    if launcher(container) != "torchrun":
-        return []
-    said = tokens(container)
-    start = next(number for number, (word, _) in enumerate(said, 1) if word.rpartition("/")[2] in torchrun.NAMES)
-    told = torchrun.options_of([word for word, _ in said[start:]])
-    return [(each.option, (each.value or "").strip("\"'"), said[start + each.value_at][1]) for each in told if each.option]
+def _removal(variable: MarkedTree, container: MarkedTree) -> list[Edit]:
+    """The edit that removes a variable; none where another one takes its value, which would be another one then."""
+    wanted = f"$({text(variable, 'name')})"
+    is_taken = any(wanted in text(each, "value") for each in items(container.get("env")))
+    return [] if is_taken else [Edit(variable, removes=True)]
 
 
-def _flags_in(said: Sequence[tuple[str, MarkedTree]]) -> list[Flag]:
-    found = []
-    for number, (word, tree) in enumerate(said):
-        if word.startswith("--") and len(word) > 2:
-            name, equals, value = word.partition("=")
-            follows, behind = said[number + 1] if number + 1 < len(said) else ("", tree)
-            if not equals and follows and not follows.startswith("-"):
-                value, tree = follows, behind
-            found.append((name.replace("_", "-"), value.strip("\"'"), tree))
-    return found
+# What should not stand in a manifest, and rights that training does not need.
 
 
-def volume_at(pod: Pod, container: MarkedTree, path: str) -> MarkedTree | None:
-    """The volume that is mounted at a path of a container, None where there is none."""
-    mounted = next((text(each, "name") for each in items(container.get("volumeMounts")) if text(each, "mountPath").rstrip("/") == path), "")
-    return next((each for each in items(pod.tree.get("spec", "volumes")) if mounted and text(each, "name") == mounted), None)
+_SECRET_ENDINGS = ("_TOKEN", "_PASSWORD", "_SECRET", "_API_KEY", "_SECRET_KEY", "_ACCESS_KEY", "_PRIVATE_KEY")
+_SECRETS = ("TOKEN", "PASSWORD", "SECRET", "API_KEY", "HUGGING_FACE_HUB_TOKEN", "WANDB_API_KEY")
+_SHORTEST = 8
+#: The whole form of tokens.
+_FORMS = r"hf_[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|glpat-[\w-]{20,}|AKIA[0-9A-Z]{16}"
+#: How tokens of Hugging Face, GitHub, GitLab and AWS begin.
+_TOKENS = ("hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "AKIA")
+_PLACEHOLDERS = "<${"
 
 
-def mounted_at(container: MarkedTree, path: str) -> MarkedTree | None:
-    """The volume mount that a path of a container is in, the innermost; None where it is in none."""
-    mounts = [(text(each, "mountPath").rstrip("/"), each) for each in items(container.get("volumeMounts"))]
-    around = [(len(place), each) for place, each in mounts if place and f"{path.rstrip('/')}/".startswith(f"{place}/")]
-    return max(around, key=lambda each: each[0])[1] if around else None
+def secret_in_manifest(job: JobContext) -> Iterator[Finding]:
+    """A secret stands in the manifest: the value of a variable that holds one, by its name, or a token, by its form.
+
+    Why: everybody who may read the repository, the job or its pods has it, and Git keeps it for ever.
+    Instead: put it into a Secret, and take it from there. Make the old one invalid.
+    Before: env: [{name: HF_TOKEN, value: hf_abcdefghijkl}]
+    After: env: [{name: HF_TOKEN, valueFrom: {secretKeyRef: {name: hugging-face, key: token}}}]
+    Evidence: https://kubernetes.io/docs/concepts/security/secrets-good-practices/
+    """
+    for container in job.containers:
+        for name, each in container.variables:
+            value = each.get("value")
+            is_secret = name.upper() in _SECRETS or name.upper().endswith(_SECRET_ENDINGS)
+            is_secret = (is_secret and _is_real(text(value))) or _is_token(text(value))
+            if is_secret and value and value.mark.line:
+                yield Finding(value, f"the value of `{name}` stands in the manifest for everybody to read", "take it from a Secret")
+        for word, place in container.words:
+            if _is_token(word.rpartition("=")[2]):
+                yield Finding(place, "a token stands in the manifest for everybody to read", "take it from a Secret, by a variable")
 
 
-def requested(pod: MarkedTree, resource: str) -> int:
-    """What a pod asks for of a resource, in billionths: the sum of its containers, or the most of an init container."""
-    together = sum(_request(each, resource) for each in items(pod.get("spec", "containers")))
-    return max([together, *(_request(each, resource) for each in items(pod.get("spec", "initContainers")))])
+def privileged_container(job: JobContext) -> Iterator[Finding]:
+    """A container is privileged.
+
+    Why: it is root on the node, with all of its devices: any GPU, whoever asked for it, too. Training needs none of it; RDMA needs the
+    capability IPC_LOCK alone. Namespaces of the Pod Security levels baseline and restricted refuse such pods.
+    Instead: leave it out, or add the capability.
+    Before: securityContext: {privileged: true}
+    After: securityContext: {capabilities: {add: [IPC_LOCK]}}
+    Evidence: https://kubernetes.io/docs/concepts/security/pod-security-standards/
+    """
+    for container in job.containers:
+        said = container.tree.get("securityContext", "privileged")
+        if said and said.value is True:
+            yield Finding(said, "a privileged container is root on its node", "add the capability that is needed, IPC_LOCK for RDMA")
 
 
-def requests_of(pod: MarkedTree) -> set[str]:
-    """The names of the resources that a pod asks for, in containers that no operator has added."""
-    containers = [*items(pod.get("spec", "containers")), *items(pod.get("spec", "initContainers"))]
-    return {name for each in containers if each.mark.line for name in resources(each) if requested(pod, name)}
+def host_namespaces(job: JobContext) -> Iterator[Finding]:
+    """A pod shares the processes or the shared memory of its node.
+
+    Why: it sees, and can end, what runs on the node beside it. `hostIPC` is often written for a larger /dev/shm, which a memory volume
+    gives without it.
+    Instead: leave it out; mount an `emptyDir` of `medium: Memory` at /dev/shm.
+    Before: spec: {hostIPC: true}
+    After: spec: {volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}]}
+    Evidence: https://kubernetes.io/docs/concepts/security/pod-security-standards/
+    """
+    for role in job.roles:
+        for field, what in (("hostIPC", "the shared memory"), ("hostPID", "the processes")):
+            said = role.pods[0].tree.get("spec", field)
+            if said and said.value is True:
+                yield Finding(said, f"the pod shares {what} of its node with all that runs there", "leave it out")
 
 
-def _request(container: MarkedTree, resource: str) -> int:
-    for field in ("requests", "limits"):
-        said = text(container, "resources", field, resource)
-        if said:
-            return _nanos(said)
-    return 0
+def unknown_service_account(job: JobContext) -> Iterator[Finding]:
+    """The pods have a service account that is not among those of their namespace.
+
+    Why: the server refuses pods of an account that is not there, so that none comes.
+    Instead: name one of the accounts, or give the file of the account, too.
+    Before: serviceAccountName: trainer
+    After: serviceAccountName: training
+    Evidence: https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/
+    """
+    for role in job.roles:
+        said = role.pods[0].tree.get("spec", "serviceAccountName")
+        if not said or text(said) in ("", "default") or job.documents.named(job.given, SERVICE_ACCOUNT, text(said)):
+            continue
+        known = job.documents.names_in_same_namespace(job.given, SERVICE_ACCOUNT)
+        if known:
+            listed = ", ".join(f"`{each}`" for each in known)
+            yield Finding(said, f"the files have no ServiceAccount `{text(said)}` in the job's namespace", f"there is {listed}")
+
+
+def _is_token(value: str) -> bool:
+    """Whether a text has the form of a token."""
+    if not value.startswith(_TOKENS):
+        return False
+    import re
+
+    return re.fullmatch(_FORMS, value) is not None
+
+
+def _is_real(value: str) -> bool:
+    """Whether a text can be a secret, and is no place for one."""
+    return len(value) >= _SHORTEST and value[0] not in _PLACEHOLDERS and not value.lower().startswith(("your", "xxx", "change", "replace"))
+
+
+IMAGE_RULES = (
+    Rule(unpinned_image, "warning"),
+    Rule(invalid_image, "warning"),
+    Rule(image_without_digest, "info", by_default=False),
+    Rule(needless_pull, "info", reads=["@sha256:"]),
+    Rule(image_for_cpus, "warning", reads=["gpu"]),
+)
+ENVIRONMENT_RULES = (
+    Rule(overridden_variable, "warning", reads=["env"]),
+    Rule(replaced_variable, "warning", sees="runtime's pods", reads=_RESERVED),
+    Rule(replacing_variable, "warning", sees="TrainJob", reads=_JAX),
+    Rule(useless_rank, "warning", sees="TrainJob", reads=_RANKS),
+)
+SECURITY_RULES = (
+    Rule(secret_in_manifest, "warning", reads=["env", *_TOKENS]),
+    Rule(privileged_container, "warning", reads=["privileged"]),
+    Rule(unknown_service_account, "info", sees="job", reads=["serviceAccount"]),
+    Rule(host_namespaces, "info", reads=["hostIPC", "hostPID"]),
+)

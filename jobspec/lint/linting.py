@@ -1,20 +1,19 @@
-"""Lint checked files: every rule on every view in which it can find something, and each finding once."""
+"""Lint checked files: every rule that can find something in a document, and each finding once."""
 
 from __future__ import annotations
 
-from itertools import chain
-
 from jobspec.diagnostics import Diagnostic, Key, Mark, Path, spell
-from jobspec.documents.document import Document, Marks
+from jobspec.documents.document import Document, span_of
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.kinds import find, group_kind
-from jobspec.lint.topics import TOPICS, Topic
-from jobspec.lint.views import RUNTIMES, Documents, DocumentView, view_of
+from jobspec.kinds import find, group_kind, is_unknown_version
+from jobspec.lint import accelerators, communication, containers, metadata, queues, restarts, runtimes, storage
+from jobspec.lint.context import RUNTIMES, DocumentContext, Documents, JobContext, job_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
+    from jobspec.documents.document import Span
     from jobspec.lint.rule import Edit, Finding, Place, Rule, Sees
     from jobspec.pipeline import Checked
     from jobspec.remedies import Change
@@ -23,10 +22,24 @@ if TYPE_CHECKING:
 
     #: `run(files, work)` is `[work(file) for file in files]`.
     Run = Callable[[Sequence[Checked], Callable[[Checked], list[Diagnostic]]], list[list[Diagnostic]]]
-    #: What a rule finds in a view.
-    Found = tuple[DocumentView, Rule, Sequence[Finding]]
-    #: A mark's file, layer, and span.
-    Span = tuple[str, str, int, int, int, int]
+
+#: The rules by topic, in the order of `docs/rules.md`.
+TOPICS: dict[str, tuple[Rule, ...]] = {
+    "accelerators": accelerators.RULES,
+    "communication": communication.RULES,
+    "data": storage.DATA_RULES,
+    "environment": containers.ENVIRONMENT_RULES,
+    "images": containers.IMAGE_RULES,
+    "istio": metadata.ISTIO_RULES,
+    "kueue": queues.RULES,
+    "names": metadata.NAME_RULES,
+    "restarts": restarts.RULES,
+    "runtimes": runtimes.RULES,
+    "security": containers.SECURITY_RULES,
+    "storage": storage.RULES,
+    "topology": queues.TOPOLOGY_RULES,
+}
+RULES = tuple(rule for rules in TOPICS.values() for rule in rules)
 
 
 def _one_by_one(files: Sequence[Checked], work: Callable[[Checked], list[Diagnostic]]) -> list[list[Diagnostic]]:
@@ -55,18 +68,25 @@ def lint(
     further = (group_kind(each.api_version, each.kind) for file in once for each in file.result.documents)
     documents = Documents((each for file in once for each in seen(file)), target, further=further)
     once = once if only is None else [each for each in once if each.result.path in only]
+    rules = [rule for rule in RULES if chosen(rule)]
 
     def of_file(file: Checked) -> list[Diagnostic]:
-        return list(findings(file, documents, chosen))
+        places = Places()
+        return [each for context in contexts_of(file, documents) for each in _findings(context, rules, places)]
 
     return attached(files, {file.result.path: found for file, found in zip(once, run(once, of_file), strict=True)})
 
 
 def seen(file: Checked) -> list[Document]:
-    """The documents of a file that can be looked at: those that a server accepts, and those of kinds that are unknown to the check."""
+    """The documents of a file that can be looked at: those that a server accepts, and those of kinds that are unknown to the check.
+
+    A document of a known kind in a version that nobody serves is not among them: nobody can say what form it has.
+    """
     refused = [each for each in file.result.diagnostics if each.severity == "error" and each.stage != "outcome"]
     wrong = {each.document for each in refused if each.rule != "unknown-kind"}
-    return [] if None in wrong else [each for each in file.documents if each.index not in wrong]
+    if None in wrong:
+        return []
+    return [each for each in file.documents if each.index not in wrong and not is_unknown_version(each.api_version, each.kind)]
 
 
 def attached(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> list[FileResult]:
@@ -83,52 +103,52 @@ def attached(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> li
     return [each.result.with_diagnostics(by_path[each.result.path]) for each in files]
 
 
-def findings(file: Checked, documents: Documents, chosen: Callable[[Rule], bool]) -> Iterator[Diagnostic]:
-    """What the chosen rules find in the documents of one file."""
-    found = _found(file, documents, chosen)
-    first = next(found, None)
-    if first is not None:
-        yield from diagnostics_of(chain((first,), found))
-
-
-def _found(file: Checked, documents: Documents, chosen: Callable[[Rule], bool]) -> Iterator[Found]:
-    for view, sees, topics in views_of(file, documents):
-        for rule in (rule for topic in topics for rule in topic.rules if rule.sees in sees and chosen(rule)):
-            found = list(rule.check(view))
-            if found:
-                yield view, rule, found
-
-
-def views_of(file: Checked, documents: Documents) -> Iterator[tuple[DocumentView, Sequence[Sees], Sequence[Topic]]]:
-    """The views of the documents of a file, each with what it is to rules, and the topics whose rules can find something in it."""
+def contexts_of(file: Checked, documents: Documents) -> Iterator[DocumentContext]:
+    """What the rules look at of a file: each document by itself, and each job or runtime with its pods."""
     for document in seen(file):
-        is_known = find(document.api_version, document.kind) is not None
-        sees: Sequence[Sees] = ("document", "runtime") if is_known and document.group_kind in RUNTIMES else ("document",)
-        given = DocumentView(document, documents)
-        yield given, sees, [each for each in TOPICS.values() if each.in_document(given)]
-        job = view_of(document, documents) if is_known else None
+        yield DocumentContext(document, documents)
+        job = job_context(document, documents) if find(document.api_version, document.kind) else None
         if job:
-            yield job, ("pods", "job") if job.is_job else ("pods",), [each for each in TOPICS.values() if each.in_pods(job)]
+            yield job
+
+
+def _findings(context: DocumentContext, rules: Sequence[Rule], places: Places) -> list[Diagnostic]:
+    """What the rules find in a context, each at the line that wrote its cause."""
+    found: list[Diagnostic] = []
+    sees = seen_as(context)
+    for rule in rules:
+        if rule.sees not in sees or not can_find(rule, context):
+            continue
+        known: set[str] = set()
+        for finding in rule.check(context):
+            diagnostic = _diagnostic(rule, finding, context, places)
+            where = f"{diagnostic.mark} {diagnostic.field}"
+            if where not in known:  # roles can share what an alias, or a runtime, gives to both
+                known.add(where)
+                found.append(diagnostic)
+    return found
+
+
+def seen_as(context: DocumentContext) -> Sequence[Sees]:
+    """What a context is to rules."""
+    if isinstance(context, JobContext):
+        kind: Sees = "PyTorchJob" if context.is_pytorchjob else "TrainJob"
+        return ("pods", "job", kind) if context.is_job else ("pods", "runtime's pods")
+    return ("document", "runtime") if context.given.group_kind in RUNTIMES else ("document",)
+
+
+def can_find(rule: Rule, context: DocumentContext) -> bool:
+    """Whether what a rule reads is there: only then it is called."""
+    if not (rule.reads or rule.kinds) or not isinstance(context, JobContext):
+        return True
+    return any(each in context.said for each in rule.reads) or (bool(rule.kinds) and context.documents.has(rule.kinds))
 
 
 # From a finding back to the document that its cause was written in: at which line it is told, and what mends it there.
 
 
-def diagnostics_of(found: Iterable[Found]) -> Iterator[Diagnostic]:
-    """What rules find in the views of one file, each at the line that wrote its cause."""
-    places = Places()
-    for view, rule, findings in found:
-        known: set[str] = set()
-        for finding in findings:
-            diagnostic = _diagnostic(rule, finding, view, places)
-            where = f"{diagnostic.mark} {diagnostic.field}"
-            if where not in known:  # roles can share what an alias, or a runtime, gives to both
-                known.add(where)
-                yield diagnostic
-
-
-def _diagnostic(rule: Rule, finding: Finding, view: DocumentView, places: Places) -> Diagnostic:
-    document, path, mark = _written(finding.at, view, places)
+def _diagnostic(rule: Rule, finding: Finding, context: DocumentContext, places: Places) -> Diagnostic:
+    document, path, mark = _written(finding.at, context, places)
     return Diagnostic(
         rule.name,
         finding.message,
@@ -138,30 +158,30 @@ def _diagnostic(rule: Rule, finding: Finding, view: DocumentView, places: Places
         severity=finding.severity or rule.severity,
         hint=finding.hint,
         stage="lint",
-        changes=_changes(finding.edits, document, view, places),
+        changes=_changes(finding.edits, document, context, places),
     )
 
 
-def _written(at: Place, view: DocumentView, places: Places) -> tuple[Document, Path, Mark]:
+def _written(at: Place, context: DocumentContext, places: Places) -> tuple[Document, Path, Mark]:
     """The document, path and mark of a place; what no file says is told at the document's name."""
     if not isinstance(at, MarkedTree):
-        return view.given, at, view.given.marks.nearest(at).place()
-    found = places.find(at.mark, _documents_of(view, at.mark))
+        return context.given, at, context.given.marks.nearest(at).place()
+    found = places.find(at.mark, _documents_of(context, at.mark))
     if found:
         return (*found, at.place())
-    return view.given, (), at.place() if at.mark.line else view.given.marks.nearest(("metadata", "name")).place()
+    return context.given, (), at.place() if at.mark.line else context.given.marks.nearest(("metadata", "name")).place()
 
 
-def _documents_of(view: DocumentView, mark: Mark) -> Iterator[Document]:
-    """Where a mark may be: in the view's own documents, or in those of the mark's file."""
-    runtime: Document | None = getattr(view, "runtime", None)
-    yield view.given
+def _documents_of(context: DocumentContext, mark: Mark) -> Iterator[Document]:
+    """Where a mark may be: in the context's own documents, or in those of the mark's file."""
+    runtime: Document | None = getattr(context, "runtime", None)
+    yield context.given
     if runtime:
         yield runtime
-    yield from (each for each in view.documents.of_file(mark.file) if each is not view.given and each is not runtime)
+    yield from (each for each in context.documents.of_file(mark.file) if each is not context.given and each is not runtime)
 
 
-def _changes(edits: Sequence[Edit], document: Document, view: DocumentView, places: Places) -> list[Change]:
+def _changes(edits: Sequence[Edit], document: Document, context: DocumentContext, places: Places) -> list[Change]:
     """The edits as changes of the finding's document; none where one of them is not in its text."""
     if not edits:
         return []
@@ -169,7 +189,7 @@ def _changes(edits: Sequence[Edit], document: Document, view: DocumentView, plac
 
     made = []
     for edit in edits:
-        of, path, mark = _written(edit.at, view, places)
+        of, path, mark = _written(edit.at, context, places)
         if of is not document or mark.layer or mark.file != document.file or not _is_in(mark, of, path):
             return []
         place = (*of.inside, *path, *edit.steps)
@@ -194,33 +214,13 @@ class Places:
         """The document and the path that a mark is the place of; None where it is that of none, such as an operator's."""
         if not mark.line:
             return None
+        span = span_of(mark)
         for document in among:
-            known = self._known.get(id(document))
-            if known is None:
-                known = self._known[id(document)] = _spans(document)
-            if (path := known.get(_span(mark))) is not None:
+            if id(document) not in self._known:
+                self._known[id(document)] = document.marks.paths()
+            if (path := self._known[id(document)].get(span)) is not None:
                 return document, path
         return None
-
-
-def _spans(document: Document) -> dict[Span, Path]:
-    """The path of each place in a document; the first one, of values that stand at one place through an alias."""
-    found: dict[Span, Path] = {}
-    _gather(document.marks, (), found)
-    return found
-
-
-def _gather(marks: Marks, path: Path, found: dict[Span, Path]) -> None:
-    children = marks.children
-    for step, child in children.items() if isinstance(children, dict) else enumerate(children or ()):
-        _gather(child, (*path, step), found)
-    found.setdefault(_span(marks.mark), path)
-    if marks.key:
-        found.setdefault(_span(marks.key), path)
-
-
-def _span(mark: Mark) -> Span:
-    return mark.file, mark.layer, mark.line, mark.column, mark.end_line, mark.end_column
 
 
 def spelt(path: Path) -> Path:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import MarkedTree, text
-from jobspec.lint.containers import gpus
+from jobspec.documents.marked_tree import text
 from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.operators.trainer.life import has_deadline
 from jobspec.operators.training_operator.life import cleans_up_at_limits_too
@@ -13,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.lint.views import JobView
+    from jobspec.lint.context import JobContext
     from jobspec.operators.expansion import ExpandedRole
 
 _CLEANING = ("All", "Running", "None", "")
@@ -26,7 +25,7 @@ _ENGINES = (
 )
 
 
-def ignored_restart_policy(job: JobView) -> Iterator[Finding]:
+def ignored_restart_policy(job: JobContext) -> Iterator[Finding]:
     """The pod template has a restart policy, which training-operator replaces by that of the replica type.
 
     Why: what the line says is not what happens, and only an event of the job tells. Without a policy of the replica type, the operator
@@ -37,7 +36,7 @@ def ignored_restart_policy(job: JobView) -> Iterator[Finding]:
     After: Worker: {replicas: 2, restartPolicy: Never, template: {spec: {}}}
     Evidence: kubeflow/trainer#2127, kubeflow/training-operator#648; `setRestartPolicy` of training-operator pkg/controller.v1/common
     """
-    for role, spec in _replica_specs(job):
+    for role, spec in job.replica_specs:
         said = spec.get("template", "spec", "restartPolicy")
         counts = _restart_policy(role)
         if said and said.value and said.value != counts:
@@ -46,7 +45,7 @@ def ignored_restart_policy(job: JobView) -> Iterator[Finding]:
             yield Finding(said, message, "write `restartPolicy` beside `replicas`", edits=edits)
 
 
-def uncounted_backoff_limit(job: JobView) -> Iterator[Finding]:
+def uncounted_backoff_limit(job: JobContext) -> Iterator[Finding]:
     """`backoffLimit` with a restart policy under which training-operator does not count restarts.
 
     Why: the operator adds up the restarts of containers in pods that restart in place, which are those of OnFailure and Always. With
@@ -60,14 +59,14 @@ def uncounted_backoff_limit(job: JobView) -> Iterator[Finding]:
         restartPolicy: OnFailure
     Evidence: kubeflow/trainer#2045, kubeflow/trainer#1589; `PastBackoffLimit` of training-operator pkg/controller.v1/common
     """
-    limit = job.tree.get("spec", "runPolicy", "backoffLimit") if job.is_pytorchjob else None
-    policies = {_restart_policy(role): spec for role, spec in _replica_specs(job)}
-    if limit and limit.value is not None and policies and not policies.keys() & {"OnFailure", "Always"}:
+    limit = job.tree.get("spec", "runPolicy", "backoffLimit")
+    policies = {_restart_policy(role) for role, _ in job.replica_specs}
+    if limit and limit.value is not None and policies and not policies & {"OnFailure", "Always"}:
         said = " and ".join(f"`{each}`" for each in _policies_written(job))
         yield Finding(limit, f"nothing is counted against this limit with the restart policy {said}", "use OnFailure, or remove the limit")
 
 
-def unlimited_restarts(job: JobView) -> Iterator[Finding]:
+def unlimited_restarts(job: JobContext) -> Iterator[Finding]:
     """A job that fails starts again without an end.
 
     Why: with OnFailure and neither `backoffLimit` nor a deadline, a program that ends with an error at its first line is started for ever,
@@ -82,14 +81,14 @@ def unlimited_restarts(job: JobView) -> Iterator[Finding]:
     policy = job.get("spec", "runPolicy") or {}
     if policy.get("backoffLimit") is not None or policy.get("activeDeadlineSeconds") is not None or next(partial_restart(job), None):
         return
-    for _, spec in _replica_specs(job):
+    for _, spec in job.replica_specs:
         said = spec.get("restartPolicy")
         if said and said.value in ("OnFailure", "Always") and said.mark.line:
             yield Finding(said, "a job that fails starts again without an end", "write `backoffLimit` into `runPolicy`")
             return
 
 
-def partial_restart(job: JobView) -> Iterator[Finding]:
+def partial_restart(job: JobContext) -> Iterator[Finding]:
     """One pod of several restarts alone, and the others wait for a peer that began anew.
 
     Why: with OnFailure, the kubelet starts the failed container again in its place. The other pods are in the middle of a collective
@@ -100,18 +99,18 @@ def partial_restart(job: JobView) -> Iterator[Finding]:
     After: Worker: {replicas: 4, restartPolicy: Never}
     Evidence: kubeflow/trainer#2269, kubeflow/trainer#2000, kubeflow/trainer#1504
     """
-    if not job.is_pytorchjob or job.tree.get("spec", "elasticPolicy") or sum(role.count for role in job.roles) < 2:
+    if job.training_pods < 2 or job.tree.get("spec", "elasticPolicy"):
         return
-    for role, spec in _replica_specs(job):
+    for role, spec in job.replica_specs:
         if _restart_policy(role) in ("OnFailure", "Always"):
             said = spec.get("restartPolicy")
             message = "a pod that fails restarts alone, and the others hang in what they did with the old one"
             hint = "take Never, or elastic training, where torchrun brings all to a new start"
-            yield Finding(said or spec, message, hint, severity="warning" if _gpus_of(job) else "info")
+            yield Finding(said or spec, message, hint, severity="warning" if job.gpus else "info")
             return
 
 
-def implicit_restart_policy(job: JobView) -> Iterator[Finding]:
+def implicit_restart_policy(job: JobContext) -> Iterator[Finding]:
     """The replica type has no restart policy: it gets OnFailure, where the API's own text says Never.
 
     Why: who reads the manifest, or `kubectl explain`, expects another thing than what happens.
@@ -121,13 +120,13 @@ def implicit_restart_policy(job: JobView) -> Iterator[Finding]:
     After: Worker: {replicas: 2, restartPolicy: OnFailure}
     Evidence: kubeflow/trainer#2127
     """
-    for _, spec in _replica_specs(job):
+    for _, spec in job.replica_specs:
         if not text(spec, "restartPolicy") and not text(spec, "template", "spec", "restartPolicy"):
             edits = [Edit(spec, ("restartPolicy",), "OnFailure")]
             yield Finding(spec, "without a restart policy, a failed pod restarts: OnFailure", "write `restartPolicy`", edits=edits)
 
 
-def unknown_clean_pod_policy(job: JobView) -> Iterator[Finding]:
+def unknown_clean_pod_policy(job: JobContext) -> Iterator[Finding]:
     """A `cleanPodPolicy` that training-operator does not know, which it takes for All.
 
     Why: the server accepts any text; the operator then deletes all pods of the finished job, and their logs with them.
@@ -137,7 +136,7 @@ def unknown_clean_pod_policy(job: JobView) -> Iterator[Finding]:
     After: cleanPodPolicy: None
     Evidence: `DeletePodsAndServices` of training-operator pkg/controller.v1/common
     """
-    said = job.tree.get("spec", "runPolicy", "cleanPodPolicy") if job.is_pytorchjob else None
+    said = job.tree.get("spec", "runPolicy", "cleanPodPolicy")
     if said and isinstance(said.value, str) and said.value not in _CLEANING:
         near = next((each for each in _CLEANING if each.lower() == said.value.lower()), "")
         edits = [Edit(said, (), near)] if near else []
@@ -145,7 +144,7 @@ def unknown_clean_pod_policy(job: JobView) -> Iterator[Finding]:
         yield Finding(said, message, f"write `{near}`" if near else "write All, Running or None", edits=edits)
 
 
-def lost_logs(job: JobView) -> Iterator[Finding]:
+def lost_logs(job: JobContext) -> Iterator[Finding]:
     """All pods are deleted when the job ends, and their logs with them.
 
     Why: `kubectl logs` finds nothing any more where nobody collects logs, and that is mostly noticed after a failure. Before 1.9.4, the
@@ -155,7 +154,7 @@ def lost_logs(job: JobView) -> Iterator[Finding]:
     After: cleanPodPolicy: Running
     Evidence: kubeflow/trainer#3419, kubeflow/trainer#1579
     """
-    said = job.tree.get("spec", "runPolicy", "cleanPodPolicy") if job.is_pytorchjob else None
+    said = job.tree.get("spec", "runPolicy", "cleanPodPolicy")
     if said and said.value == "All":
         yield Finding(said, "the pods' logs go with them, of a failed job too", "take Running")
     elif said and said.value in ("None", "Running") and not cleans_up_at_limits_too(job.documents.target["training-operator"]):
@@ -165,7 +164,7 @@ def lost_logs(job: JobView) -> Iterator[Finding]:
             yield Finding(said, message, "use training-operator 1.9.4")
 
 
-def no_deadline(job: JobView) -> Iterator[Finding]:
+def no_deadline(job: JobContext) -> Iterator[Finding]:
     """A job holds GPUs for as long as it hangs.
 
     Why: a process that waits for a peer, a data set or a lock never fails; without a deadline its GPUs are gone until somebody looks.
@@ -178,14 +177,13 @@ def no_deadline(job: JobView) -> Iterator[Finding]:
     said = job.tree.get(*policy, "activeDeadlineSeconds")
     if (said and said.value is not None) or not _can_have_deadline(job):
         return
-    number = _gpus_of(job)
-    if number:
-        message = f"the job holds {number} GPU{'' if number == 1 else 's'} for as long as it hangs: it has no deadline"
+    if job.gpus:
+        message = f"the job holds {job.gpus} GPU{'' if job.gpus == 1 else 's'} for as long as it hangs: it has no deadline"
         place = ("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name")
         yield Finding(place, message, f"set `{'.'.join((*policy[1:], 'activeDeadlineSeconds'))}`")
 
 
-def deadline_at_once(job: JobView) -> Iterator[Finding]:
+def deadline_at_once(job: JobContext) -> Iterator[Finding]:
     """The deadline of a PyTorchJob is over when the job starts.
 
     Why: the server takes 0 and negative numbers. The operator then fails the job at its first look, and deletes its pods.
@@ -194,12 +192,12 @@ def deadline_at_once(job: JobView) -> Iterator[Finding]:
     After: runPolicy: {activeDeadlineSeconds: 86400}
     Evidence: `PastActiveDeadline` of training-operator pkg/controller.v1/common
     """
-    said = job.tree.get("spec", "runPolicy", "activeDeadlineSeconds") if job.is_pytorchjob else None
+    said = job.tree.get("spec", "runPolicy", "activeDeadlineSeconds")
     if said and isinstance(said.value, int) and said.value <= 0:
         yield Finding(said, "the job fails as soon as it has started", "write a number of seconds, or leave it out")
 
 
-def never_deleted(job: JobView) -> Iterator[Finding]:
+def never_deleted(job: JobContext) -> Iterator[Finding]:
     """A job with ExitCode and a time to live is never deleted, once it has failed for good.
 
     Why: for an exit code below 128 the operator fails the job, and does not note when. The time to live counts from that moment, so that
@@ -213,12 +211,12 @@ def never_deleted(job: JobView) -> Iterator[Finding]:
         restartPolicy: Never
     Evidence: `ReconcilePods` and `CleanupJob` of training-operator pkg/controller.v1/common
     """
-    said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished") if job.is_pytorchjob else None
+    said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished")
     if said and said.value is not None and "ExitCode" in _policies_written(job):
         yield Finding(said, "a job that fails under `ExitCode` has no end to count from, and is never deleted", "take Never")
 
 
-def running_leftovers(job: JobView) -> Iterator[Finding]:
+def running_leftovers(job: JobContext) -> Iterator[Finding]:
     """Pods of a job that has ended run on, and hold their GPUs.
 
     Why: the job ends with its Master, or with the first pod that fails for good. With None, which is also what is taken where nothing is
@@ -228,14 +226,14 @@ def running_leftovers(job: JobView) -> Iterator[Finding]:
     After: runPolicy: {cleanPodPolicy: Running}
     Evidence: kubeflow/trainer#1579, kubeflow/pytorch-operator#260
     """
-    said = job.tree.get("spec", "runPolicy", "cleanPodPolicy") if job.is_pytorchjob else None
+    said = job.tree.get("spec", "runPolicy", "cleanPodPolicy")
     ends_at_once = {"Never", "ExitCode"} & {*_policies_written(job)}
-    if text(said) in ("", "None") and ends_at_once and sum(role.count for role in job.roles) > 1 and _gpus_of(job):
+    if text(said) in ("", "None") and ends_at_once and job.training_pods > 1 and job.gpus:
         place = said or (("spec", "runPolicy") if job.get("spec", "runPolicy") else ("metadata", "name"))
         yield Finding(place, "where one pod fails, the others run on with their GPUs", "write `cleanPodPolicy: Running`")
 
 
-def deadline_in_queue(job: JobView) -> Iterator[Finding]:
+def deadline_in_queue(job: JobContext) -> Iterator[Finding]:
     """The deadline of a TrainJob counts the time in which its pod group waits.
 
     Why: the trainer counts from the moment in which the job was made. While a gang scheduler has no place for all pods, the job is not
@@ -251,7 +249,7 @@ def deadline_in_queue(job: JobView) -> Iterator[Finding]:
         yield Finding(said, message, "add what the job may wait")
 
 
-def ttl_in_git(job: JobView) -> Iterator[Finding]:
+def ttl_in_git(job: JobContext) -> Iterator[Finding]:
     """The finished job is deleted after a while; where Argo CD or Flux sync it from Git, they make it anew, and it trains again.
 
     Why: an engine makes whatever is in Git and not in the cluster. It cannot know that the job is gone because it was done.
@@ -261,7 +259,7 @@ def ttl_in_git(job: JobView) -> Iterator[Finding]:
     After: runPolicy: {}
     Evidence: argoproj/argo-cd#8586, argoproj/argo-cd#13851, argoproj/argo-cd#6880
     """
-    said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished") if job.is_pytorchjob else None
+    said = job.tree.get("spec", "runPolicy", "ttlSecondsAfterFinished")
     if said and said.value is not None:
         is_synced = any(kind in _ENGINES for kind in job.documents.kinds())
         edits = [Edit(said, removes=True)] if is_synced else []
@@ -269,20 +267,8 @@ def ttl_in_git(job: JobView) -> Iterator[Finding]:
         yield Finding(said, message, "leave it out where Git is synced", edits=edits, severity="warning" if is_synced else "info")
 
 
-def _gpus_of(job: JobView) -> int:
-    return sum(gpus(container) * role.count for role in job.roles for container, _ in role.pods[0].containers())
-
-
-def _can_have_deadline(job: JobView) -> bool:
+def _can_have_deadline(job: JobContext) -> bool:
     return job.is_pytorchjob or has_deadline(job.documents.target["trainer"])
-
-
-def _replica_specs(job: JobView) -> Iterator[tuple[ExpandedRole, MarkedTree]]:
-    """The roles of a PyTorchJob, each with what the job says of it."""
-    for role in job.roles if job.is_pytorchjob else ():
-        spec = job.tree.get("spec", "pytorchReplicaSpecs", role.name)
-        if spec and isinstance(spec.value, dict):
-            yield role, spec
 
 
 def _restart_policy(role: ExpandedRole) -> str:
@@ -290,22 +276,22 @@ def _restart_policy(role: ExpandedRole) -> str:
     return text(role.pods[0].tree, "spec", "restartPolicy")
 
 
-def _policies_written(job: JobView) -> list[str]:
-    return sorted({text(spec, "restartPolicy") for _, spec in _replica_specs(job)})
+def _policies_written(job: JobContext) -> list[str]:
+    return sorted({text(spec, "restartPolicy") for _, spec in job.replica_specs})
 
 
 RULES = (
-    Rule(ignored_restart_policy, "warning", sees="job"),
-    Rule(uncounted_backoff_limit, "warning", sees="job"),
-    Rule(unlimited_restarts, "info", sees="job"),
-    Rule(partial_restart, "warning", sees="job"),
-    Rule(implicit_restart_policy, "info", sees="job"),
-    Rule(unknown_clean_pod_policy, "warning", sees="job"),
-    Rule(lost_logs, "info", sees="job"),
-    Rule(no_deadline, "warning", sees="job"),
-    Rule(deadline_at_once, "error", sees="job"),
-    Rule(never_deleted, "warning", sees="job"),
-    Rule(running_leftovers, "info", sees="job"),
-    Rule(deadline_in_queue, "info", sees="job"),
-    Rule(ttl_in_git, "info", sees="job"),
+    Rule(ignored_restart_policy, "warning", sees="PyTorchJob", reads=["restartPolicy"]),
+    Rule(uncounted_backoff_limit, "warning", sees="PyTorchJob", reads=["backoffLimit"]),
+    Rule(unlimited_restarts, "info", sees="PyTorchJob", reads=["restartPolicy"]),
+    Rule(partial_restart, "warning", sees="PyTorchJob"),
+    Rule(implicit_restart_policy, "info", sees="PyTorchJob"),
+    Rule(unknown_clean_pod_policy, "warning", sees="PyTorchJob", reads=["cleanPodPolicy"]),
+    Rule(lost_logs, "info", sees="PyTorchJob", reads=["cleanPodPolicy"]),
+    Rule(no_deadline, "warning", sees="job", reads=["gpu"]),
+    Rule(deadline_at_once, "error", sees="PyTorchJob", reads=["activeDeadlineSeconds"]),
+    Rule(never_deleted, "warning", sees="PyTorchJob", reads=["ttlSecondsAfterFinished"]),
+    Rule(running_leftovers, "info", sees="PyTorchJob", reads=["gpu"]),
+    Rule(deadline_in_queue, "info", sees="TrainJob", reads=["activeDeadlineSeconds"]),
+    Rule(ttl_in_git, "info", sees="PyTorchJob", reads=["ttlSecondsAfterFinished"]),
 )

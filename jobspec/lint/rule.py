@@ -1,18 +1,19 @@
-"""A rule of lint: a short generator over one view, whose docstring is its page."""
+"""A rule of lint: a short generator over the context of a job or document, whose docstring is its page."""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Literal
 
     from jobspec.diagnostics import Path, Severity
     from jobspec.documents.marked_tree import MarkedTree
+    from jobspec.kinds import GroupKind
 
-    #: What a rule sees, as its only argument: `pods`, a `JobView` of a job or of a runtime alone; `job`, one of a job; `document`, a
-    #: `DocumentView` of any document; `runtime`, one of a runtime.
-    Sees = Literal["pods", "job", "document", "runtime"]
+    #: What a rule is called with: the `JobContext` of a job of either kind or of one, of a runtime that is looked at alone, or of both
+    #: jobs and runtimes (`pods`); the `DocumentContext` of any document, or of a runtime.
+    Sees = Literal["pods", "job", "PyTorchJob", "TrainJob", "runtime's pods", "document", "runtime"]
     #: Where something is: a value of the expanded job, or a path in the document that the rule looks at.
     Place = MarkedTree | Path
 
@@ -45,18 +46,28 @@ class Finding:
 
 
 class Rule:
-    """A check, how much its findings weigh, and what it sees."""
+    """A check, how much its findings weigh, what it is called with, and what has to be there for it to find something."""
 
-    __slots__ = ("by_default", "check", "name", "sees", "severity")
+    __slots__ = ("by_default", "check", "kinds", "name", "reads", "sees", "severity")
 
     def __init__(
-        self, check: Callable[[Any], Iterator[Finding]], severity: Severity, *, sees: Sees = "pods", by_default: bool = True
+        self,
+        check: Callable[[Any], Iterator[Finding]],
+        severity: Severity,
+        *,
+        sees: Sees = "pods",
+        reads: Iterable[str] = (),
+        kinds: Sequence[GroupKind] = (),
+        by_default: bool = True,
     ) -> None:
         self.check = check
         self.name = check.__name__.replace("_", "-")
         """The rule's name in the catalogue: the function's, in kebab-case."""
         self.severity: Severity = severity
         self.sees: Sees = sees
+        self.reads = [each.lower() for each in reads]
+        """Parts of keys and texts: it finds nothing in a job that says none of them, unless a document is of one of the `kinds`."""
+        self.kinds = kinds
         self.by_default = by_default
         """Whether it is looked at where nobody chooses it by name."""
 

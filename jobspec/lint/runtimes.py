@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from jobspec.lint.views import DocumentView, JobView
+    from jobspec.lint.context import DocumentContext, JobContext
     from jobspec.outcome.rule import Outcome
 
 _FRAMEWORK = "trainer.kubeflow.org/framework"
@@ -24,7 +24,7 @@ _JOB_LABELS: Path = ("template", "metadata", "labels", ANCESTOR)
 _POD_LABELS: Path = ("template", "spec", "template", "metadata", "labels", ANCESTOR)
 
 
-def no_trainer_step(document: DocumentView) -> Iterator[Finding]:
+def no_trainer_step(document: DocumentContext) -> Iterator[Finding]:
     """No replicated job of the runtime is labelled as the one that trains, or its container is not named `node`.
 
     Why: the trainer puts the image, command, variables, nodes and resources of a TrainJob into the container `node` of the job whose Job
@@ -55,7 +55,7 @@ def no_trainer_step(document: DocumentView) -> Iterator[Finding]:
     )
 
 
-def no_framework_label(document: DocumentView) -> Iterator[Finding]:
+def no_framework_label(document: DocumentContext) -> Iterator[Finding]:
     """The runtime does not say its framework.
 
     Why: the Python SDK lists and explains runtimes by this label, and does not see those without it.
@@ -68,7 +68,7 @@ def no_framework_label(document: DocumentView) -> Iterator[Finding]:
         yield Finding(("metadata", "name"), "the Python SDK does not see a runtime without a framework", f"label it `{_FRAMEWORK}`")
 
 
-def ignored_resources(job: JobView) -> Iterator[Finding]:
+def ignored_resources(job: JobContext) -> Iterator[Finding]:
     """The runtime has no `mlPolicy`, and the trainer ignores the job's `resourcesPerNode`.
 
     Why: the trainer looks at the resources as a part of the policy. Without one, the pods get what the runtime asks for.
@@ -82,7 +82,7 @@ def ignored_resources(job: JobView) -> Iterator[Finding]:
         yield Finding(said, f"the runtime `{job.runtime.name}` has no `mlPolicy`, so that these are ignored", "give the runtime one")
 
 
-def kept_arguments(job: JobView) -> Iterator[Finding]:
+def kept_arguments(job: JobContext) -> Iterator[Finding]:
     """The job replaces the runtime's command, and the runtime's arguments stay.
 
     Why: `command` and `args` are replaced each on its own. The new program gets the old one's arguments, and ends with a usage message or
@@ -104,7 +104,7 @@ def kept_arguments(job: JobView) -> Iterator[Finding]:
                 yield Finding(command, message, "write `args`, too")
 
 
-def lost_tolerations(job: JobView) -> Iterator[Finding]:
+def lost_tolerations(job: JobContext) -> Iterator[Finding]:
     """A patch of the job gives tolerations, and those of the runtime are gone.
 
     Why: the list is replaced as a whole. Without the runtime's toleration of GPU nodes, the pods wait for a node for ever.
@@ -125,7 +125,7 @@ def lost_tolerations(job: JobView) -> Iterator[Finding]:
                 yield Finding(first, f"these replace the runtime's toleration of `{lost[0]}`", "repeat it")
 
 
-def image_of_launcher(job: JobView) -> Iterator[Finding]:
+def image_of_launcher(job: JobContext) -> Iterator[Finding]:
     """The image of the TrainJob reaches the launcher of MPI, and not the nodes.
 
     Why: the trainer puts the image into the job that is labelled as the trainer's, which is the launcher. The nodes, which do the work,
@@ -138,15 +138,13 @@ def image_of_launcher(job: JobView) -> Iterator[Finding]:
     said = job.tree.get("spec", "trainer", "image")
     if not said or not said.value or _policy(job, "mpi") is None:
         return
-    images = {role.name: text(role.training_container(), "image") for role in job.training}
-    others = [name for name, image in images.items() if image and image != text(said)]
-    if others:
-        yield Finding(
-            said, f"the pods of `{others[0]}` keep the image of the runtime, `{images[others[0]]}`", "use a runtime with this image"
-        )
+    other = next((each for each in job.training_containers if each.image and each.image.value not in ("", said.value)), None)
+    if other:
+        message = f"the pods of `{other.role.name}` keep the image of the runtime, `{text(other.image)}`"
+        yield Finding(said, message, "use a runtime with this image")
 
 
-def unusable_runtime(job: JobView) -> Iterator[Finding]:
+def unusable_runtime(job: JobContext) -> Iterator[Finding]:
     """A runtime of which no TrainJob can run, or end, and that no TrainJob of the files uses.
 
     Why: the server takes the runtime, and only what is made of it for a job is refused: then nothing comes of the job, and at most an
@@ -156,7 +154,7 @@ def unusable_runtime(job: JobView) -> Iterator[Finding]:
     After: template: {spec: {restartPolicy: Never}}
     Evidence: kubeflow/trainer#3779; the webhooks of JobSet, and the API server's validation of Jobs
     """
-    if job.is_job or (job.given.kind, job.given.name) in job.documents.used_runtimes:
+    if (job.given.kind, job.given.name) in job.documents.used_runtimes:
         return
     name = job.given.marks.nearest(("metadata", "name")).place()
     for each in _refusals(job):
@@ -164,7 +162,7 @@ def unusable_runtime(job: JobView) -> Iterator[Finding]:
             yield Finding(MarkedTree(None, each.place), f"with this runtime {each.message}", each.hint)
 
 
-def _refusals(runtime: JobView) -> Iterator[Outcome]:
+def _refusals(runtime: JobContext) -> Iterator[Outcome]:
     """What becomes of a job that says nothing but its runtime."""
     from jobspec.outcome.judgement import refused_objects
     from jobspec.outcome.programs import started
@@ -179,7 +177,7 @@ def _refusals(runtime: JobView) -> Iterator[Outcome]:
         yield from restarts_for_ever(runtime.expanded)
 
 
-def several_launchers(job: JobView) -> Iterator[Finding]:
+def several_launchers(job: JobContext) -> Iterator[Finding]:
     """A runtime of MPI multiplies its launcher.
 
     Why: `mlPolicy.numNodes` counts the pods of the job that is labelled as the trainer's, which is the launcher; each of them would start
@@ -189,7 +187,7 @@ def several_launchers(job: JobView) -> Iterator[Finding]:
     After: mlPolicy: {numNodes: 1, mpi: {}}
     Evidence: the MPI plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/mpi, 2.0 to 2.3
     """
-    if job.is_job or _policy(job, "mpi") is None:
+    if _policy(job, "mpi") is None:
         return
     launcher = next((each for each in job.roles if each.name == "launcher"), None)
     number = job.tree.get("spec", "mlPolicy", "numNodes")
@@ -197,7 +195,7 @@ def several_launchers(job: JobView) -> Iterator[Finding]:
         yield Finding(number, f"{launcher.count} launchers would each start the program on all nodes", "write 1")
 
 
-def no_processes(document: DocumentView) -> Iterator[Finding]:
+def no_processes(document: DocumentContext) -> Iterator[Finding]:
     """A runtime starts no process in a node.
 
     Why: trainers before 2.4 accept any number in `mpi.numProcPerNode`; mpirun refuses the list of hosts that is made of it.
@@ -212,7 +210,7 @@ def no_processes(document: DocumentView) -> Iterator[Finding]:
         yield Finding(path, f"no node starts {number} processes", "write 1 or more")
 
 
-def implicit_runtime_kind(job: JobView) -> Iterator[Finding]:
+def implicit_runtime_kind(job: JobContext) -> Iterator[Finding]:
     """The job does not say the kind of its runtime, and there is a TrainingRuntime of the name beside the ClusterTrainingRuntime.
 
     Why: without a kind, the job uses the ClusterTrainingRuntime. The one of the namespace, which somebody made for this job, has no
@@ -229,7 +227,7 @@ def implicit_runtime_kind(job: JobView) -> Iterator[Finding]:
         yield Finding(ref.get("name") or ref, message, "write `kind`")
 
 
-def gang_without_scheduler(job: JobView) -> Iterator[Finding]:
+def gang_without_scheduler(job: JobContext) -> Iterator[Finding]:
     """A pod group is made, and the pods are placed by a scheduler that does not know it.
 
     Why: the trainer makes the PodGroup and leaves the choice of the scheduler to the runtime. The default scheduler places the pods one by
@@ -240,7 +238,7 @@ def gang_without_scheduler(job: JobView) -> Iterator[Finding]:
     Evidence: kubeflow/trainer#1825, volcano-sh/volcano#1959
     """
     policy = job.tree.get("spec", "podGroupPolicy")
-    if job.is_job or not policy or not isinstance(policy.value, dict):
+    if not policy or not isinstance(policy.value, dict):
         return
     for role in job.roles:
         if text(role.pods[0].tree, "spec", "schedulerName") in ("", "default-scheduler"):
@@ -251,7 +249,7 @@ def gang_without_scheduler(job: JobView) -> Iterator[Finding]:
             return
 
 
-def gang_with_initializers(job: JobView) -> Iterator[Finding]:
+def gang_with_initializers(job: JobContext) -> Iterator[Finding]:
     """A pod group waits for pods that never run at the same time.
 
     Why: the group's size is the number of all pods, those of initializers included. What depends on a finished initializer starts when
@@ -262,7 +260,7 @@ def gang_with_initializers(job: JobView) -> Iterator[Finding]:
     Evidence: the coscheduling plugin of github.com/kubeflow/trainer pkg/runtime/framework/plugins/coscheduling, 2.0 to 2.3
     """
     policy = job.tree.get("spec", "podGroupPolicy")
-    if job.is_job or not policy or not policy.value:
+    if not policy or not policy.value:
         return
     for role in items(job.tree.get("spec", "template", "spec", "replicatedJobs")):
         waits = [each for each in items(role.get("dependsOn")) if text(each, "status") == "Complete"]
@@ -271,7 +269,7 @@ def gang_with_initializers(job: JobView) -> Iterator[Finding]:
             return
 
 
-def partial_gang(job: JobView) -> Iterator[Finding]:
+def partial_gang(job: JobContext) -> Iterator[Finding]:
     """`minAvailable` is not the number of the job's pods.
 
     Why: with fewer, a gang scheduler starts a part of the pods, which wait for the others and hold their GPUs; two such jobs can lock
@@ -283,13 +281,13 @@ def partial_gang(job: JobView) -> Iterator[Finding]:
     After: Worker: {replicas: 3}
     Evidence: kubernetes-sigs/kueue#2796, kubeflow/trainer#1825, kubeflow/pytorch-operator#186
     """
-    said = job.tree.get("spec", "runPolicy", "schedulingPolicy", "minAvailable") if job.is_pytorchjob else None
-    number = sum(role.count for role in job.roles)
+    said = job.tree.get("spec", "runPolicy", "schedulingPolicy", "minAvailable")
+    number = job.training_pods
     if said and isinstance(said.value, int) and number and said.value != number and not job.tree.get("spec", "elasticPolicy"):
         yield Finding(said, f"the job has {number} pod{'' if number == 1 else 's'}", "leave it out: all pods together are the group")
 
 
-def sidecar_container(job: JobView) -> Iterator[Finding]:
+def sidecar_container(job: JobContext) -> Iterator[Finding]:
     """A pod has a further container beside the one that trains: it ends when both have ended.
 
     Why: a container that runs until it is told to stop, such as one that ships logs, keeps the pod, its GPUs and the job from ending.
@@ -300,16 +298,17 @@ def sidecar_container(job: JobView) -> Iterator[Finding]:
         containers: [{name: pytorch}]
     Evidence: https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/
     """
-    for role in job.training:
-        for container in items(role.pods[0].tree.get("spec", "containers")):
-            if text(container, "name") != role.training and text(container, "image") and container.mark.line and role.training_container():
-                message = f"the pod ends when `{text(container, 'name')}` has ended, too"
-                yield Finding(
-                    container, message, "where it runs until it is stopped, make it an init container with `restartPolicy: Always`"
-                )
+    trained = [each.role for each in job.training_containers]
+    for container in job.containers:
+        if not (container.trains or container.is_init) and container.role in trained and text(container.image) and container.tree.mark.line:
+            yield Finding(
+                container.tree,
+                f"the pod ends when `{container.name}` has ended, too",
+                "where it runs until it is stopped, make it an init container with `restartPolicy: Always`",
+            )
 
 
-def _policy(job: JobView, name: str) -> Any:
+def _policy(job: JobContext, name: str) -> Any:
     """The runtime's policy for a framework, None where it has none."""
     return value_at(job.runtime.data, ("spec", "mlPolicy", name)) if job.runtime else None
 
@@ -317,16 +316,16 @@ def _policy(job: JobView, name: str) -> Any:
 RULES = (
     Rule(no_trainer_step, "warning", sees="runtime"),
     Rule(no_framework_label, "info", sees="runtime"),
-    Rule(ignored_resources, "warning", sees="job"),
-    Rule(kept_arguments, "warning", sees="job"),
-    Rule(lost_tolerations, "warning", sees="job"),
-    Rule(image_of_launcher, "warning", sees="job"),
-    Rule(unusable_runtime, "warning"),
-    Rule(several_launchers, "warning"),
+    Rule(ignored_resources, "warning", sees="TrainJob", reads=["resourcesPerNode"]),
+    Rule(kept_arguments, "warning", sees="TrainJob", reads=["args"]),
+    Rule(lost_tolerations, "warning", sees="TrainJob", reads=["tolerations"]),
+    Rule(image_of_launcher, "warning", sees="TrainJob", reads=["mpi"]),
+    Rule(unusable_runtime, "warning", sees="runtime's pods"),
+    Rule(several_launchers, "warning", sees="runtime's pods", reads=["mpi"]),
     Rule(no_processes, "warning", sees="runtime"),
-    Rule(implicit_runtime_kind, "warning", sees="job"),
-    Rule(gang_without_scheduler, "warning"),
-    Rule(gang_with_initializers, "warning"),
-    Rule(partial_gang, "warning", sees="job"),
+    Rule(implicit_runtime_kind, "warning", sees="TrainJob", kinds=[TRAINING_RUNTIME]),
+    Rule(gang_without_scheduler, "warning", sees="runtime's pods", reads=["podGroupPolicy"]),
+    Rule(gang_with_initializers, "warning", sees="runtime's pods", reads=["podGroupPolicy"]),
+    Rule(partial_gang, "warning", sees="PyTorchJob", reads=["minAvailable"]),
     Rule(sidecar_container, "info"),
 )

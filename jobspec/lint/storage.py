@@ -1,18 +1,20 @@
-"""Storage: volumes that all pods can mount, and memory that is counted."""
+"""Storage: volumes that all pods can mount, memory that is counted, and the data that programs read and write."""
 
 from __future__ import annotations
 
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.kinds import PERSISTENT_VOLUME_CLAIM
-from jobspec.lint.containers import amount, bytes_of, flags, gpu_place, gpus, volume_at, written
+from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM
+from jobspec.lint.context import amount, bytes_of, volumes_of, written
 from jobspec.lint.rule import Edit, Finding, Rule
+from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from jobspec.lint.views import JobView
+    from jobspec.kinds import GroupKind
+    from jobspec.lint.context import Container, JobContext
     from jobspec.operators.expansion import ExpandedRole
 
 _WORKERS = ("--num-workers", "--workers", "--dataloader-num-workers", "--data-workers", "--n-workers")
@@ -23,7 +25,7 @@ _OF_THE_NODE = ("/dev/", "/sys/", "/proc/", "/run/", "/var/run/", "/lib/modules/
 _SHM = "/dev/shm"  # noqa: S108 (a path in containers)
 
 
-def small_shared_memory(job: JobView) -> Iterator[Finding]:
+def small_shared_memory(job: JobContext) -> Iterator[Finding]:
     """Several GPU processes, or workers of a DataLoader, share 64 MB of /dev/shm, which is what a container gets by itself.
 
     Why: NCCL moves data between the GPUs of a pod through /dev/shm, and the workers of a DataLoader hand over batches there. Where it
@@ -35,20 +37,19 @@ def small_shared_memory(job: JobView) -> Iterator[Finding]:
         volumes: [{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}]
     Evidence: pytorch/pytorch#16979, NVIDIA/nccl#525, pytorch/ci-infra#490
     """
-    for role in job.training:
-        container = role.training_container()
-        if not container or text(role.pods[0].tree, "spec", "hostIPC") == "True" or volume_at(role.pods[0], container, _SHM):
+    for container in job.training_containers:
+        if text(container.role.pods[0].tree, "spec", "hostIPC") == "True" or _has_volume_at(container, _SHM):
             continue
         hint = f"mount an `emptyDir` of `medium: Memory` at {_SHM}"
-        workers = [(int(value), place) for name, value, place in flags(container) if name in _WORKERS and value.isdecimal()]
-        if gpus(container) > 1:
-            yield Finding(gpu_place(container), f"{gpus(container)} GPUs of a pod share 64 MB of {_SHM}", hint)
+        workers = [(int(value), place) for name, value, place in container.flags if name in _WORKERS and value.isdecimal()]
+        if container.gpus > 1:
+            yield Finding(container.gpu_place, f"{container.gpus} GPUs of a pod share 64 MB of {_SHM}", hint)
         elif workers and workers[0][0] > 1:
             message = f"{workers[0][0]} workers of the DataLoader hand over their batches in 64 MB of {_SHM}"
             yield Finding(workers[0][1], message, hint, severity="info")
 
 
-def unlimited_memory_volume(job: JobView) -> Iterator[Finding]:
+def unlimited_memory_volume(job: JobContext) -> Iterator[Finding]:
     """A memory volume has no `sizeLimit`.
 
     Why: what is written there is memory. Without a limit of its own it can fill the pod's memory, and the kernel then kills the
@@ -58,15 +59,13 @@ def unlimited_memory_volume(job: JobView) -> Iterator[Finding]:
     After: emptyDir: {medium: Memory, sizeLimit: 16Gi}
     Evidence: kubernetes/kubernetes#125852, kubernetes/website#36453
     """
-    for role in job.roles:
-        for volume in _memory_volumes(role):
-            if not text(volume, "emptyDir", "sizeLimit"):
-                yield Finding(
-                    written(volume.get("emptyDir"), volume), "what is written there takes memory without a limit", "set `sizeLimit`"
-                )
+    for _, volume in _memory_volumes(job):
+        if not text(volume, "emptyDir", "sizeLimit"):
+            place = written(volume.get("emptyDir"), volume)
+            yield Finding(place, "what is written there takes memory without a limit", "set `sizeLimit`")
 
 
-def memory_volume_over_limit(job: JobView) -> Iterator[Finding]:
+def memory_volume_over_limit(job: JobContext) -> Iterator[Finding]:
     """A memory volume may grow beyond the memory of the container that mounts it.
 
     Why: what is written to the volume counts as memory of the container that writes it. The kernel kills the container long before the
@@ -80,17 +79,16 @@ def memory_volume_over_limit(job: JobView) -> Iterator[Finding]:
         emptyDir: {medium: Memory, sizeLimit: 16Gi}
     Evidence: https://kubernetes.io/docs/concepts/storage/volumes/#emptydir
     """
-    for role in job.roles:
-        for volume in _memory_volumes(role):
-            size = volume.get("emptyDir", "sizeLimit")
-            for container, _ in role.pods[0].containers():
-                limit = text(container, "resources", "limits", "memory")
-                if size and limit and _mounts(container, text(volume, "name")) and bytes_of(text(size)) >= bytes_of(limit) > 0:
-                    message = f"{text(size)} of memory volume in a container that may use {limit}, the volume included"
-                    yield Finding(size, message, "raise the memory limit, or lower `sizeLimit`")
+    for role, volume in _memory_volumes(job):
+        size = volume.get("emptyDir", "sizeLimit")
+        for container in job.containers if size else ():
+            limit = text(container.tree, "resources", "limits", "memory")
+            if size and container.role is role and _mounts_of(container, volume) and bytes_of(text(size)) >= bytes_of(limit) > 0:
+                message = f"{text(size)} of memory volume in a container that may use {limit}, the volume included"
+                yield Finding(size, message, "raise the memory limit, or lower `sizeLimit`")
 
 
-def tiny_memory(job: JobView) -> Iterator[Finding]:
+def tiny_memory(job: JobContext) -> Iterator[Finding]:
     """A container, or a memory volume, is given less memory than any program needs.
 
     Why: a number without a unit counts bytes, and `m` means thousandths: `512m` is half a byte. The container does not start, or is killed
@@ -100,16 +98,15 @@ def tiny_memory(job: JobView) -> Iterator[Finding]:
     After: limits: {memory: 16Gi}
     Evidence: https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#meaning-of-memory
     """
-    for role in job.roles:
-        given = [container.get("resources", field, "memory") for container, _ in role.pods[0].containers() for field in _RESOURCES]
-        given += [each.get("emptyDir", "sizeLimit") for each in _memory_volumes(role)]
-        for said in given:
-            if said and said.mark.line and text(said) not in ("", "0") and bytes_of(text(said)) < _LEAST_MEMORY:
-                number = text(said).rstrip("m")
-                yield Finding(said, f"{text(said)} of memory is {bytes_of(text(said))} bytes", f"write `{number}Gi` or `{number}Mi`")
+    given = [each.tree.get("resources", field, "memory") for each in job.containers for field in _RESOURCES]
+    given += [volume.get("emptyDir", "sizeLimit") for _, volume in _memory_volumes(job)]
+    for said in given:
+        if said and said.mark.line and text(said) not in ("", "0") and bytes_of(text(said)) < _LEAST_MEMORY:
+            number = text(said).rstrip("m")
+            yield Finding(said, f"{text(said)} of memory is {bytes_of(text(said))} bytes", f"write `{number}Gi` or `{number}Mi`")
 
 
-def unsized_container(job: JobView) -> Iterator[Finding]:
+def unsized_container(job: JobContext) -> Iterator[Finding]:
     """A container asks for no memory, or for no CPU.
 
     Why: the scheduler takes it for one that needs nothing, and puts it beside others that need all; where memory runs short, it is killed
@@ -119,14 +116,13 @@ def unsized_container(job: JobView) -> Iterator[Finding]:
     After: resources: {requests: {cpu: 8}, limits: {memory: 32Gi, nvidia.com/gpu: 1}}
     Evidence: kubeflow/pipelines#7699, microsoft/pai#5215
     """
-    for role in job.training:
-        container = role.training_container()
-        missing = [name for name in ("cpu", "memory") if container and not amount(container, name)]
-        if container and missing:
-            yield Finding(container, f"the container asks for no {' and no '.join(missing)}", "write requests, and a limit for memory")
+    for container in job.training_containers:
+        missing = [name for name in ("cpu", "memory") if not amount(container.tree, name)]
+        if missing:
+            yield Finding(container.tree, f"the container asks for no {' and no '.join(missing)}", "write requests, and a limit for memory")
 
 
-def claim_of_one_node(job: JobView) -> Iterator[Finding]:
+def claim_of_one_node(job: JobContext) -> Iterator[Finding]:
     """Several pods mount a claim that only the pods of one node can share.
 
     Why: with ReadWriteOnce, the volume is attached to one node. Pods on other nodes wait in ContainerCreating for ever; the scheduler
@@ -145,7 +141,7 @@ def claim_of_one_node(job: JobView) -> Iterator[Finding]:
             yield Finding(volume, message, "give the claim ReadWriteMany")
 
 
-def claim_of_one_pod(job: JobView) -> Iterator[Finding]:
+def claim_of_one_pod(job: JobContext) -> Iterator[Finding]:
     """Several pods mount a claim that one pod alone can use.
 
     Why: with ReadWriteOncePod the scheduler starts one pod, and keeps all others of the job waiting, on any node.
@@ -159,7 +155,7 @@ def claim_of_one_pod(job: JobView) -> Iterator[Finding]:
             yield Finding(volume, f"{pods} pods mount `{claim.name}`, which one alone can use", "give the claim ReadWriteMany")
 
 
-def read_only_claim(job: JobView) -> Iterator[Finding]:
+def read_only_claim(job: JobContext) -> Iterator[Finding]:
     """A claim that can only be read is mounted to be written to.
 
     Why: with ReadOnlyMany alone the volume is attached for reading. What writes a checkpoint there fails, hours after the start.
@@ -177,7 +173,7 @@ def read_only_claim(job: JobView) -> Iterator[Finding]:
             )
 
 
-def host_path(job: JobView) -> Iterator[Finding]:
+def host_path(job: JobContext) -> Iterator[Finding]:
     """A pod mounts a path of its node.
 
     Why: each node has other files there, or none: what one pod writes the next one does not find, and a restarted pod may stand on
@@ -189,29 +185,36 @@ def host_path(job: JobView) -> Iterator[Finding]:
     Evidence: https://kubernetes.io/docs/concepts/storage/volumes/#hostpath
     """
     for role in job.roles:
-        for volume in items(role.pods[0].tree.get("spec", "volumes")):
+        for volume in volumes_of(role):
             path = volume.get("hostPath", "path")
             if path and not f"{text(path)}/".startswith(_OF_THE_NODE):
-                is_grave = role.count > 1 and not _only_reads(role, volume)
+                is_grave = role.count > 1 and not _only_reads(job, role, volume)
                 yield Finding(path, f"each node has other files at `{text(path)}`", "use a claim", severity=None if is_grave else "info")
 
 
-def _memory_volumes(role: ExpandedRole) -> list[MarkedTree]:
-    return [each for each in items(role.pods[0].tree.get("spec", "volumes")) if text(each, "emptyDir", "medium") == "Memory"]
+def _memory_volumes(job: JobContext) -> list[tuple[ExpandedRole, MarkedTree]]:
+    return [(role, each) for role in job.roles for each in volumes_of(role) if text(each, "emptyDir", "medium") == "Memory"]
 
 
-def _mounts(container: MarkedTree, volume: str) -> bool:
-    return any(text(each, "name") == volume for each in items(container.get("volumeMounts")))
+def _mounts_of(container: Container, volume: MarkedTree) -> list[MarkedTree]:
+    return [each for each in items(container.tree.get("volumeMounts")) if text(each, "name") == text(volume, "name")]
 
 
-def _shared_claims(job: JobView) -> Iterator[tuple[Document, MarkedTree, int, bool]]:
+def _has_volume_at(container: Container, path: str) -> bool:
+    """Whether a volume of the pods is mounted at a path of a container."""
+    mounts = items(container.tree.get("volumeMounts"))
+    mounted = next((text(each, "name") for each in mounts if text(each, "mountPath").rstrip("/") == path), "")
+    return any(mounted and text(each, "name") == mounted for each in volumes_of(container.role))
+
+
+def _shared_claims(job: JobContext) -> Iterator[tuple[Document, MarkedTree, int, bool]]:
     """Each claim of the files that pods of the job mount: the claim, the volume, the number of pods with it, whether it is only read."""
     found: dict[str, list[tuple[MarkedTree, int, bool]]] = {}
-    for role in job.roles if job.is_job else ():
-        for volume in items(role.pods[0].tree.get("spec", "volumes")):
+    for role in job.roles:
+        for volume in volumes_of(role):
             name = text(volume, "persistentVolumeClaim", "claimName")
             if name:
-                found.setdefault(name, []).append((volume, role.count, _only_reads(role, volume)))
+                found.setdefault(name, []).append((volume, role.count, _only_reads(job, role, volume)))
     for name, uses in found.items():
         claim = job.documents.named(job.given, PERSISTENT_VOLUME_CLAIM, name)
         for volume, _, read_only in uses if claim else ():
@@ -219,11 +222,10 @@ def _shared_claims(job: JobView) -> Iterator[tuple[Document, MarkedTree, int, bo
             yield claim, volume, sum(pods for _, pods, _ in uses), read_only
 
 
-def _only_reads(role: ExpandedRole, volume: MarkedTree) -> bool:
+def _only_reads(job: JobContext, role: ExpandedRole, volume: MarkedTree) -> bool:
     if text(volume, "persistentVolumeClaim", "readOnly") == "True":
         return True
-    mounts = [each for container, _ in role.pods[0].containers() for each in items(container.get("volumeMounts"))]
-    own = [each for each in mounts if text(each, "name") == text(volume, "name")]
+    own = [each for container in job.containers if container.role is role for each in _mounts_of(container, volume)]
     return bool(own) and all(text(each, "readOnly") == "True" for each in own)
 
 
@@ -233,14 +235,178 @@ def _modes(claim: Document) -> set[str]:
     return set(modes) if isinstance(modes, list) else set()
 
 
+# What programs read and write.
+
+
+_DEAD_ADDRESSES = {"yann.lecun.com/exdb/mnist": "https://ossci-datasets.s3.amazonaws.com/mnist"}
+"""Addresses of data sets that answer no more, each with another one that does."""
+_DOWNLOADS = {
+    "wget": "",
+    "curl": "",
+    "s5cmd": "",
+    "aws": "s3",
+    "gsutil": "",
+    "gcloud": "storage",
+    "azcopy": "",
+    "rclone": "",
+    "hf": "download",
+    "huggingface-cli": "download",
+    "kaggle": "datasets",
+}
+"""Programs that download, each with the word behind it that makes it do so; empty where it does nothing else."""
+_FILLED_IN = "*?[{$"
+"""What stands in a name that a shell fills in."""
+_OUTPUTS = ("output", "save", "checkpoint", "ckpt", "export")
+_PARTS = ("", "-dir", "-directory", "-folder", "-path", "-file")
+_OUTPUT_FLAGS = (*(f"--{name}{part}" for name in _OUTPUTS for part in _PARTS), "--log-dir", "--log-file", "--logdir", "--out-dir")
+#: Kind of an object -> where a volume names it.
+_VOLUMES = {PERSISTENT_VOLUME_CLAIM: ("persistentVolumeClaim", "claimName"), CONFIG_MAP: ("configMap", "name")}
+
+
+def dead_address(job: JobContext) -> Iterator[Finding]:
+    """A program is told to read a data set from an address that answers no more.
+
+    Why: the server gives 403 or nothing: the program ends before it trains, and so does every restart of it. The address is in many
+    examples, and was the default of libraries.
+    Instead: a mirror, or better a copy of your own in a volume or an image.
+    Before: args: [--url, "http://yann.lecun.com/exdb/mnist/"]
+    After: args: [--url, "https://ossci-datasets.s3.amazonaws.com/mnist/"]
+    Evidence: kubeflow/trainer#2266, kubeflow/trainer#2499, pytorch/vision#1938
+    """
+    for container in job.containers:
+        values = [each.get("value") for _, each in container.variables]
+        for word, place in [*container.words, *((text(each), each) for each in values if each)]:
+            for address, mirror in _DEAD_ADDRESSES.items():
+                if address in word:
+                    yield Finding(place, f"`{address}` gives nothing any more", f"take a mirror, such as {mirror}")
+
+
+def download_in_every_pod(job: JobContext) -> Iterator[Finding]:
+    """Each pod of the job downloads data before it trains.
+
+    Why: all pods ask for the same data at the same moment, again after every restart, and hold their GPUs meanwhile; servers slow them
+    down or refuse them, and pods that are done wait for the last one until their timeout.
+    Instead: load the data once, into a volume that the pods share: by an initializer of the TrainJob, or a Job before.
+    Before: command: [sh, -c, "aws s3 sync s3://data /data && torchrun train.py"]
+    After: volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+    Evidence: kubeflow/trainer#2266, kubeflow/pytorch-operator#325, pytorch/vision#8568
+    """
+    pods = job.training_pods
+    for container in job.containers if pods > 1 else ():
+        said = container.words if container.role.training else ()
+        found = next((number for number in range(len(said)) if _downloads([word for word, _ in said[number : number + 2]])), None)
+        if found is not None and said[found][1].mark.line:
+            yield Finding(said[found][1], f"each of {pods} pods downloads by `{said[found][0]}`", "load it once, into a shared volume")
+
+
+def shared_output(job: JobContext) -> Iterator[Finding]:
+    """Several pods write to one folder of a volume that they share.
+
+    Why: where not one of the processes alone writes, they write the same files at the same time: a checkpoint is half one's and half
+    another's, and nobody notices until it is read.
+    Instead: write from rank 0 alone, or give each pod a folder of its own by `subPathExpr`.
+    Before: volumeMounts: [{name: out, mountPath: /out}]
+    After: volumeMounts: [{name: out, mountPath: /out, subPathExpr: $(POD_NAME)}]
+    Evidence: kubeflow/trainer#1971, kubeflow/katib#2232
+    """
+    pods = job.training_pods
+    for container in job.training_containers if pods > 1 else ():
+        for name, value, place in container.flags:
+            if name in _OUTPUT_FLAGS and _is_shared(container, value):
+                yield Finding(place, f"{pods} pods write to `{value}` of one volume", "write from rank 0 alone, or set `subPathExpr`")
+                break
+
+
+def unknown_source(job: JobContext) -> Iterator[Finding]:
+    """A volume of the pods is made of a claim or a ConfigMap that is not among those of their namespace.
+
+    Why: a pod waits, without an end, for a claim or a ConfigMap that is not there.
+    Instead: name one of those that are there, or give the file of the other one, too.
+    Before: persistentVolumeClaim: {claimName: dta}
+    After: persistentVolumeClaim: {claimName: data}
+    Evidence: https://kubernetes.io/docs/concepts/storage/volumes/#configmap
+    """
+    for role in job.roles:
+        for volume in volumes_of(role):
+            for kind, path in _VOLUMES.items():
+                said = volume.get(*path)
+                known = _known(job, kind)
+                if said and known and text(said) not in (*known, *_made(job, kind)) and text(volume, path[0], "optional") != "True":
+                    listed = ", ".join(f"`{each}`" for each in known[:3])
+                    yield Finding(said, f"the files have no {kind[1]} `{text(said)}` in the job's namespace", f"there is {listed}")
+
+
+def unknown_file(job: JobContext) -> Iterator[Finding]:
+    """A container runs, or is given, a file of a ConfigMap that has none of that name.
+
+    Why: a ConfigMap gives a file for each of its keys, and no other: the program ends at once with "no such file", and so does every
+    restart of it.
+    Instead: write the name of a key, or put the file into the ConfigMap.
+    Before: command: [python, /code/trian.py]
+    After: command: [python, /code/train.py]
+    Evidence: https://kubernetes.io/docs/concepts/configuration/configmap/
+    """
+    for container in job.containers:
+        volumes = {text(each, "name"): each for each in volumes_of(container.role)}
+        for word, place in container.words:
+            mount = container.mount_around(word)
+            files = _files(job, volumes.get(text(mount, "name"))) if mount and not text(mount, "subPath") else []
+            name = word.removeprefix(text(mount, "mountPath").rstrip("/")).strip("/") if files else ""
+            if name and name not in files and not any(sign in name for sign in _FILLED_IN):
+                listed = ", ".join(f"`{each}`" for each in files[:3])
+                yield Finding(place, f"the ConfigMap that is mounted there has no `{name}`", f"it has {listed}")
+
+
+def _files(job: JobContext, volume: MarkedTree | None) -> list[str]:
+    """The files of a volume that is a ConfigMap of the files, under the names of its keys; none of another volume."""
+    name = text(volume, "configMap", "name")
+    found = job.documents.named(job.given, CONFIG_MAP, name) if name and not (volume and volume.get("configMap", "items")) else None
+    data = [value_at(found.data, (field,)) for field in ("data", "binaryData")] if found else []
+    return sorted(key for each in data if isinstance(each, dict) for key in each)
+
+
+def _downloads(words: Sequence[str]) -> bool:
+    """Whether a command that begins with these words downloads something."""
+    program = words[0].rpartition("/")[2]
+    return program in _DOWNLOADS and _DOWNLOADS[program] in ("", *words[1:])
+
+
+def _is_shared(container: Container, folder: str) -> bool:
+    """Whether a folder is in a claim that all pods have mounted at the same place, to write to."""
+    mount = container.mount_around(folder)
+    if mount is None or text(mount, "subPathExpr") or text(mount, "readOnly") == "True" or "$(" in folder:
+        return False
+    return any(text(each, "name") == text(mount, "name") and each.get("persistentVolumeClaim") for each in volumes_of(container.role))
+
+
+def _known(job: JobContext, kind: GroupKind) -> list[str]:
+    """The names of a kind in the job's namespace; none where Kustomize may make further ones."""
+    if kind == CONFIG_MAP and KUSTOMIZATION in job.documents.kinds():
+        return []
+    return [*job.documents.names_in_same_namespace(job.given, kind)]
+
+
+def _made(job: JobContext, kind: GroupKind) -> list[str]:
+    """The names of a kind that operators make for the job."""
+    return [text(each, "metadata", "name") for each in job.expanded.of_kind(kind[1])]
+
+
 RULES = (
-    Rule(small_shared_memory, "warning"),
-    Rule(unlimited_memory_volume, "warning"),
-    Rule(memory_volume_over_limit, "warning"),
-    Rule(tiny_memory, "warning"),
+    Rule(small_shared_memory, "warning", reads=["gpu", "workers"]),
+    Rule(unlimited_memory_volume, "warning", reads=["emptyDir", "flux"]),
+    Rule(memory_volume_over_limit, "warning", reads=["sizeLimit"]),
+    Rule(tiny_memory, "warning", reads=["memory"]),
     Rule(unsized_container, "info", by_default=False),
-    Rule(claim_of_one_node, "warning", sees="job"),
-    Rule(claim_of_one_pod, "error", sees="job"),
-    Rule(read_only_claim, "warning", sees="job"),
-    Rule(host_path, "warning"),
+    Rule(claim_of_one_node, "warning", sees="job", reads=["claim"]),
+    Rule(claim_of_one_pod, "error", sees="job", reads=["claim"]),
+    Rule(read_only_claim, "warning", sees="job", reads=["claim"]),
+    Rule(host_path, "warning", reads=["hostPath"]),
+)
+
+DATA_RULES = (
+    Rule(dead_address, "warning", reads=_DEAD_ADDRESSES),
+    Rule(download_in_every_pod, "info", sees="job", reads=_DOWNLOADS),
+    Rule(shared_output, "info", sees="job", reads=["claim"]),
+    Rule(unknown_source, "info", sees="job", reads=["claim", "configMap"]),
+    Rule(unknown_file, "warning", sees="job", reads=["configMap"]),
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.explanations import RULES
-from jobspec.lint.rules import RULES as LINT
+from jobspec.lint.linting import RULES as LINT
 from jobspec.rules.catalogue import ADMISSION, rules
 from tests.support.processes import python
 from tests.support.reference import ROOT

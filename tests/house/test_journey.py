@@ -36,7 +36,7 @@ finally:
     ("arguments", "modules", "changes"),
     [
         (("validate", "simple.yaml"), 49, 280),
-        (("lint", "simple.yaml"), 70, 1320),
+        (("lint", "simple.yaml"), 63, 715),
         (("render", "simple.yaml", "--overlay", "cpu"), 40, 1140),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",

@@ -7,8 +7,8 @@ from statistics import median
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
+from jobspec.lint.context import RUNTIMES
 from jobspec.lint.linting import lint
-from jobspec.lint.views import RUNTIMES
 from jobspec.pipeline import Checked, Source
 from jobspec.results import FileResult
 from jobspec.workloads import is_workload

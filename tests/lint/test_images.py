@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from jobspec.lint.images import is_plain, is_reference
+from jobspec.lint.containers import is_plain, is_reference
 
 SIGNS = "aA0./:-_@"
 

@@ -7,8 +7,7 @@ import pytest
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.lint.linting import lint
-from jobspec.lint.rules import RULES
+from jobspec.lint.linting import RULES, lint
 from tests.support.cases import assert_reported, expectations, target_of
 from tests.support.checking import checked
 from tests.support.reference import ROOT

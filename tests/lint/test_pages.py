@@ -2,8 +2,8 @@
 
 import pytest
 
+from jobspec.lint.linting import RULES
 from jobspec.lint.rule import SECTIONS, Rule, sections
-from jobspec.lint.rules import RULES
 from jobspec.rules.catalogue import page
 from tests.support import quick_yaml
 from tests.support.processes import run_here

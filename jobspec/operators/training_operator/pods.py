@@ -10,8 +10,6 @@ from __future__ import annotations
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by
 from jobspec.go.quantities import Quantity, quantity
-from jobspec.kubernetes.pods.resources import sum_of
-from jobspec.operators.api_defaults import value_of_class
 from jobspec.operators.made import as_go_writes
 from jobspec.operators.training_operator.job import Replicas, TrainingJob, labels, metadata, object_name, role_label
 from jobspec.schemas import shapes
@@ -258,6 +256,8 @@ def _minimum(given: MarkedTree | None, target: Target) -> MarkedTree | None:
 
 def _least_resources(job: TrainingJob, members: int, beside: Sequence[Document]) -> dict[str, str]:
     """What the first pods request together, those of the highest priority first; a container without requests counts with its limits."""
+    from jobspec.kubernetes.pods.resources import sum_of
+
     total: dict[str, Quantity] = {}
     left = members
     for replicas in sorted(job.replicas.values(), key=lambda each: -_priority(each, beside)):
@@ -271,5 +271,7 @@ def _least_resources(job: TrainingJob, members: int, beside: Sequence[Document])
 
 
 def _priority(replicas: Replicas, beside: Sequence[Document]) -> int:
+    from jobspec.operators.api_defaults import value_of_class
+
     named = replicas.template.get("spec", "priorityClassName")
     return value_of_class(named.value if named else "", beside)

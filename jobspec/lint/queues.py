@@ -1,27 +1,25 @@
-"""Kueue: jobs that wait in queues, and the queues."""
+"""Kueue: jobs that wait in queues, the queues, and where the pods of a job have to stand."""
 
 from __future__ import annotations
 
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
-from jobspec.go.quantities import Quantity, quantity
-from jobspec.lint.containers import requested, requests_of
+from jobspec.go.quantities import Quantity
+from jobspec.lint.context import nanos, requested
 from jobspec.lint.rule import Edit, Finding, Rule
-from jobspec.operators.trainer.releases import has_runtime_patches
 from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-    from jobspec.lint.views import DocumentView, JobView
+    from jobspec.lint.context import DocumentContext, JobContext
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _LOCAL_QUEUE, _CLUSTER_QUEUE = ("kueue.x-k8s.io", "LocalQueue"), ("kueue.x-k8s.io", "ClusterQueue")
 
 
-def misplaced_queue_name(job: JobView) -> Iterator[Finding]:
+def misplaced_queue_name(job: JobContext) -> Iterator[Finding]:
     """The name of the queue is not a label of the job.
 
     Why: Kueue looks at the labels of the job itself. At the pods, or as an annotation, the name is not seen: the job starts past every
@@ -44,7 +42,7 @@ def misplaced_queue_name(job: JobView) -> Iterator[Finding]:
         )
 
 
-def no_queue_name(job: JobView) -> Iterator[Finding]:
+def no_queue_name(job: JobContext) -> Iterator[Finding]:
     """The job names no queue, and its namespace has LocalQueues.
 
     Why: Kueue leaves a job without a queue alone: it starts past all quotas, and takes what was promised to those that wait.
@@ -53,14 +51,14 @@ def no_queue_name(job: JobView) -> Iterator[Finding]:
     After: metadata: {name: train, labels: {kueue.x-k8s.io/queue-name: team-a}}
     Evidence: kubeflow/trainer#2775; https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/
     """
-    queues = job.documents.names_beside(job.given, _LOCAL_QUEUE)
+    queues = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
     is_named = job.get("metadata", "labels", _QUEUE) is not None or next(misplaced_queue_name(job), None)
     if queues and not is_named and "default" not in queues:
         hint = f"name one by the label `{_QUEUE}`: {', '.join(f'`{each}`' for each in queues[:3])}"
         yield Finding(("metadata", "name"), "the job starts past the queues of its namespace", hint)
 
 
-def empty_queue_name(job: JobView) -> Iterator[Finding]:
+def empty_queue_name(job: JobContext) -> Iterator[Finding]:
     """The label that names the queue is empty.
 
     Why: an empty name is no queue: Kueue lets the job start past all quotas or, where it manages jobs without a queue, never.
@@ -74,7 +72,7 @@ def empty_queue_name(job: JobView) -> Iterator[Finding]:
         yield Finding(said, "an empty name is no queue", "name a LocalQueue of the job's namespace")
 
 
-def unsuspended_in_queue(job: JobView) -> Iterator[Finding]:
+def unsuspended_in_queue(job: JobContext) -> Iterator[Finding]:
     """A job in a queue says `suspend: false`.
 
     Why: Kueue suspends and releases the job by this field. An engine that syncs the manifest writes `false` back, and starts what has no
@@ -90,7 +88,7 @@ def unsuspended_in_queue(job: JobView) -> Iterator[Finding]:
         yield Finding(said, "Kueue releases the job by this field, and Git takes it back", "leave it out", edits=[Edit(said, removes=True)])
 
 
-def unknown_queue(job: JobView) -> Iterator[Finding]:
+def unknown_queue(job: JobContext) -> Iterator[Finding]:
     """The job names a queue that is not among the LocalQueues of its namespace.
 
     Why: a job of an unknown queue waits suspended, without an error, until somebody makes the queue.
@@ -105,13 +103,13 @@ def unknown_queue(job: JobView) -> Iterator[Finding]:
         return
     if job.documents.named(job.given, _LOCAL_QUEUE, text(said)) is None:
         elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, text(said))), "")
-        known = job.documents.names_beside(job.given, _LOCAL_QUEUE)
+        known = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
         hint = f"it is in the namespace `{elsewhere}`" if elsewhere else f"there is {', '.join(f'`{each}`' for each in known)}"
         message = f"there is no LocalQueue `{text(said)}` in the job's namespace"
         yield Finding(said, message, hint if elsewhere or known else "")
 
 
-def over_queue_quota(job: JobView) -> Iterator[Finding]:
+def over_queue_quota(job: JobContext) -> Iterator[Finding]:
     """The job's pods ask for more than its queue can ever have.
 
     Why: Kueue admits a job as a whole, and keeps one that does not fit waiting for ever, with a message that is easily overlooked.
@@ -132,7 +130,8 @@ def over_queue_quota(job: JobView) -> Iterator[Finding]:
         for resource, quota in quotas.items()
         if quota is not None and (wanted := sum(requested(role.pods[0].tree, resource) * role.count for role in job.roles)) > quota
     ]
-    asked = {name for role in job.roles for name in requests_of(role.pods[0].tree)}
+    own = [each for each in job.containers if each.tree.mark.line]  # which no operator has added
+    asked = {name for each in own for name in each.resources if requested(each.role.pods[0].tree, name)}
     none = [f"for {resource}, of which the queue `{queue.name}` has none" for resource in sorted(asked - {*quotas, "pods"})]
     if over or none:
         hint = "ask for less, or raise the quota" if over else "cover it by a quota of the ClusterQueue"
@@ -143,7 +142,7 @@ def _amount(nanos: int, resource: str) -> Quantity:
     return Quantity(nanos, "binary" if resource in ("memory", "ephemeral-storage") else "decimal")
 
 
-def queue_of_nothing(document: DocumentView) -> Iterator[Finding]:
+def queue_of_nothing(document: DocumentContext) -> Iterator[Finding]:
     """A LocalQueue names a ClusterQueue that is not among those of the files.
 
     Why: such a queue is inactive, and its jobs wait for ever.
@@ -161,7 +160,7 @@ def queue_of_nothing(document: DocumentView) -> Iterator[Finding]:
         yield Finding(("spec", "clusterQueue"), f"there is no ClusterQueue `{name}` in the files", f"there is {listed}")
 
 
-def old_kueue_api(document: DocumentView) -> Iterator[Finding]:
+def old_kueue_api(document: DocumentContext) -> Iterator[Finding]:
     """A document of `kueue.x-k8s.io/v1beta1`, which Kueue 0.20 serves no more.
 
     Why: after an update of Kueue, an apply fails, and an engine's sync with it.
@@ -174,7 +173,7 @@ def old_kueue_api(document: DocumentView) -> Iterator[Finding]:
         yield Finding(("apiVersion",), "Kueue serves this version no more from 0.20 on", "write `kueue.x-k8s.io/v1beta2`")
 
 
-def old_trainer_in_queue(job: JobView) -> Iterator[Finding]:
+def old_trainer_in_queue(job: JobContext) -> Iterator[Finding]:
     """A TrainJob in a queue, on a trainer that Kueue 0.17 and later cannot release jobs of.
 
     Why: Kueue 0.17 writes `runtimePatches` into the TrainJob to release it. The CRDs of trainers before 2.2 do not have the field: the
@@ -184,7 +183,9 @@ def old_trainer_in_queue(job: JobView) -> Iterator[Finding]:
     After: jobspec lint --target trainer=2.2
     Evidence: kubernetes-sigs/kueue#11931
     """
-    said = None if job.is_pytorchjob else job.tree.get("metadata", "labels", _QUEUE)
+    from jobspec.operators.trainer.releases import has_runtime_patches
+
+    said = job.tree.get("metadata", "labels", _QUEUE)
     release = job.documents.target["trainer"]
     if said and not has_runtime_patches(release):
         yield Finding(
@@ -200,29 +201,70 @@ def _quotas(queue: Document) -> dict[str, int | None]:
     for _, group in items_at(queue.data, ("spec", "resourceGroups")):
         for _, flavor in items_at(group, ("flavors",)):
             for _, resource in items_at(flavor, ("resources",)):
-                name = value_at(resource, ("name",))
-                limit = value_at(resource, ("borrowingLimit",))
+                name, nominal, limit = (value_at(resource, (field,)) for field in ("name", "nominalQuota", "borrowingLimit"))
                 if isinstance(name, str):
-                    most[name] = most.get(name, 0) + _nanos(value_at(resource, ("nominalQuota",))) + (_nanos(limit) if in_cohort else 0)
+                    most[name] = most.get(name, 0) + nanos(str(nominal)) + (nanos(str(limit)) if in_cohort else 0)
                     unlimited |= {name} if in_cohort and limit is None else set()
     return {name: None if name in unlimited else quota for name, quota in most.items()}
 
 
-def _nanos(said: Any) -> int:
-    try:
-        return quantity(str(said)).nanos
-    except ValueError:
-        return 0
+# Topology: where the pods of a job have to stand.
+
+
+_TOPOLOGY = ("kueue.x-k8s.io", "Topology")
+_REQUIRED = "kueue.x-k8s.io/podset-required-topology"
+_LEVELS = (_REQUIRED, "kueue.x-k8s.io/podset-preferred-topology", "kueue.x-k8s.io/podset-slice-required-topology")
+_HOST = "kubernetes.io/hostname"
+_USUAL, _MOST = 8, 16  # GPUs of one node
+
+
+def topology_too_narrow(job: JobContext) -> Iterator[Finding]:
+    """All pods of a role have to stand on one host, which cannot have as many GPUs.
+
+    Why: Kueue admits the job only where one place of the level has room for all pods; where there is none, the job waits for ever.
+    Instead: require a level that is wide enough, such as a rack or a block, or prefer this one.
+    Before: annotations: {kueue.x-k8s.io/podset-required-topology: kubernetes.io/hostname}
+    After: annotations: {kueue.x-k8s.io/podset-preferred-topology: kubernetes.io/hostname}
+    Evidence: kubernetes-sigs/kueue#3211
+    """
+    for role in job.roles:
+        level = role.pods[0].tree.get("metadata", "annotations", _REQUIRED)
+        number = role.count * sum(each.gpus for each in job.containers if each.role is role and not each.is_init)
+        if level and text(level) == _HOST and role.count > 1 and number > _USUAL:
+            message = f"{role.count} pods with {number} GPUs have to fit on one host"
+            yield Finding(level, message, "require a wider level, or prefer this one", severity="warning" if number > _MOST else "info")
+
+
+def unknown_topology_level(job: JobContext) -> Iterator[Finding]:
+    """The job asks for a topology level that none of the files' Topologies has.
+
+    Why: Kueue finds no place of a level that it does not know, and does not admit the job.
+    Instead: name a level of the Topology that the queue's flavor refers to.
+    Before: annotations: {kueue.x-k8s.io/podset-required-topology: cloud/rack}
+    After: annotations: {kueue.x-k8s.io/podset-required-topology: cloud.provider.com/topology-rack}
+    Evidence: https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/
+    """
+    said = [role.pods[0].tree.get("metadata", "annotations", name) for role in job.roles for name in _LEVELS]
+    asked = [each for each in said if each]
+    topologies = job.documents.of_kind(_TOPOLOGY) if asked else ()
+    known = sorted({str(value_at(level, ("nodeLabel",))) for each in topologies for _, level in items_at(each.data, ("spec", "levels"))})
+    for level in asked if known else ():
+        if text(level) not in known:
+            yield Finding(level, f"no Topology in the files has the level `{text(level)}`", f"the levels are {', '.join(known)}")
 
 
 RULES = (
-    Rule(misplaced_queue_name, "warning", sees="job"),
-    Rule(no_queue_name, "info", sees="job"),
-    Rule(empty_queue_name, "warning", sees="job"),
-    Rule(unsuspended_in_queue, "warning", sees="job"),
-    Rule(unknown_queue, "warning", sees="job"),
-    Rule(over_queue_quota, "warning", sees="job"),
+    Rule(misplaced_queue_name, "warning", sees="job", reads=[_QUEUE]),
+    Rule(no_queue_name, "info", sees="job", kinds=[_LOCAL_QUEUE]),
+    Rule(empty_queue_name, "warning", sees="job", reads=[_QUEUE]),
+    Rule(unsuspended_in_queue, "warning", sees="job", reads=[_QUEUE]),
+    Rule(unknown_queue, "warning", sees="job", reads=[_QUEUE]),
+    Rule(over_queue_quota, "warning", sees="job", reads=[_QUEUE]),
     Rule(queue_of_nothing, "warning", sees="document"),
     Rule(old_kueue_api, "info", sees="document"),
-    Rule(old_trainer_in_queue, "info", sees="job"),
+    Rule(old_trainer_in_queue, "info", sees="TrainJob", reads=[_QUEUE]),
+)
+TOPOLOGY_RULES = (
+    Rule(topology_too_narrow, "info", reads=[_REQUIRED]),
+    Rule(unknown_topology_level, "warning", reads=_LEVELS),
 )

@@ -1,17 +1,18 @@
-"""Names: of objects, and of what is inside of them."""
+"""Metadata: names of objects, and the labels and annotations by which others look for jobs and pods, such as Istio."""
 
 from __future__ import annotations
 
-from jobspec.documents.marked_tree import text
-from jobspec.kinds import NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
-from jobspec.lint.rule import Finding, Rule
+from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.kinds import NAMESPACE, NETWORK_POLICY, POD_DISRUPTION_BUDGET, SERVICE
+from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.workloads import is_workload, items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.lint.views import DocumentView, JobView
+    from jobspec.lint.context import DocumentContext, JobContext
+    from jobspec.operators.expansion import ExpandedRole
 
 _LONGEST = 20
 _OF_PODS = (
@@ -33,7 +34,7 @@ _SELECTORS = {
 }
 
 
-def long_replicated_job_name(document: DocumentView) -> Iterator[Finding]:
+def long_replicated_job_name(document: DocumentContext) -> Iterator[Finding]:
     """A replicated job of a runtime has a name of more than 20 characters.
 
     Why: trainer 2.4 refuses such a runtime; and the name is a part of each pod's, so that it leaves less for the names of jobs.
@@ -48,7 +49,7 @@ def long_replicated_job_name(document: DocumentView) -> Iterator[Finding]:
             yield Finding((*path, "name"), f"the name has {len(name)} characters; trainer 2.4 takes {_LONGEST}", "choose a shorter one")
 
 
-def repeated_object(document: DocumentView) -> Iterator[Finding]:
+def repeated_object(document: DocumentContext) -> Iterator[Finding]:
     """Two documents are the same object: of one kind, namespace and name.
 
     Why: the one that is applied last wins, and the other has no effect. Engines refuse them, or apply both in turns.
@@ -66,7 +67,7 @@ def repeated_object(document: DocumentView) -> Iterator[Finding]:
         yield Finding(("metadata", "name"), message, "give it another name", severity=None if is_near else "info")
 
 
-def annotation_of_pods(job: JobView) -> Iterator[Finding]:
+def annotation_of_pods(job: JobContext) -> Iterator[Finding]:
     """The job has an annotation that something looks for at pods, and its pods do not have it.
 
     Why: the operators copy neither labels nor annotations of the job to its pods: the autoscaler evicts them, no network is attached, no
@@ -82,7 +83,7 @@ def annotation_of_pods(job: JobView) -> Iterator[Finding]:
             yield Finding(said, f"`{name}` is looked for at pods, which do not get it from the job", "write it into the pod templates")
 
 
-def label_of_pods(job: JobView) -> Iterator[Finding]:
+def label_of_pods(job: JobContext) -> Iterator[Finding]:
     """The job has a label by which something looks for pods, and its pods do not have it.
 
     Why: the operators do not copy the job's labels to its pods: a NetworkPolicy lets nothing in, a budget protects nobody, a monitor
@@ -105,7 +106,7 @@ def label_of_pods(job: JobView) -> Iterator[Finding]:
             yield Finding(said, f"{wanted}, and those of the job do not get it", "write it into the pod templates")
 
 
-def generated_name(document: DocumentView) -> Iterator[Finding]:
+def generated_name(document: DocumentContext) -> Iterator[Finding]:
     """The job has `generateName`, and no name.
 
     Why: `kubectl apply` refuses it, and engines that sync from Git take it for hooks alone: every sync would be another job.
@@ -118,10 +119,85 @@ def generated_name(document: DocumentView) -> Iterator[Finding]:
         yield Finding(("metadata", "generateName"), "`kubectl apply` and engines need a name", "write `name`")
 
 
-RULES = (
+# Istio: sidecars in training pods, and the keys that keep them out.
+
+
+_PROFILE = ("kubeflow.org", "Profile")
+_KEY = "sidecar.istio.io/inject"
+
+
+def istio_sidecar(job: JobContext) -> Iterator[Finding]:
+    """The namespace gives every pod an Istio sidecar, and the job's pods do not refuse it, or they ask for one themselves.
+
+    Why: an old sidecar never ends, so that the pod does not either; every sidecar stands between the pods before it is ready, and takes
+    the ports of the rendezvous for HTTP: "got 0 bytes", or a timeout.
+    Instead: refuse it by a label of the pod template.
+    Fix: adds the label `sidecar.istio.io/inject` to the pods of a PyTorchJob.
+    Before: template: {spec: {}}
+    After: template: {metadata: {labels: {sidecar.istio.io/inject: "false"}}, spec: {}}
+    Evidence: kubeflow/pytorch-operator#258, kubeflow/trainer#1637, kubeflow/trainer#2794, kubeflow/trainer#2872
+    """
+    why = _injects(job)
+    for role in job.training:
+        asked = _said(role, "true")
+        if asked:
+            yield Finding(asked, "the pods get an Istio sidecar, since they ask for one", 'write "false"')
+        elif why and not _said(role, "false"):
+            place = job.tree.get("spec", "pytorchReplicaSpecs", role.name) if job.is_pytorchjob else None
+            edits = [Edit(place, ("template", "metadata", "labels", _KEY), "false")] if place else []
+            yield Finding(
+                (place and place.get("template")) or place or ("metadata", "name"),
+                f"the pods get an Istio sidecar, since {why}",
+                f'label the pod template `{_KEY}: "false"`',
+                edits=edits,
+            )
+
+
+def ineffective_istio_key(job: JobContext) -> Iterator[Finding]:
+    """The key that keeps Istio's sidecar out stands at the job, and not at its pods.
+
+    Why: Istio looks at the pods, and the operator copies neither labels nor annotations of the job to them.
+    Instead: write it into the metadata of the pod template, of every replica type.
+    Before: metadata: {annotations: {sidecar.istio.io/inject: "false"}}
+    After: template: {metadata: {labels: {sidecar.istio.io/inject: "false"}}}
+    Evidence: kubeflow/trainer#1637, kubeflow/trainer#2794, kubeflow/community-distribution#2040
+    """
+    for field in ("annotations", "labels"):
+        said = job.tree.get("metadata", field, _KEY)
+        if said and any(not _says(role) for role in job.training):
+            yield Finding(said, "Istio looks at the pods, which do not get this from the job", "write it into the pod templates, too")
+
+
+def _injects(job: JobContext) -> str:
+    """Why the pods of a job's namespace get a sidecar, as far as the files say it; empty where they do not."""
+    name = job.given.namespace or "default"
+    for namespace in job.documents.of_name(NAMESPACE, name):
+        labels = value_at(namespace.data, ("metadata", "labels")) or {}
+        if labels.get("istio-injection") == "enabled":
+            return f"the namespace `{name}` is labelled `istio-injection: enabled`"
+        if "istio.io/rev" in labels and labels.get("istio-injection") != "disabled":
+            return f"the namespace `{name}` is labelled `istio.io/rev`"
+    return f"`{name}` is a profile of Kubeflow" if job.documents.of_name(_PROFILE, name) else ""
+
+
+def _says(role: ExpandedRole) -> bool:
+    return any(role.pods[0].tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
+
+
+def _said(role: ExpandedRole, value: str) -> MarkedTree | None:
+    """Where the pods of a role say this of the sidecar."""
+    found = (role.pods[0].tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
+    return next((each for each in found if text(each) == value), None)
+
+
+NAME_RULES = (
     Rule(long_replicated_job_name, "warning", sees="runtime"),
     Rule(repeated_object, "warning", sees="document"),
-    Rule(annotation_of_pods, "warning", sees="job"),
-    Rule(label_of_pods, "warning", sees="job"),
+    Rule(annotation_of_pods, "warning", sees="job", reads=_OF_PODS),
+    Rule(label_of_pods, "warning", sees="job", reads=["labels"]),
     Rule(generated_name, "info", sees="document"),
+)
+ISTIO_RULES = (
+    Rule(istio_sidecar, "warning", sees="job", reads=[_KEY], kinds=[NAMESPACE, _PROFILE]),
+    Rule(ineffective_istio_key, "warning", sees="job", reads=[_KEY]),
 )

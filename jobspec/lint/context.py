@@ -1,0 +1,442 @@
+"""What rules look at: a document among all others of the run, and a job or runtime with the pods that its operator makes of it."""
+
+from __future__ import annotations
+
+from jobspec import kinds
+from jobspec.diagnostics import Diagnostic, JobspecError, Path
+from jobspec.documents.document import Document, marks_at
+from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
+from jobspec.go.quantities import quantity
+from jobspec.kinds import PRIORITY_CLASS, PYTORCHJOB, TRAINJOB
+from jobspec.operators.expansion import ExpandedJob, ExpandedRole, expand
+from jobspec.programs import torchrun
+from jobspec.workloads import is_workload, released, value_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+    from typing import Any
+
+    from jobspec.kinds import GroupKind
+    from jobspec.targets import Target
+
+    #: Group, kind, namespace, name, and the folder of the file.
+    Identity = tuple[str, str, str, str, str]
+    #: A flag's name, its value, and the place of the value, which is the flag's own where it is joined to it or there is none.
+    Flag = tuple[str, str, MarkedTree]
+
+
+RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
+
+
+class DocumentContext:
+    """A document, and all others of the run."""
+
+    __slots__ = ("documents", "given")
+
+    def __init__(self, given: Document, documents: Documents) -> None:
+        self.given = given
+        self.documents = documents
+
+    def get(self, *path: str | int) -> Any:
+        """The value at a path, None where there is none."""
+        return value_at(self.given.data, path)
+
+
+class JobContext(DocumentContext):
+    """A job and its pods, or a runtime and the pods of a job that says nothing but its name."""
+
+    __slots__ = (
+        *("containers", "expanded", "gpus", "is_job", "is_pytorchjob", "refused", "replica_specs", "roles", "runtime"),
+        *("said", "training", "training_containers", "training_pods", "tree"),
+    )
+
+    def __init__(
+        self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic]
+    ) -> None:
+        super().__init__(given, documents)
+        self.expanded = expanded
+        self.refused = refused
+        """Of a runtime that is looked at alone: errors for which the operator, or the server behind it, makes nothing of a job."""
+        self.runtime = runtime
+        """Of a TrainJob, and of a runtime that is looked at alone."""
+        self.is_pytorchjob = given.group_kind == PYTORCHJOB
+        self.is_job = self.is_pytorchjob or given.group_kind == TRAINJOB
+        self.said = _keys_and_texts(given.data, runtime.data if runtime else None)
+        """All keys and texts of the job and its runtime, in small letters."""
+        self.tree = with_marks(given.data, given.marks)
+        """The given document with its marks."""
+        self.roles: Sequence[ExpandedRole] = expanded.roles()
+        """The roles that have pods."""
+        self.training = [each for each in self.roles if each.training]
+        """The roles that train."""
+        self.training_pods = sum([each.count for each in self.training])
+        """How many pods train."""
+        self.containers = [each for role in self.roles for each in _containers_of(role)]
+        """The containers of each role, in the order in which they start."""
+        self.training_containers = [each for each in self.containers if each.trains]
+        """The container that trains, of each role that has one."""
+        self.gpus = sum([each.gpus * each.role.count for each in self.containers])
+        """The number of whole GPUs of all pods together."""
+        self.replica_specs = _replica_specs(self.tree, self.roles) if self.is_pytorchjob else []
+        """Of a PyTorchJob: its roles, each with what the job says of it."""
+
+
+def job_context(given: Document, documents: Documents) -> JobContext | None:
+    """The context of an accepted job or runtime; None for other documents, and where nobody can say what comes of it."""
+    target = documents.target
+    if given.group_kind in RUNTIMES:
+        job = _stand_in(given)
+        referred = [given]
+    elif is_workload(given):
+        job = released(given)
+        referred = documents.referred(given)
+    else:
+        return None
+    runtime = _runtime_of(job, referred, target)
+    try:
+        expansion = expand(job, referred, target, ends=True, accepted=given is not runtime)  # of a job, outcomes tell what is refused
+    except JobspecError:  # too many pods to look at
+        return None
+    refused = [each for each in expansion.diagnostics if each.severity == "error"]
+    return JobContext(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
+
+
+def _keys_and_texts(*values: Any) -> str:
+    """The keys of all mappings in some values, and all texts, in small letters."""
+    found: list[str] = []
+    left = list(values)
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            found += value
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+    return "\n".join(found).lower()
+
+
+def _runtime_of(job: Document, referred: Sequence[Document], target: Target) -> Document | None:
+    if job.group_kind != TRAINJOB:
+        return None
+    from jobspec.operators.trainer.runtimes import runtime_of
+
+    return runtime_of(job, referred, target)
+
+
+def _stand_in(runtime: Document) -> Document:
+    """The smallest TrainJob that uses a runtime; all of it stands at the runtime's name."""
+    metadata = {"name": "job", **({"namespace": runtime.namespace} if runtime.namespace else {})}
+    reference = {"apiGroup": runtime.group_kind[0], "kind": runtime.kind, "name": runtime.name}
+    data = {"apiVersion": runtime.api_version, "kind": "TrainJob", "metadata": metadata, "spec": {"runtimeRef": reference, "trainer": {}}}
+    place = runtime.marks.nearest(("metadata", "name")).place()
+    return Document(data, lambda: marks_at(data, place), file=runtime.file, index=runtime.index)
+
+
+def _replica_specs(job: MarkedTree, roles: Sequence[ExpandedRole]) -> list[tuple[ExpandedRole, MarkedTree]]:
+    specs = job.get("spec", "pytorchReplicaSpecs")
+    found = [(role, specs.value.get(role.name)) for role in roles] if specs else []
+    return [(role, spec) for role, spec in found if spec and isinstance(spec.value, dict)]
+
+
+# A container: what it asks for, and what it runs.
+
+
+#: Parts of resource names that are accelerators, but no GPUs to the trainer.
+OTHER_ACCELERATORS = ("/mig-", "/tpu", "/ascend", "/neuron", "/gaudi", "/npu", "/mlu", "/dcu")
+#: What names of resources have that count memory or cores of a GPU, for pods that share one.
+_PARTS = ("mem", "core", "percentage", "ratio")
+_SHELLS = ("sh", "bash", "ash", "dash", "zsh")
+_LIMITS_FIRST, _REQUESTS_FIRST = ("limits", "requests"), ("requests", "limits")
+_ONE = 1_000_000_000
+
+
+class Container:
+    """A container of a role, in its first pod."""
+
+    __slots__ = ("_words", "gpus", "image", "is_init", "name", "resources", "role", "trains", "tree")
+
+    def __init__(self, tree: MarkedTree, role: ExpandedRole, *, is_init: bool) -> None:
+        self.tree = tree
+        self.role = role
+        self.is_init = is_init
+        fields = tree.value
+        self.name: str = fields["name"].value
+        self.trains = self.name == role.training and not is_init
+        """Whether it is the one that trains."""
+        self.image: MarkedTree | None = fields.get("image")
+        self.resources = _resources(fields["resources"]) if "resources" in fields else {}
+        """The names of what is asked for, each with its limit or else its request."""
+        self.gpus = sum([amount(tree, name) // _ONE for name in self.resources if is_gpu(name)])
+        """The number of whole GPUs."""
+        self._words: list[tuple[str, MarkedTree]] | None = None
+
+    @property
+    def words(self) -> Sequence[tuple[str, MarkedTree]]:
+        """The words of what is run, those of a shell's command string each on its own, with the place of each."""
+        if self._words is None:
+            self._words = _words_of(self.tree)
+        return self._words
+
+    @property
+    def gpu_place(self) -> MarkedTree:
+        """Where the GPUs are asked for."""
+        return next((tree for name, tree in self.resources.items() if is_gpu(name)), self.tree)
+
+    @property
+    def other_accelerators(self) -> list[tuple[str, MarkedTree, int]]:
+        """Accelerators that are no whole GPUs: name, place and number."""
+        named = [(name, tree) for name, tree in self.resources.items() if any(part in name.lower() for part in OTHER_ACCELERATORS)]
+        return [(name, tree, amount(self.tree, name) // _ONE) for name, tree in named]
+
+    @property
+    def variables(self) -> list[tuple[str, MarkedTree]]:
+        """The environment variables in their order, with those that the operator sets."""
+        return [(text(each, "name"), each) for each in items(self.tree.get("env"))]
+
+    def variable(self, name: str) -> MarkedTree | None:
+        """The variable that counts: the last of its name."""
+        return next((each for known, each in reversed(self.variables) if known == name), None)
+
+    @property
+    def launcher(self) -> str:
+        """What starts the processes, as far as the words say it: `torchrun`, `other`, or empty where the image decides or a script may."""
+        if not items(self.tree.get("command")):
+            return ""
+        programs = [word.rpartition("/")[2] for word, _ in self.words]
+        if any(each in torchrun.NAMES for each in programs):
+            return "torchrun"
+        return "other" if any(each.startswith("python") for each in programs) else ""
+
+    @property
+    def flags(self) -> list[Flag]:
+        """The flags of what is run, with `-` in place of `_`; the value is empty where none follows."""
+        found = []
+        for number, (word, tree) in enumerate(self.words):
+            if word.startswith("--") and len(word) > 2:
+                name, equals, value = word.partition("=")
+                follows, behind = self.words[number + 1] if number + 1 < len(self.words) else ("", tree)
+                if not equals and follows and not follows.startswith("-"):
+                    value, tree = follows, behind
+                found.append((name.replace("_", "-"), value.strip("\"'"), tree))
+        return found
+
+    @property
+    def torchrun_flags(self) -> list[Flag]:
+        """The options between `torchrun` and the program that it starts, by their full names."""
+        if self.launcher != "torchrun":
+            return []
+        start = next(number for number, (word, _) in enumerate(self.words, 1) if word.rpartition("/")[2] in torchrun.NAMES)
+        told = torchrun.options_of([word for word, _ in self.words[start:]])
+        return [(each.option, (each.value or "").strip("\"'"), self.words[start + each.value_at][1]) for each in told if each.option]
+
+    def mount_around(self, path: str) -> MarkedTree | None:
+        """The volume mount that a path is in, the innermost; None where it is in none."""
+        mounts = [(text(each, "mountPath").rstrip("/"), each) for each in items(self.tree.get("volumeMounts"))]
+        around = [(len(place), each) for place, each in mounts if place and f"{path.rstrip('/')}/".startswith(f"{place}/")]
+        return max(around, key=lambda each: each[0])[1] if around else None
+
+
+def _containers_of(role: ExpandedRole) -> Iterator[Container]:
+    pod = role.pods[0].tree
+    for field in ("initContainers", "containers"):
+        yield from [Container(each, role, is_init=field == "initContainers") for each in items(pod.get("spec", field))]
+
+
+def volumes_of(role: ExpandedRole) -> list[MarkedTree]:
+    """The volumes of a role's pods."""
+    return items(role.pods[0].tree.get("spec", "volumes"))
+
+
+def written(*trees: MarkedTree | None) -> MarkedTree:
+    """The first of some values that a file says; the last one where none does, which has to be there."""
+    last = trees[-1]
+    assert last
+    return next((each for each in trees if each and each.mark.line), last)
+
+
+def is_gpu(resource: str) -> bool:
+    """Whether a resource is a GPU as the trainer counts them, and no memory or cores of one, which are not counted in GPUs."""
+    name = resource.lower()
+    return "gpu" in name and "/" in name and not any(part in name.rpartition("/")[2] for part in _PARTS)
+
+
+def amount(container: MarkedTree, resource: str, fields: Sequence[str] = _LIMITS_FIRST) -> int:
+    """How much of a resource is asked for in the first of these fields that says it, in billionths; 0 where none does."""
+    said = next(filter(None, (text(container, "resources", field, resource) for field in fields)), "")
+    return nanos(said)
+
+
+def bytes_of(said: str) -> int:
+    """A quantity of memory in bytes; 0 where the text is none."""
+    return nanos(said) // _ONE
+
+
+def nanos(said: str) -> int:
+    """A quantity in billionths; 0 where the text is none."""
+    try:
+        return quantity(said).nanos
+    except ValueError:
+        return 0
+
+
+def requested(pod: MarkedTree, resource: str) -> int:
+    """What a pod asks for of a resource, in billionths: the sum of its containers, or the most of an init container."""
+    containers, init_containers = (
+        [amount(each, resource, ("requests", "limits")) for each in items(pod.get("spec", field))]
+        for field in ("containers", "initContainers")
+    )
+    return max([sum(containers), *init_containers])
+
+
+def _resources(said: MarkedTree) -> dict[str, MarkedTree]:
+    return {**dict(said.entries("requests")), **dict(said.entries("limits"))}
+
+
+def _words_of(container: MarkedTree) -> list[tuple[str, MarkedTree]]:
+    given = [each for field in ("command", "args") for each in items(container.get(field)) if isinstance(each.value, (str, int, float))]
+    if not given or str(given[0].value).rpartition("/")[2] not in _SHELLS:
+        return [(str(each.value), each) for each in given]
+    return [(word, each) for each in given for word in _in_shell(str(each.value))]
+
+
+def _in_shell(said: str) -> Iterator[str]:
+    """The words of a shell's text, without quotes, comments and what separates commands."""
+    for line in said.splitlines():
+        for part in line.split():
+            if part.startswith("#"):
+                break
+            word = part.lstrip("(").rstrip(";&|)\\").strip("\"'")
+            if word:
+                yield word
+
+
+# All documents of a run, whatever their files and order: what jobs refer to is looked up here.
+
+
+class Documents:
+    """The documents, by kind, by file and by name."""
+
+    __slots__ = ("_by_file", "_by_kind", "_by_name", "_first", "_further", "_in_namespace", "_selectors", "_used_runtimes", "target")
+
+    def __init__(self, documents: Iterable[Document], target: Target, *, further: Iterable[GroupKind] = ()) -> None:
+        """*further*: the kinds of what stands in the files besides, such as a `kustomization.yaml`, which has no name."""
+        self.target = target
+        self._further = set(further)
+        self._by_kind: dict[GroupKind, list[Document]] = {}
+        self._by_file: dict[str, list[Document]] = {}
+        self._first: dict[Identity, Document] = {}
+        self._by_name: dict[tuple[GroupKind, str], list[Document]] = {}
+        self._in_namespace: dict[tuple[GroupKind, str], tuple[Sequence[Document], Sequence[str]]] = {}
+        self._used_runtimes: Set[tuple[str, str]] | None = None
+        self._selectors: dict[tuple[GroupKind, Path, str], Selectors] = {}
+        for document in documents:
+            self._by_kind.setdefault(document.group_kind, []).append(document)
+            self._by_file.setdefault(document.file, []).append(document)
+            self._by_name.setdefault((document.group_kind, document.name), []).append(document)
+            self._first.setdefault(_identity(document), document)
+
+    def of_kind(self, kind: GroupKind) -> Sequence[Document]:
+        """The documents of a kind."""
+        return self._by_kind.get(kind, ())
+
+    def of_file(self, file: str) -> Sequence[Document]:
+        """The documents of a file."""
+        return self._by_file.get(file, ())
+
+    def kinds(self) -> Set[GroupKind]:
+        """The kinds that there are."""
+        return self._by_kind.keys() | self._further
+
+    def has(self, kinds: Iterable[GroupKind]) -> bool:
+        """Whether a document is of one of these kinds."""
+        return any(kind in self._by_kind for kind in kinds)
+
+    def names_in_same_namespace(self, document: Document, kind: GroupKind) -> Sequence[str]:
+        """The names of a kind in the namespace of a document, sorted."""
+        return self._in_same_namespace(document, kind)[1]
+
+    def _in_same_namespace(self, document: Document, kind: GroupKind) -> tuple[Sequence[Document], Sequence[str]]:
+        """The documents of a kind in the namespace of another one, and their names; who says no namespace means the other's."""
+        known = self._in_namespace.get((kind, document.namespace))
+        if known is None:
+            found = [each for each in self.of_kind(kind) if not document.namespace or each.namespace in ("", document.namespace)]
+            known = self._in_namespace[kind, document.namespace] = (found, sorted({each.name for each in found}))
+        return known
+
+    def selectors(self, document: Document, kind: GroupKind, path: Path) -> Selectors:
+        """What of a kind selects pods in the namespace of a document, by the labels at a path."""
+        known = self._selectors.get((kind, path, document.namespace))
+        if known is None:
+            known = self._selectors[kind, path, document.namespace] = Selectors(self._in_same_namespace(document, kind)[0], path)
+        return known
+
+    @property
+    def used_runtimes(self) -> Set[tuple[str, str]]:
+        """The kinds and names of runtimes that TrainJobs refer to."""
+        if self._used_runtimes is None:
+            from jobspec.operators.trainer.runtimes import RuntimeRef
+
+            references = (RuntimeRef(each.data) for each in self.of_kind(TRAINJOB))
+            self._used_runtimes = {(str(each.kind), str(each.name)) for each in references}
+        return self._used_runtimes
+
+    def referred(self, job: Document) -> list[Document]:
+        """What a job may refer to, that of its own file first: runtimes of the name that it says, and priority classes."""
+        found = [*self.of_kind(PRIORITY_CLASS)]
+        if job.group_kind == TRAINJOB:
+            from jobspec.operators.trainer.runtimes import GROUP, RuntimeRef
+
+            ref = RuntimeRef(job.data)
+            found = [*self.of_name((GROUP, str(ref.kind)), str(ref.name)), *found]
+        return sorted(found, key=lambda each: each.file != job.file)
+
+    def named(self, document: Document, kind: GroupKind, name: str) -> Document | None:
+        """The document of a kind and name in the namespace of another document, None where there is none."""
+        found = [
+            each for each in self._by_name.get((kind, name), ()) if not document.namespace or each.namespace in ("", document.namespace)
+        ]
+        return next((each for each in found if each.namespace == document.namespace), found[0] if found else None)
+
+    def of_name(self, kind: GroupKind, name: str) -> Sequence[Document]:
+        """The documents of a kind and name, in whatever namespace."""
+        return self._by_name.get((kind, name), ())
+
+    def first(self, document: Document) -> Document:
+        """The first document that is the same object, in files of the same folder: of the same kind, namespace and name."""
+        return self._first[_identity(document)]
+
+
+def _identity(document: Document) -> Identity:
+    return (*document.group_kind, document.namespace, document.name, document.file.rpartition("/")[0])
+
+
+# Documents that select pods by their labels, such as Services and NetworkPolicies, looked up by these labels.
+
+
+class Selectors:
+    """The documents of a kind in a namespace, by the labels for which they look at pods."""
+
+    __slots__ = ("_by_label", "_documents")
+
+    def __init__(self, documents: Sequence[Document], path: Path) -> None:
+        """*path*: where their labels stand."""
+        self._documents = documents
+        self._by_label: dict[tuple[str, str] | None, list[int]] = {}
+        for number, document in enumerate(documents):
+            labels = value_at(document.data, path)
+            for label in labels.items() if isinstance(labels, dict) and labels else [None]:
+                if label is None or isinstance(label[1], str):
+                    self._by_label.setdefault(label, []).append(number)
+
+    def with_label(self, name: str, value: str) -> Document | None:
+        """The first that looks for a label, None where none does."""
+        numbers = self._by_label.get((name, value))
+        return self._documents[numbers[0]] if numbers else None
+
+    def of(self, labels: Mapping[str, str]) -> list[Document]:
+        """Those that may select these labels: they look for one of them, or for none by its value."""
+        numbers = {number for label in (None, *labels.items()) for number in self._by_label.get(label, ())}
+        return [self._documents[number] for number in sorted(numbers)]

@@ -1,0 +1,44 @@
+"""What rules read: one that is not called, since nothing of that is there, would have found nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from jobspec import pipeline
+from jobspec.cluster import Cluster
+from jobspec.lint.context import Documents
+from jobspec.lint.linting import RULES, can_find, contexts_of, seen, seen_as
+from jobspec.pipeline import Source
+from tests.support.cases import target_of
+from tests.support.reference import ROOT, folder
+
+CASES = ROOT / "tests" / "cases"
+
+
+def _not_called(files: list[Path]) -> tuple[int, list[str]]:
+    """How many rules are not called for files that are linted together, and what they would have found."""
+    cluster = Cluster(target_of(files[0].read_text()))
+    sources = [Source(str(each), each.read_bytes(), skip_unknown=True) for each in files]
+    read = pipeline.resolve([pipeline.checked(each, (), cluster) for each in sources], cluster)
+    documents = Documents((each for file in read for each in seen(file)), cluster.target)
+    contexts = [each for file in read for each in contexts_of(file, documents)]
+    left_out = [(each, rule) for each in contexts for rule in RULES if rule.sees in seen_as(each) and not can_find(rule, each)]
+    return len(left_out), [f"{rule.name}: {found.message}" for context, rule in left_out for found in rule.check(context)]
+
+
+@pytest.mark.parametrize("name", ["lint", "lint-fixed", "guides", "outcome", "ordinary"])
+def test_what_is_not_called_finds_nothing_in_cases(name: str) -> None:
+    cases = [path for path in sorted((CASES / name).iterdir()) if path.is_dir() or path.suffix == ".yaml"]
+    number = 0
+    for case in cases:
+        left_out, found = _not_called(sorted(case.rglob("*.yaml")) if case.is_dir() else [case])
+        assert found == [], case
+        number += left_out
+    assert number > len(cases)
+
+
+def test_what_is_not_called_finds_nothing_in_public_manifests() -> None:
+    files = sorted(folder("corpus", "manifests").rglob("*.yaml"))
+    left_out, found = _not_called(files)
+    assert found == []
+    assert left_out > len(files)
