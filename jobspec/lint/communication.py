@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 _ADDRESSES = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
 _INTERFACES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
-#: The interfaces that pods have: the loopback, those of the pod's network, and those that Multus adds.
-_IN_PODS = ("lo", "eth", "net")
 _NETWORKS = "k8s.v1.cni.cncf.io/networks"
+#: The annotations that attach further networks to a pod, whose interfaces may be `eth1` and so on.
+_ATTACHING = (_NETWORKS, "networking.gke.io/interfaces")
 _BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
 
 
@@ -102,19 +102,22 @@ def pinned_interface(job: JobContext) -> Iterator[Finding]:
     """A variable names a network card of a host, which pods do not have.
 
     Why: a pod has `lo` and `eth0`, and `net1` and so on where Multus adds networks. With a card of the host, NCCL and gloo find "no
-    socket interface". On the host's network the card is there, as long as all nodes are alike.
+    socket interface". On the host's network the card is there, as long as all nodes are alike. `=eth1` is that one card, `eth` all whose
+    names begin so.
     Instead: leave the variable out, or exclude what does not fit: `^lo,docker`.
     Before: env: [{name: NCCL_SOCKET_IFNAME, value: enp3s0}]
     After: env: [{name: NCCL_SOCKET_IFNAME, value: eth0}]
     Evidence: marin-community/marin#6940
     """
     for container in job.training_containers:
-        on_host = text(container.role.pods[0].tree, "spec", "hostNetwork") == "True"
+        pod = container.role.pods[0].tree
+        on_host = text(pod, "spec", "hostNetwork") == "True"
+        is_attached = any(pod.get("metadata", "annotations", each) for each in _ATTACHING)
         for name in _INTERFACES:
             said = container.variable(name)
             value = text(said, "value")
             cards = [each for each in value.lstrip("=").split(",") if each] if not value.startswith("^") else []
-            foreign = [each for each in cards if not each.startswith(_IN_PODS)]
+            foreign = [each for each in cards if not _is_in_pods(each, is_whole=value.startswith("="), is_attached=is_attached)]
             if said and foreign:
                 where = "hosts are alike only until the next one" if on_host else "pods have `lo` and `eth0`"
                 message = f"`{foreign[0]}` is a network card of a host: {where}"
@@ -251,6 +254,13 @@ def unknown_rendezvous_backend(job: JobContext) -> Iterator[Finding]:
             f"write `{near or 'c10d'}`",
             edits=[Edit(said, (), near)] if near else (),
         )
+
+
+def _is_in_pods(card: str, *, is_whole: bool, is_attached: bool) -> bool:
+    """Whether pods have a network card of this name or, unless it is whole, of one that begins so; *is_attached*: to further networks."""
+    if card in ("lo", "eth0") or card.startswith("net"):
+        return True
+    return (is_attached and card.startswith("eth")) or (not is_whole and "eth0".startswith(card))
 
 
 def _is_foreseen(container: Container) -> bool:

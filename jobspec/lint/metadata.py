@@ -127,30 +127,29 @@ _KEY = "sidecar.istio.io/inject"
 
 
 def istio_sidecar(job: JobContext) -> Iterator[Finding]:
-    """The namespace gives every pod an Istio sidecar, and the job's pods do not refuse it, or they ask for one themselves.
+    """Pods get an Istio sidecar: they ask for one, or their namespace gives it and they do not refuse, or pods of another role alone do.
 
     Why: an old sidecar never ends, so that the pod does not either; every sidecar stands between the pods before it is ready, and takes
-    the ports of the rendezvous for HTTP: "got 0 bytes", or a timeout.
-    Instead: refuse it by a label of the pod template.
+    the ports of the rendezvous for HTTP: "got 0 bytes", or a timeout. RDMA goes past it, but the pods meet by TCP first.
+    Instead: refuse it by a label of the pod template, of every replica type.
     Fix: adds the label `sidecar.istio.io/inject` to the pods of a PyTorchJob.
     Before: template: {spec: {}}
     After: template: {metadata: {labels: {sidecar.istio.io/inject: "false"}}, spec: {}}
-    Evidence: kubeflow/pytorch-operator#258, kubeflow/trainer#1637, kubeflow/trainer#2794, kubeflow/trainer#2872
+    Evidence: kubeflow/pytorch-operator#258, kubeflow/trainer#1637, kubeflow/trainer#2794, kubeflow/trainer#2872, NVIDIA/nccl-tests#248
     """
-    why = _injects(job)
+    given = _injects(job) if job.is_job else ""
+    refusing = [role.name for role in job.training if _said(role, "false")]
     for role in job.training:
         asked = _said(role, "true")
         if asked:
             yield Finding(asked, "the pods get an Istio sidecar, since they ask for one", 'write "false"')
-        elif why and not _said(role, "false"):
+        elif role.name not in refusing and (given or refusing):
+            why = f"the pods get an Istio sidecar, since {given}" if given else ""
+            why = why or f"`{refusing[0]}` refuses an Istio sidecar, `{role.name}` does not"
             place = job.tree.get("spec", "pytorchReplicaSpecs", role.name) if job.is_pytorchjob else None
             edits = [Edit(place, ("template", "metadata", "labels", _KEY), "false")] if place else []
-            yield Finding(
-                (place and place.get("template")) or place or ("metadata", "name"),
-                f"the pods get an Istio sidecar, since {why}",
-                f'label the pod template `{_KEY}: "false"`',
-                edits=edits,
-            )
+            at = (place and place.get("template")) or place or ("metadata", "name")
+            yield Finding(at, why, f'label the pod template `{_KEY}: "false"`', edits=edits)
 
 
 def ineffective_istio_key(job: JobContext) -> Iterator[Finding]:
@@ -198,6 +197,6 @@ NAME_RULES = (
     Rule(generated_name, "info", sees="document"),
 )
 ISTIO_RULES = (
-    Rule(istio_sidecar, "warning", sees="job", reads=[_KEY], kinds=[NAMESPACE, _PROFILE]),
+    Rule(istio_sidecar, "warning", reads=[_KEY], kinds=[NAMESPACE, _PROFILE]),
     Rule(ineffective_istio_key, "warning", sees="job", reads=[_KEY]),
 )
