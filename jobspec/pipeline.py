@@ -10,9 +10,10 @@ from jobspec.diagnostics import Diagnostic, deduplicated, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
+from jobspec.findings import Rule
 from jobspec.kubernetes.admission.objects import Answer, PolicyObjects, policies_of
 from jobspec.kubernetes.verdict import Verdict, verdict
-from jobspec.operators.webhooks import Objects, WebhookRule, diagnostics
+from jobspec.operators.webhooks import Objects, diagnostics
 from jobspec.results import DocumentResult, FileResult, result_of
 from jobspec.workloads import Workload, is_workload
 
@@ -634,7 +635,7 @@ def review(document: Document, target: Target, objects: Objects, *, old: Documen
         from jobspec.operators.trainer.webhook import answer_to_trainjob
 
         return answer_to_trainjob(document, target, objects, old=old)
-    RULES: Sequence[WebhookRule]  # noqa: N806 (one of the lists)
+    RULES: Sequence[Rule]  # noqa: N806 (one of the lists)
     if document.group_kind == kinds.PYTORCHJOB:
         from jobspec.operators.training_operator.webhook import WEBHOOK_RULES as RULES
     elif document.group_kind in (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jobspec.commands.fixing import Say
     from jobspec.commands.project import Plan
     from jobspec.commands.validate import Advise
-    from jobspec.lint.rule import Rule
+    from jobspec.findings import Rule
     from jobspec.rules.ignores import ReportFilter
 
 

@@ -29,7 +29,7 @@ from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from jobspec.lint.rule import Rule
+    from jobspec.findings import Rule
     from jobspec.project.tree import Files
     from jobspec.project.tree import Files as TreeFiles
 

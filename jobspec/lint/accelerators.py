@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.findings import Finding, Rule
 from jobspec.lint.context import OTHER_ACCELERATORS, written
-from jobspec.lint.rule import Finding, Rule
 from jobspec.programs import torchrun
 from jobspec.workloads import value_at
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, text
+from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import NETWORK_POLICY, SERVICE
 from jobspec.lint.context import written
-from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.programs import torchrun
 from jobspec.workloads import items_at, value_at
 

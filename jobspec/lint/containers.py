@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import SERVICE_ACCOUNT
-from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from jobspec.documents.document import Span
-    from jobspec.lint.rule import Edit, Finding, Place, Rule, Sees
+    from jobspec.findings import Edit, Finding, Place, Rule, Sees
     from jobspec.pipeline import Checked
     from jobspec.remedies import Change
     from jobspec.results import FileResult
@@ -164,12 +164,14 @@ def _diagnostic(rule: Rule, finding: Finding, context: DocumentContext, places: 
 
 def _written(at: Place, context: DocumentContext, places: Places) -> tuple[Document, Path, Mark]:
     """The document, path and mark of a place; what no file says is told at the document's name."""
-    if not isinstance(at, MarkedTree):
-        return context.given, at, context.given.marks.nearest(at).place()
-    found = places.find(at.mark, _documents_of(context, at.mark))
+    if isinstance(at, tuple) or at is None:
+        path = at or ("metadata", "name")
+        return context.given, path, context.given.marks.nearest(path).place()
+    mark, place = (at.mark, at.place()) if isinstance(at, MarkedTree) else (at, at)
+    found = places.find(mark, _documents_of(context, mark))
     if found:
-        return (*found, at.place())
-    return context.given, (), at.place() if at.mark.line else context.given.marks.nearest(("metadata", "name")).place()
+        return (*found, place)
+    return context.given, (), place if mark.line else context.given.marks.nearest(("metadata", "name")).place()
 
 
 def _documents_of(context: DocumentContext, mark: Mark) -> Iterator[Document]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
+from jobspec.findings import Edit, Finding, Rule
 from jobspec.go.quantities import Quantity
 from jobspec.lint.context import nanos, requested
-from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False

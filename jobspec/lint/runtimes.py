@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Path
-from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.diagnostics import Diagnostic, Path
+from jobspec.documents.marked_tree import items, text
+from jobspec.findings import Finding, Rule
 from jobspec.kinds import TRAINING_RUNTIME
-from jobspec.lint.rule import Finding, Rule
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER, RuntimeRef
 from jobspec.workloads import roles_in, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from jobspec.lint.context import DocumentContext, JobContext
-    from jobspec.outcome.rule import Outcome
 
 _FRAMEWORK = "trainer.kubeflow.org/framework"
 _NODE = "node"  # the name of the container that trains
@@ -158,23 +157,21 @@ def unusable_runtime(job: JobContext) -> Iterator[Finding]:
         return
     name = job.given.marks.nearest(("metadata", "name")).place()
     for each in _refusals(job):
-        if each.place and str(each.place) != str(name) and _LEFT_TO_JOBS not in each.message:
-            yield Finding(MarkedTree(None, each.place), f"with this runtime {each.message}", each.hint)
+        if str(each.mark) != str(name) and _LEFT_TO_JOBS not in each.message:
+            yield Finding(each.mark, f"with this runtime {each.message}", each.hint)
 
 
-def _refusals(runtime: JobContext) -> Iterator[Outcome]:
+def _refusals(runtime: JobContext) -> Sequence[Diagnostic]:
     """What becomes of a job that says nothing but its runtime."""
     from jobspec.outcome.judgement import refused_objects
     from jobspec.outcome.programs import started
     from jobspec.outcome.rendezvous import restarts_for_ever, unknown_address
-    from jobspec.outcome.rule import Outcome
 
-    for each in runtime.refused:
-        yield Outcome(each.rule, each.message, each.mark, each.hint)
-    if not runtime.refused:
-        yield from refused_objects(runtime.expanded)
-        yield from unknown_address(runtime.expanded, started(runtime.expanded))
-        yield from restarts_for_ever(runtime.expanded)
+    if runtime.refused:
+        return runtime.refused
+    made = runtime.expanded
+    found = [*refused_objects(made), *unknown_address(made, started(made)), *restarts_for_ever(made)]
+    return [each.diagnostic(made.job) for each in found]
 
 
 def several_launchers(job: JobContext) -> Iterator[Finding]:

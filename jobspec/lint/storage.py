@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM
 from jobspec.lint.context import amount, bytes_of, volumes_of, written
-from jobspec.lint.rule import Edit, Finding, Rule
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False

@@ -10,11 +10,11 @@ from functools import lru_cache
 
 from jobspec.diagnostics import Diagnostic, Key, Path
 from jobspec.documents.document import Document, KnownValid
+from jobspec.findings import Finding
 from jobspec.go.formats import is_parsed_quantity, is_quantity, is_time
 from jobspec.go.values import decode_as_go, mapping, structs
 from jobspec.kinds import JOBSET, TRAINJOB
 from jobspec.kubernetes.problems import describe
-from jobspec.operators.webhooks import Fault
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import is_at_least
@@ -35,7 +35,7 @@ _ZEROS = {"array": (), "string": "", "integer": 0, "boolean": False, "int-or-str
 _EMPTY = {"array": "[]", "string": '""'}
 
 
-def undecodable_value(workload: Workload, target: Target) -> Iterator[Fault]:
+def undecodable_value(workload: Workload, target: Target) -> Iterator[Finding]:
     """A webhook reads quantities, times and port numbers as Go does, more strictly than the schema.
 
     An exponent is an integer of 64 bits (`1e3`, not `1e1.5`), a number that can be a name instead has 32 bits. A mutating webhook
@@ -51,7 +51,7 @@ def undecodable_value(workload: Workload, target: Target) -> Iterator[Fault]:
             yield from _mistyped(document.data["status"], shape.at(("status",)), ("status",))
 
 
-def becomes_null(workload: Workload, target: Target) -> Iterator[Fault]:
+def becomes_null(workload: Workload, target: Target) -> Iterator[Finding]:
     """A few optional fields are `null` once a mutating webhook has written the object, and the server refuses that. Write them out."""
     document = workload.document
     shape = shapes.load(document.api_version, document.kind, target)
@@ -76,7 +76,7 @@ def _is_readable(sound: KnownValid) -> bool:
     return not any(_unreadable_values({**sound.data, "status": None}, sound.shape, ()))
 
 
-def _unreadable_values(value: Any, shape: Shape, path: Path, read: Any = None) -> Iterator[Fault]:
+def _unreadable_values(value: Any, shape: Shape, path: Path, read: Any = None) -> Iterator[Finding]:
     """The quantities, times and numbers in *value* that Go cannot read; *value* fits the schema.
 
     *read*: a value at the same place that Go can read.
@@ -84,7 +84,7 @@ def _unreadable_values(value: Any, shape: Shape, path: Path, read: Any = None) -
     if value is read:
         return
     if why := _unreadable(value, shape):
-        yield Fault(path, f"the operator cannot read {why}")
+        yield Finding(path, f"the operator cannot read {why}")
     if isinstance(value, dict):
         fields, values = shape.fields, shape.values
         known = read if isinstance(read, dict) else {}
@@ -110,14 +110,14 @@ def _unreadable(value: Any, shape: Shape) -> str:
     return f"the number {value}, which needs more than 32 bits" if is_number and value not in _INTEGERS["int32"] else ""
 
 
-def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Fault]:
+def _mistyped(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
     """The values in *value* of another type than Go's; null and missing values are none."""
     if value is None or shape is None:
         return
     if not shapes.is_of_type(value, shape):
-        yield Fault(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
+        yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read this value of it: {describe(value)}")
     elif not _fits(value, shape):
-        yield Fault(path, f"the operator reads `status` before the server drops it, and cannot read {describe(value)} there")
+        yield Finding(path, f"the operator reads `status` before the server drops it, and cannot read {describe(value)} there")
     else:
         for inner, child, inner_path in _inside(value, shape, path):
             yield from _mistyped(inner, child, inner_path)
@@ -131,14 +131,14 @@ def _fits(value: Any, shape: Shape) -> bool:
     return shape.format != "date-time" or is_time(value)
 
 
-def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Fault]:
+def _nulls(value: Any, shape: Shape | None, path: Path) -> Iterator[Finding]:
     """The fields that *value* leaves out and Go writes as null."""
     if shape is None:
         return
     for name, child in (shape.fields or {}).items() if isinstance(value, dict) else ():
         if child.unset == "null" and value.get(name) is None:
             message = f"the operator writes the missing `{name}` here as null, which the server refuses"
-            yield Fault((*path, name), message, f"write `{name}: {_EMPTY[child.type]}`")
+            yield Finding((*path, name), message, f"write `{name}: {_EMPTY[child.type]}`")
     for inner, child_or_none, inner_path in _inside(value, shape, path):
         yield from _nulls(inner, child_or_none, inner_path)
 

@@ -1,62 +1,35 @@
-"""Rules of operators' webhooks: generators over a workload that hold from one release to another, and their faults as diagnostics."""
+"""Rules of operators' webhooks: generators over a workload that hold from one release to another."""
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Path, spell
+from jobspec.findings import Finding, Rule
 from jobspec.kinds import find
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_subdomain, generated_name
 from jobspec.targets import is_at_least
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from jobspec.diagnostics import Severity
+    from jobspec.diagnostics import Diagnostic
     from jobspec.documents.document import Document
     from jobspec.targets import Target
     from jobspec.workloads import Workload
 
 
-class Fault:
-    """A problem that a rule finds in a workload: its path, a sentence, and how to correct it."""
-
-    __slots__ = ("field", "hint", "message", "path", "severity")
-
-    def __init__(self, path: Path, message: str, hint: str = "", *, field: str = "", severity: Severity = "error") -> None:
-        self.path = path
-        self.message = message
-        self.hint = hint
-        self.field = field
-        """The field as the operator spells it; empty where that is the path's own spelling."""
-        self.severity = severity
-
-
-class WebhookRule:
-    """A check that the operator makes from release *since* on, and before release *until*; empty where there is no such limit."""
-
-    __slots__ = ("check", "name", "since", "until")
-
-    def __init__(self, check: Callable[[Workload, Target], Iterator[Fault]], since: str = "", until: str = "") -> None:
-        self.check = check
-        self.name = check.__name__.replace("_", "-")
-        """The rule's name in the catalogue: the function's, in kebab-case."""
-        self.since = since
-        self.until = until
-
-
-def faults(rules: Iterable[WebhookRule], workload: Workload, target: Target, release: str) -> Iterator[tuple[str, Fault]]:
-    """All faults of a workload at a release of its operator, each with the name of its rule."""
+def findings(rules: Iterable[Rule], workload: Workload, target: Target, release: str) -> Iterator[tuple[str, Finding]]:
+    """What rules find in a workload at a release of its operator, each with the name of its rule."""
     passed = {"": True}  # a limit -> whether the release is that one or came after it; most rules have the same limits
     for rule in rules:
         for limit in (rule.since, rule.until):
             if limit not in passed:
                 passed[limit] = is_at_least(release, limit)
         if passed[rule.since] and not (rule.until and passed[rule.until]):
-            for fault in rule.check(workload, target):
-                yield rule.name, fault
+            for finding in rule.check(workload, target):
+                yield rule.name, finding
 
 
-# The answer of webhooks to a document: the faults that rules find as diagnostics, and the objects that were looked up.
+# The answer of webhooks to a document: what rules find, as diagnostics, and the objects that were looked up.
 
 
 class Objects:
@@ -86,20 +59,12 @@ class Objects:
         return Objects(self.beside, [*self.elsewhere, *documents], refused=self.refused, closed=self.closed)
 
 
-def diagnostics(rules: Iterable[WebhookRule], workload: Workload, target: Target) -> list[Diagnostic]:
-    """The faults that rules find in a workload, as diagnostics of its document."""
+def diagnostics(rules: Iterable[Rule], workload: Workload, target: Target) -> list[Diagnostic]:
+    """What rules find in a workload, as diagnostics of its document."""
     document = workload.document
     kind = find(document.api_version, document.kind)
     assert kind
-    release = target[kind.component]
-    return [diagnostic(document, name, fault) for name, fault in faults(rules, workload, target, release)]
-
-
-def diagnostic(document: Document, rule: str, fault: Fault) -> Diagnostic:
-    """A fault as a diagnostic at its place in the document."""
-    mark = document.marks.nearest(fault.path).place()
-    field = fault.field or spell(fault.path)
-    return Diagnostic(rule, fault.message, mark, field=field, document=document.index, severity=fault.severity, hint=fault.hint)
+    return [each.diagnostic(document, name) for name, each in findings(rules, workload, target, target[kind.component])]
 
 
 # Names of jobs, which begin the names of Services and pods, and names of managers.
@@ -111,7 +76,7 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _PATH = _LETTERS | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~%!$&'()*+,;=:")
 
 
-def job_name(workload: Workload, target: Target) -> Iterator[Fault]:
+def job_name(workload: Workload, target: Target) -> Iterator[Finding]:
     """The job's name begins the names of its pods and Services, so it has to be a DNS label of RFC 1035.
 
     That is at most 63 lower-case letters, digits and `-`, a letter first. The API server alone would also take dots and a digit first.
@@ -120,7 +85,7 @@ def job_name(workload: Workload, target: Target) -> Iterator[Fault]:
     why = bad_dns1035_label(name)
     if why:
         message = f"`{workload.document.data['metadata'][key]}` cannot be the name of a job: {why}"
-        yield Fault(("metadata", key), message, field="metadata.name")
+        yield Finding(("metadata", key), message, field="metadata.name")
 
 
 def name_of(workload: Workload) -> tuple[str, str]:
@@ -141,6 +106,6 @@ def bad_manager(name: str) -> str:
 
 # Admission: the rules of the operators' webhooks, which review what the server's own checks accept.
 #
-# A rule is a generator over a workload that yields faults. Its function gives it its name, and the docstring its explanation. The list
+# A rule is a generator over a workload that yields findings. Its function gives it its name, and the docstring its explanation. The list
 # WEBHOOK_RULES below the rules says on which releases each holds. The webhooks see the object without the defaults that an operator fills
 # in later.

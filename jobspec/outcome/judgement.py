@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.findings import Finding, place_in
 from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.problems import Problem
@@ -13,7 +14,6 @@ from jobspec.operators.made import Expansion, with_generated_names
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.outcome.programs import started, wrong_flags, wrong_torchrun_options
 from jobspec.outcome.rendezvous import complete_without_training, rendezvous_outcomes, restarts_for_ever
-from jobspec.outcome.rule import Outcome, place_in
 from jobspec.programs.contracts import Contract
 from jobspec.workloads import resumed, suspension
 
@@ -105,7 +105,7 @@ def judged(
     *accepted*: a server is known to accept all objects of the job, and is not asked again. The other arguments are those of `foresee`.
     """
 
-    def outcomes(expanded: ExpandedJob) -> Iterator[Outcome]:
+    def outcomes(expanded: ExpandedJob) -> Iterator[Finding]:
         programs = started(expanded)
         if not accepted:
             yield from refused_objects(expanded)
@@ -124,7 +124,7 @@ def judged(
         return None
 
 
-def _found(job: Document, expansion: Expansion, target: Target, outcomes: Callable[[ExpandedJob], Iterator[Outcome]]) -> list[Diagnostic]:
+def _found(job: Document, expansion: Expansion, target: Target, outcomes: Callable[[ExpandedJob], Iterator[Finding]]) -> list[Diagnostic]:
     found = list(expansion.diagnostics)
     if not has_error(found):
         expanded = ExpandedJob(job, expansion.objects, target, expansion.counts)
@@ -132,19 +132,19 @@ def _found(job: Document, expansion: Expansion, target: Target, outcomes: Callab
     return found
 
 
-def _of_trainjob(expanded: ExpandedJob) -> Iterator[Outcome]:
+def _of_trainjob(expanded: ExpandedJob) -> Iterator[Finding]:
     if expanded.job.group_kind == TRAINJOB:
         yield from complete_without_training(expanded)
         yield from restarts_for_ever(expanded)
 
 
-def _of_arguments(expanded: ExpandedJob, programs: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Outcome]:
+def _of_arguments(expanded: ExpandedJob, programs: Sequence[Started], contracts: Mapping[str, Contract]) -> Iterator[Finding]:
     if contracts or any(program.is_torchrun for _, program in programs):
         yield from wrong_torchrun_options(expanded)
         yield from wrong_flags(expanded, contracts)
 
 
-def _each_place_once(outcomes: Iterable[Outcome], job: Document) -> list[Diagnostic]:
+def _each_place_once(outcomes: Iterable[Finding], job: Document) -> list[Diagnostic]:
     """The diagnostics, one for each rule and place, however many pods and objects it hits."""
     first: dict[tuple[str, str], Diagnostic] = {}
     for each in outcomes:
@@ -164,30 +164,30 @@ _RULES = {
 }
 
 
-def refused_objects(job: ExpandedJob) -> Iterator[Outcome]:
+def refused_objects(job: ExpandedJob) -> Iterator[Finding]:
     """The mistakes for which the server refuses objects. Pods of a refused Job never come."""
     of_jobs = {text(each, "metadata", "name"): _problems(each, job) for each in job.of_kind("Job")}
     yield from _refused_others(job, of_jobs)
     yield from _refused_pods(job, {name for name, problems in of_jobs.items() if problems})
 
 
-def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) -> Iterator[Outcome]:
+def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) -> Iterator[Finding]:
     for kind, (rule, what) in _RULES.items():
         for each in _ends(job.of_kind(kind)):
             name = text(each, "metadata", "name")
             for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
                 message = f"the server will refuse {what} `{name}`: {problem.message}"
-                yield Outcome(rule, message, _place(each, problem), problem.hint or _of_patch(each, problem, job))
+                yield Finding(_place(each, problem), message, problem.hint or _of_patch(each, problem, job), rule=rule)
 
 
-def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Outcome]:
+def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Finding]:
     """The mistakes in pods, but for those of the *refused* Jobs."""
     for role in job.roles():
         pod = role.pods[0].tree  # the others differ in numbers alone, which make no pod's name too long
         if text(pod, "metadata", "labels", "batch.kubernetes.io/job-name") not in refused:
             for problem in _problems(pod, job):
                 message = f"the server will refuse the pods of {role.name}: {problem.message}"
-                yield Outcome("pods-refused", message, _place(pod, problem), problem.hint)
+                yield Finding(_place(pod, problem), message, problem.hint, rule="pods-refused")
 
 
 def _place(made: MarkedTree, problem: Problem) -> Mark | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from jobspec import kinds
 from jobspec.diagnostics import Mark
 from jobspec.documents.document import Document
+from jobspec.findings import Finding, place_in
 from jobspec.operators.made import with_generated_names
-from jobspec.outcome.rule import Outcome, place_in
 from jobspec.workloads import value_at
 
 _LABELS = "pod-security.kubernetes.io/"
@@ -42,7 +42,7 @@ def policies_among(documents: Sequence[Document], there: PolicyObjects | None, *
     return there.with_others(data_of(found)) if there else policies_of(found, closed=closed)
 
 
-def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed: bool) -> Iterator[Outcome]:
+def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed: bool) -> Iterator[Finding]:
     """What the plugins of the server say of a job's pods, by the *policies* of its cluster; *closed*: there are no other objects."""
     namespace = job.job.namespace
     concerned = policies is not None and policies.apply_to(namespace)
@@ -63,7 +63,7 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
         yield from _told("pods-refused", f"the server will refuse the pods of {role.name}", refused, role)
         yield from _told("pod-waits", f"the pods of {role.name} will wait for ever", review.waits, role)
     for problem in job_quota_problems(counted, namespace, policies):
-        yield Outcome("never-fits", f"{problem.message}, so that some of them are never made", None, problem.hint)
+        yield Finding(None, f"{problem.message}, so that some of them are never made", problem.hint, rule="never-fits")
 
 
 def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:
     return [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for each in made]
 
 
-def _told(rule: str, what: str, problems: Sequence[Problem], role: ExpandedRole) -> Iterator[Outcome]:
+def _told(rule: str, what: str, problems: Sequence[Problem], role: ExpandedRole) -> Iterator[Finding]:
     """The outcomes of one rule, one for each line that causes them."""
     pod = role.pods[0].tree
     by_line: dict[str, tuple[Mark | None, list[Problem]]] = {}
@@ -83,4 +83,4 @@ def _told(rule: str, what: str, problems: Sequence[Problem], role: ExpandedRole)
         messages = "; ".join(dict.fromkeys(each.message for each in several))
         hints = "; ".join(dict.fromkeys(each.hint for each in several if each.hint))
         severity: Severity = "warning" if rule == "pod-waits" else "error"
-        yield Outcome(rule, f"{what}: {messages}", place, hints, severity=severity)
+        yield Finding(place, f"{what}: {messages}", hints, rule=rule, severity=severity)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.findings import Finding
 from jobspec.kubernetes.problems import closest
-from jobspec.outcome.rule import Outcome, place_of
 from jobspec.programs import torchrun
 from jobspec.programs.contracts import Contract, contract_of
 from jobspec.programs.torchrun import CommandWord, is_flag, length_of_python, length_of_start, options_of, read, starts_python
@@ -114,14 +114,14 @@ _TORCHRUN = Contract({"properties": {**torchrun.OPTIONS, torchrun.OF_LAUNCH: {"t
 _ENDS = "and ends with 2"
 
 
-def wrong_torchrun_options(job: ExpandedJob) -> Iterator[Outcome]:
+def wrong_torchrun_options(job: ExpandedJob) -> Iterator[Finding]:
     """Tell of options that torchrun does not take, and of values that it does not take for them."""
     for program in _programs(job):
         if program.is_torchrun:
             yield from _torchrun_options(program)
 
 
-def wrong_flags(job: ExpandedJob, contracts: Mapping[str, Contract]) -> Iterator[Outcome]:
+def wrong_flags(job: ExpandedJob, contracts: Mapping[str, Contract]) -> Iterator[Finding]:
     """Tell of flags that the contract of an image does not have, and of wrong values. *contracts*: by image, without tag and digest."""
     for program in _programs(job) if contracts else ():
         contract = contract_of(contracts, text(program.container, "image"))
@@ -141,22 +141,22 @@ def _texts(words: Words) -> list[str]:
     return [str(each.value) for each in words]
 
 
-def _wrong_value(given: CommandWord, words: Words, contract: Contract, program: str) -> Iterator[Outcome]:
+def _wrong_value(given: CommandWord, words: Words, contract: Contract, program: str) -> Iterator[Finding]:
     """What is wrong with the value of a known option; one with `$(NAME)` in it is not known before the pod runs."""
-    place, name = place_of(words[given.at]), given.name
+    place, name = words[given.at], given.name
     if given.option in contract.switches:
         if given.is_joined:
             message = f"{program} takes no value for `{name}`, {_ENDS}"
-            yield Outcome("wrong-flag-value", message, place, f"write `{name}` alone, or leave it out")
+            yield Finding(place, message, f"write `{name}` alone, or leave it out", rule="wrong-flag-value")
     elif given.value is None:
         message = f"{program} is given no value for `{name}`, {_ENDS}"
-        yield Outcome("wrong-flag-value", message, place, f"a value that begins with `-` needs the form `{name}=VALUE`")
+        yield Finding(place, message, f"a value that begins with `-` needs the form `{name}=VALUE`", rule="wrong-flag-value")
     elif "$(" not in given.value and (expected := contract.expected(given.option, given.value)):
         message = f"{program} takes {expected} for `{name}`, not `{given.value}`, {_ENDS}"
-        yield Outcome("wrong-flag-value", message, place_of(words[given.value_at]))
+        yield Finding(words[given.value_at], message, rule="wrong-flag-value")
 
 
-def _torchrun_options(program: Program) -> Iterator[Outcome]:
+def _torchrun_options(program: Program) -> Iterator[Finding]:
     """What is wrong with the options before the script. An older or newer torch may know others, so that these are warnings."""
     words = program.launched
     for given in torchrun.options_of(_texts(words)):
@@ -164,7 +164,7 @@ def _torchrun_options(program: Program) -> Iterator[Outcome]:
             return
         if torchrun.is_unknown(given.name, is_launch=program.is_launch):
             message = f"torchrun of torch 2.15 has no option `{given.name}`, {_ENDS}"
-            yield Outcome("unknown-flag", message, place_of(words[given.at]), closest(given.name, torchrun.OPTIONS), severity="warning")
+            yield Finding(words[given.at], message, closest(given.name, torchrun.OPTIONS), rule="unknown-flag", severity="warning")
             return
         if not given.option:
             return  # whether the next word is its value cannot be told
@@ -194,18 +194,18 @@ def _behind_torchrun(words: Words) -> Words:
     return ()
 
 
-def _wrong_flags(words: Words, contract: Contract) -> Iterator[Outcome]:
+def _wrong_flags(words: Words, contract: Contract) -> Iterator[Finding]:
     """What is wrong with the flags; the words after an unknown flag may be its values."""
     program = contract.program or "the program"
     is_known = True
     for given in read(_texts(words), lambda name: name if name in contract.flags else "", contract.switches):
-        place = place_of(words[given.at])
+        place = words[given.at]
         if given.option:
             yield from _wrong_value(given, words, contract, program)
         elif is_flag(given.name):
             hint = closest(given.name, contract.flags)
-            yield Outcome("unknown-flag", f"{program} has no flag `{given.name}`, {_ENDS}", place, hint)
+            yield Finding(place, f"{program} has no flag `{given.name}`, {_ENDS}", hint, rule="unknown-flag")
         elif is_known:
             message = f"{program} takes flags alone, {_ENDS} at `{given.name}`"
-            yield Outcome("unknown-flag", message, place, "a flag takes one value, which follows it")
+            yield Finding(place, message, "a flag takes one value, which follows it", rule="unknown-flag")
         is_known = bool(given.option)

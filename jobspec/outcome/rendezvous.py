@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Mark
 from jobspec.documents.marked_tree import MarkedTree, items, text
+from jobspec.findings import Finding, place_of
 from jobspec.kinds import PYTORCHJOB, TRAINJOB
 from jobspec.operators.trainer.life import makes_again
 from jobspec.operators.trainer.runtimes import ANCESTOR, TRAINER
 from jobspec.outcome.programs import Program, TorchrunOption
-from jobspec.outcome.rule import Outcome, place_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ _RANKS = ("RANK", "NODE_RANK", "WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "OMPI_
 _NUMBER_WORDS = ("auto", "cpu", "gpu", "xpu")
 
 
-def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
+def rendezvous_outcomes(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """What becomes of the processes that the roles of a job have *started*, by where each is told to look for the others."""
     for rule in _RULES:
         yield from rule(job, started)
 
 
-def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
+def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """Nobody tells torchrun where the pods meet: each waits at its own address for the others, for ever."""
     for role, program in started:
         several = text(program.variables.get("PET_NNODES"), "value") not in ("", "1", "1:1")
@@ -36,10 +36,10 @@ def _no_rendezvous(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Out
             continue
         message = f"torchrun in {role.name} waits for the others at its own address, for ever: nothing tells the pods where they meet"
         hint = "add a `Master`, or an `elasticPolicy`" if job.job.group_kind == PYTORCHJOB else "label the replicated job as the trainer's"
-        yield Outcome("no-rendezvous", message, place_of(program.words[0]), hint)
+        yield Finding(program.words[0], message, hint, rule="no-rendezvous")
 
 
-def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
+def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """The program reads no rank, or nothing tells it one: all pods do the same work, each by itself."""
     pods = _pods(job)
     for role, program in started:
@@ -50,24 +50,25 @@ def _trains_alone(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outc
             message = (
                 f"each of the {role.count} pods of {role.name} trains alone: torchrun is told of no other, neither here nor by the operator"
             )
-            yield Outcome("trains-alone", message, *_untold(job, program.words[0]), severity="warning")
+            yield Finding(*_untold(job, program.words[0], message), rule="trains-alone", severity="warning")
         elif program.is_torchrun and told:
             word = told.word.value
             message = f"`{word}` has each of the {pods} pods train alone: {job.operator} tells torchrun of all of them by variables"
-            yield Outcome("trains-alone", message, place_of(told.word), f"leave `{word}` out", severity="warning")
+            yield Finding(told.word, message, f"leave `{word}` out", rule="trains-alone", severity="warning")
         elif (
             program.is_plain_python and not set(_RANKS) & program.variables.keys() and not program.mentions("PET_", "JOB_COMPLETION_INDEX")
         ):
             sets = "only what torchrun reads" if any(name.startswith("PET_") for name in program.variables) else "no rank"
             message = f"each of the {pods} pods trains alone: {job.operator} sets {sets}, and {role.name} starts Python itself"
-            yield Outcome("trains-alone", message, place_of(program.words[0]), "start the program with `torchrun`", severity="warning")
+            yield Finding(program.words[0], message, "start the program with `torchrun`", rule="trains-alone", severity="warning")
 
 
-def _untold(job: ExpandedJob, word: MarkedTree) -> tuple[Mark | None, str]:
-    """The line for which the trainer tells torchrun nothing, and the remedy: a job without `trainer`, or a runtime without `torch`."""
+def _untold(job: ExpandedJob, word: MarkedTree, message: str) -> tuple[Mark | MarkedTree, str, str]:
+    """Why the trainer tells torchrun nothing: a job without `trainer`, or a runtime without `torch`; place, message and remedy."""
     if job.job.group_kind == TRAINJOB and job.job.data["spec"].get("trainer") is None:
-        return job.job.marks.nearest(("spec", "runtimeRef", "name")).place(), "write `trainer: {}` into `spec`, for which the trainer looks"
-    return place_of(word), "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
+        place = job.job.marks.nearest(("spec", "runtimeRef", "name")).place()
+        return place, message, "write `trainer: {}` into `spec`, for which the trainer looks"
+    return word, message, "give the runtime the policy `torch`, or torchrun the flags `--nnodes`, `--node-rank` and `--master-addr`"
 
 
 def _single_node(program: Program) -> TorchrunOption | None:
@@ -76,7 +77,7 @@ def _single_node(program: Program) -> TorchrunOption | None:
     return option if option and option.value in ("1", "1:1") else None
 
 
-def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
+def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """The operator counts several processes in each pod, and only torchrun would start them: the others are waited for."""
     for role, program in started:
         size = text(program.variables.get("WORLD_SIZE"), "value")
@@ -86,10 +87,10 @@ def _ranks_missing(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Out
                 f"{role.name} starts one process in each of {pods} pods, and `WORLD_SIZE` is {size}: {int(size) - pods} ranks never come"
             )
             hint = "start the program with `torchrun`, or leave `nprocPerNode` out"
-            yield Outcome("ranks-missing", message, place_of(program.words[0]), hint, severity="warning")
+            yield Finding(program.words[0], message, hint, rule="ranks-missing", severity="warning")
 
 
-def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
+def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """The number of processes is none that torchrun takes: it ends at once."""
     for _role, program in started:
         variable = program.variables.get("PET_NPROC_PER_NODE")
@@ -99,10 +100,10 @@ def _wrong_process_count(_: ExpandedJob, started: Sequence[Started]) -> Iterator
         if not number.isdecimal() or int(number) < 1:
             words = ", ".join(f"`{each}`" for each in _NUMBER_WORDS)
             message = f"torchrun ends at once: it takes no `{number}` as the number of processes in each pod"
-            yield Outcome("wrong-process-count", message, place_of(variable.get("value")), f"write a number, or one of {words}")
+            yield Finding(variable.get("value"), message, f"write a number, or one of {words}", rule="wrong-process-count")
 
 
-def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Outcome]:
+def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Finding]:
     """The operator tells the processes to meet at a name that no pod and no service of the job has."""
     services = {text(each, "metadata", "name") for each in job.of_kind("Service")}
     for role, program in started:
@@ -115,7 +116,7 @@ def unknown_address(job: ExpandedJob, started: Sequence[Started]) -> Iterator[Ou
             hint = (
                 "call the replicated job that trains `node`, and leave `network.subdomain` out" if job.job.group_kind != PYTORCHJOB else ""
             )
-            yield Outcome("unknown-address", message, _of_address(job, role), hint)
+            yield Finding(_of_address(job, role), message, hint, rule="unknown-address")
             break
 
 
@@ -142,18 +143,20 @@ _RULES = (_no_rendezvous, _trains_alone, _ranks_missing, _wrong_process_count, u
 # How a TrainJob ends: complete without any training, or never, since it starts again and again.
 
 
-def complete_without_training(job: ExpandedJob) -> Iterator[Outcome]:
+def complete_without_training(job: ExpandedJob) -> Iterator[Finding]:
     """Nothing trains, and the job counts as complete: it has no pods, or the image's own program ends at once."""
     for each in job.of_kind("Job"):
         completions = each.get("spec", "completions")
         if text(each, "metadata", "labels", ANCESTOR) == TRAINER and completions is not None and completions.value == 0:
             message = "the job is complete at once, without any training: its number of nodes is 0"
-            yield Outcome("complete-without-training", message, place_of(completions), "write at least 1")
+            yield Finding(completions, message, "write at least 1", rule="complete-without-training")
     for role in job.roles():
         container = role.training_container()
         if container and not Program(container).words and _is_shipped(job, container.get("image")):
             message = f"{role.name} runs the own program of the runtime's image, which is none that trains: the job is complete at once"
-            yield Outcome("complete-without-training", message, _reference(job), "write `command` in `spec.trainer`", severity="warning")
+            yield Finding(
+                _reference(job), message, "write `command` in `spec.trainer`", rule="complete-without-training", severity="warning"
+            )
 
 
 def _is_shipped(job: ExpandedJob, image: MarkedTree | None) -> bool:
@@ -165,7 +168,7 @@ def _reference(job: ExpandedJob) -> Mark:
     return job.job.marks.nearest(("spec", "runtimeRef", "name")).place()
 
 
-def restarts_for_ever(job: ExpandedJob) -> Iterator[Outcome]:
+def restarts_for_ever(job: ExpandedJob) -> Iterator[Finding]:
     """A job that fails starts again without end: the trainer makes its JobSet again, which is deleted when it has ended."""
     again = makes_again(job.target["trainer"])
     for jobset in job.of_kind("JobSet"):
@@ -173,4 +176,4 @@ def restarts_for_ever(job: ExpandedJob) -> Iterator[Outcome]:
         if ttl is not None and again:
             which = "a failed job" if again == "failed" else "the job, complete or failed,"
             message = f"{which} starts again without end: its JobSet is deleted after {ttl.value} s, and the trainer makes it again"
-            yield Outcome("restarts-for-ever", message, place_of(ttl), "leave `ttlSecondsAfterFinished` out", severity="warning")
+            yield Finding(ttl, message, "leave `ttlSecondsAfterFinished` out", rule="restarts-for-ever", severity="warning")

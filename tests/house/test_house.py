@@ -32,6 +32,7 @@ ORDER = [
     "jobspec.models",
     "jobspec.schemas",
     "jobspec.documents",
+    "jobspec.findings",
     "jobspec.go",
     "jobspec.fixes",
     "jobspec.results",
@@ -252,7 +253,7 @@ def test_every_rule_of_a_webhook_is_in_the_catalogue_under_a_name_of_its_own() -
         if module.startswith("jobspec.operators.")
         for node in _nodes(path)
         if isinstance(node, ast.FunctionDef) and [argument.arg for argument in node.args.args] == ["workload", "target"] and node.returns
-        if ast.unparse(node.returns) == "Iterator[Fault]" and not node.name.startswith("_")
+        if ast.unparse(node.returns) == "Iterator[Finding]" and not node.name.startswith("_")
     }
     named = {check.__name__.replace("_", "-") for check in checks}
     assert len(checks) == len(named)

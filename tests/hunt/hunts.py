@@ -12,6 +12,7 @@ from tests.hunt import (
     claims,
     definitions,
     exact_kinds,
+    folders,
     job_pods,
     job_policies,
     laws,
@@ -99,6 +100,7 @@ def _updates(ground: Ground, random: Random) -> Iterator[Find]:
 
 HUNTS = (
     Hunt("bad-input", lambda ground, random: bad_input.finds(random, ground.folder)),
+    Hunt("folders", lambda ground, random: folders.finds(random, ground.folder), lambda _: folder("corpus")),
     Hunt("odd-updates", lambda ground, random: odd_updates.finds(random, ground.folder)),
     Hunt("laws", lambda _, random: laws.finds(random)),
     Hunt("models", lambda _, random: models.finds(random)),
@@ -180,6 +182,7 @@ HUNTS = (
 #: What is wrong with the text of a find, by the hunt that found it: those hunts that ask no server.
 DIFFERENCES: dict[str, Callable[[str, Path], str]] = {
     "bad-input": bad_input.difference,
+    "folders": folders.difference,
     "odd-updates": odd_updates.difference,
     "laws": lambda text, _: laws.difference(text),
     "models": lambda text, _: models.difference(text),

@@ -14,7 +14,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.fixes.rounds import Mended, mend_files
 from jobspec.lint.linting import RULES, lint, seen
-from jobspec.lint.rule import sections
+from jobspec.lint.pages import sections
 from jobspec.operators.expansion import expand
 from jobspec.pipeline import Source
 from jobspec.workloads import is_workload

@@ -172,14 +172,14 @@ def _warns(call: ast.Call) -> bool | None:
 def _severities() -> Iterator[tuple[str, bool]]:
     """Each rule whose diagnostics the code writes down, and whether they are warnings."""
     texts = [path.read_text() for path in (ROOT / "jobspec").rglob("*.py")]
-    for text in (each for each in texts if re.search(r"\b(Diagnostic|Fault|Finding)\(", each)):
+    for text in (each for each in texts if re.search(r"\b(Diagnostic|Finding)\(", each)):
         functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
         for function, call in ((each, node) for each in functions for node in ast.walk(each)):
             if isinstance(call, ast.Call) and (warns := _warns(call)) is not None:
                 called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
                 if called == "Diagnostic" and call.args and isinstance(call.args[0], ast.Constant):
                     yield str(call.args[0].value), warns
-                elif called in ("Fault", "Finding"):
+                elif called == "Finding" and all(each.arg != "rule" for each in call.keywords):
                     yield function.name.replace("_", "-"), warns
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Mark, Path, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by, text
+from jobspec.findings import Finding, Rule
 from jobspec.kubernetes.metadata import bad_dns1035_label, bad_label_value, bad_subdomain
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.decoding import becomes_null, undecodable_value
 from jobspec.operators.jobset.objects import EXCLUSIVE, NODE_SELECTOR, PREFIX
 from jobspec.operators.made import RANDOM, changed, each_item, filled, operator_mark, with_fields, with_generated_names
-from jobspec.operators.webhooks import Fault, WebhookRule, bad_manager, diagnostics, name_of
+from jobspec.operators.webhooks import bad_manager, diagnostics, name_of
 from jobspec.schemas import shapes
 from jobspec.targets import is_at_least
 from jobspec.workloads import Role, Workload, items_at, value_at
@@ -30,62 +31,62 @@ _JOBS: Path = ("spec", "replicatedJobs")
 _MOST = 2**31 - 1
 
 
-def depends_on(workload: Workload, target: Target) -> Iterator[Fault]:
+def depends_on(workload: Workload, target: Target) -> Iterator[Finding]:
     """A replicated job can wait only for jobs that stand before it in the list, so the first cannot wait at all. Reorder them."""
     before: set[str] = set()
     for number, job in enumerate(new_jobs(workload)):
         before.add(job.name)
         depends = job.data.get("dependsOn")
         if depends == [] and not is_at_least(target["jobset"], "0.10.1"):
-            yield Fault((*job.path, "dependsOn"), "`dependsOn` is empty, on which the webhook fails", "remove `dependsOn`")
+            yield Finding((*job.path, "dependsOn"), "`dependsOn` is empty, on which the webhook fails", "remove `dependsOn`")
         elif number == 0 and depends is not None:
-            yield Fault((*job.path, "dependsOn"), f"the first replicated job, `{job.name}`, can wait for no other", "remove `dependsOn`")
+            yield Finding((*job.path, "dependsOn"), f"the first replicated job, `{job.name}`, can wait for no other", "remove `dependsOn`")
             continue
         for inner, other in items_at(job.data, ("dependsOn",)):
             if other["name"] not in before:
                 message = f"`{job.name}` cannot wait for `{other['name']}`, which does not stand before it"
-                yield Fault((*job.path, *inner, "name"), message, "put that job first")
+                yield Finding((*job.path, *inner, "name"), message, "put that job first")
 
 
-def subdomain(workload: Workload, target: Target) -> Iterator[Fault]:
+def subdomain(workload: Workload, target: Target) -> Iterator[Finding]:
     """The subdomain of the pods is the name of a Service: a DNS label of RFC 1035, at most 63 characters, a letter first."""
     path = ("spec", "network", "subdomain")
     name = value_at(workload.document.data, path)
     why = bad_dns1035_label(name) if name and not workload.old else ""
     if why:
-        yield Fault(path, f"`{name}` cannot be a subdomain: {why}")
+        yield Finding(path, f"`{name}` cannot be a subdomain: {why}")
 
 
-def jobset_manager(workload: Workload, target: Target) -> Iterator[Fault]:
+def jobset_manager(workload: Workload, target: Target) -> Iterator[Finding]:
     """The manager of a JobSet is a domain and a name, `example.com/name`, of at most 63 characters."""
     path = ("spec", "managedBy")
     manager = value_at(workload.document.data, path)
     if manager is None or workload.old:
         return
     if bad_manager(manager):
-        yield Fault(path, f"`{manager}` is no manager: {bad_manager(manager)}", "write, for example, `example.com/name`")
+        yield Finding(path, f"`{manager}` is no manager: {bad_manager(manager)}", "write, for example, `example.com/name`")
     elif len(manager) > 63:
-        yield Fault(path, f"the manager's name has {len(manager)} characters, more than 63")
+        yield Finding(path, f"the manager's name has {len(manager)} characters, more than 63")
 
 
-def pod_total(workload: Workload, target: Target) -> Iterator[Fault]:
+def pod_total(workload: Workload, target: Target) -> Iterator[Finding]:
     """`replicas` times `parallelism` is the number of pods, and has to fit into 32 bits."""
     for job in new_jobs(workload):
         replicas, parallelism = replicas_of(job), value_at(job.data, ("template", "spec", "parallelism"))
         if replicas * (1 if parallelism is None else parallelism) > _MOST:
-            yield Fault((*job.path, "replicas"), f"`{job.name}` would have more than {_MOST:,} pods")
+            yield Finding((*job.path, "replicas"), f"`{job.name}` would have more than {_MOST:,} pods")
 
 
-def group_name(workload: Workload, target: Target) -> Iterator[Fault]:
+def group_name(workload: Workload, target: Target) -> Iterator[Finding]:
     """The name of a replicated job's group is a DNS label of RFC 1035: at most 63 characters, a letter first."""
     for job in new_jobs(workload):
         group = job.data.get("groupName")
         why = "" if group is None else bad_dns1035_label(group)
         if why:
-            yield Fault((*job.path, "groupName"), f"`{group}` cannot be the name of a group: {why}")
+            yield Finding((*job.path, "groupName"), f"`{group}` cannot be the name of a group: {why}")
 
 
-def child_names(workload: Workload, target: Target) -> Iterator[Fault]:
+def child_names(workload: Workload, target: Target) -> Iterator[Finding]:
     """The names of Jobs and pods are made of the JobSet's, the replicated job's and numbers, and have to be DNS labels.
 
     They have at most 63 characters, of which five are a pod's own. Shorten the names.
@@ -101,10 +102,10 @@ def child_names(workload: Workload, target: Target) -> Iterator[Fault]:
         if why:
             message = f"`{longest}` cannot be the name of what `{job.name}` makes: {why}"
             at = ("metadata", key) if bad_dns1035_label(name) else (*job.path, "name")
-            yield Fault(at, message, "shorten the names", field=f"spec.replicatedJobs[{job.path[-1]}].name")
+            yield Finding(at, message, "shorten the names", field=f"spec.replicatedJobs[{job.path[-1]}].name")
 
 
-def jobset_frozen(workload: Workload, target: Target) -> Iterator[Fault]:
+def jobset_frozen(workload: Workload, target: Target) -> Iterator[Finding]:
     """An update of a JobSet cannot change its replicated jobs or its manager. Make a new JobSet.
 
     Of a suspended one, the pods' labels, annotations, node selector, tolerations and scheduling gates can change.
@@ -114,11 +115,11 @@ def jobset_frozen(workload: Workload, target: Target) -> Iterator[Fault]:
     now, before = workload.document.data["spec"], workload.old.data.get("spec") or {}
     suspended = now.get("suspend") is True or before.get("suspend") is True
     if now.get("managedBy") != before.get("managedBy"):
-        yield Fault(("spec", "managedBy"), "the manager of a JobSet cannot be changed")
+        yield Finding(("spec", "managedBy"), "the manager of a JobSet cannot be changed")
     if [_frozen(job, suspended=suspended) for job in now.get("replicatedJobs") or ()] != [
         _frozen(job, suspended=suspended) for job in before.get("replicatedJobs") or ()
     ]:
-        yield Fault(_JOBS, "the replicated jobs of a JobSet cannot be changed", "make a new JobSet")
+        yield Finding(_JOBS, "the replicated jobs of a JobSet cannot be changed", "make a new JobSet")
 
 
 def _frozen(job: dict[str, Any], *, suspended: bool) -> dict[str, Any]:
@@ -163,17 +164,17 @@ def _names(workload: Workload) -> list[str]:
     return [job.name for job in workload.roles]
 
 
-def policy_target(workload: Workload, target: Target) -> Iterator[Fault]:
+def policy_target(workload: Workload, target: Target) -> Iterator[Finding]:
     """A success or failure policy names replicated jobs of the JobSet."""
     data, names = workload.document.data, _names(workload)
     rules = [path for path, _ in items_at(data, _FAILURE_RULES)]
     for place in (("spec", "successPolicy"), *rules):
         for path, name in items_at(data, (*place, "targetReplicatedJobs")):
             if name not in names and not workload.old:
-                yield Fault(path, f"there is no replicated job `{name}`", f"there are {', '.join(f'`{each}`' for each in names)}")
+                yield Finding(path, f"there is no replicated job `{name}`", f"there are {', '.join(f'`{each}`' for each in names)}")
 
 
-def failure_rule_name(workload: Workload, target: Target) -> Iterator[Fault]:
+def failure_rule_name(workload: Workload, target: Target) -> Iterator[Finding]:
     """A rule of a failure policy has a name of its own: 1 to 128 letters, digits, `_`, `,` and `:`, a letter first.
 
     Without one, JobSet names the rule.
@@ -183,9 +184,9 @@ def failure_rule_name(workload: Workload, target: Target) -> Iterator[Fault]:
         name = rule.get("name") or f"failurePolicyRule{number}"
         if not _is_rule_name(name):
             message = f"`{name}` cannot be the name of a rule: it takes letters, digits, `_`, `,` and `:`, a letter first"
-            yield Fault((*path, "name"), message)
+            yield Finding((*path, "name"), message)
         if name in first:
-            yield Fault((*path, "name"), f"rule {number} has the same name as rule {first[name]}: `{name}`")
+            yield Finding((*path, "name"), f"rule {number} has the same name as rule {first[name]}: `{name}`")
         first.setdefault(name, number)
 
 
@@ -194,27 +195,27 @@ def _is_rule_name(name: str) -> bool:
     return len(name) <= 128 and name[0].isalpha() and name[-1] in _WORD and _WORD.issuperset(inner)
 
 
-def failure_reason(workload: Workload, target: Target) -> Iterator[Fault]:
+def failure_reason(workload: Workload, target: Target) -> Iterator[Finding]:
     """A rule of a failure policy names reasons for which a Kubernetes Job can fail."""
     for rule, _ in items_at(workload.document.data, _FAILURE_RULES) if not workload.old else ():
         for path, reason in items_at(workload.document.data, (*rule, "onJobFailureReasons")):
             if reason not in _REASONS:
-                yield Fault(path, f"no Job fails for the reason `{reason}`", f"the reasons are {', '.join(_REASONS)}")
+                yield Finding(path, f"no Job fails for the reason `{reason}`", f"the reasons are {', '.join(_REASONS)}")
 
 
-def disabled_feature(workload: Workload, target: Target) -> Iterator[Fault]:
+def disabled_feature(workload: Workload, target: Target) -> Iterator[Finding]:
     """Restarting in place, and restarting one Job alone, are alpha features, which an operator's own settings have to turn on."""
     data = workload.document.data
     strategy = (*_FAILURE, "restartStrategy")
     if value_at(data, strategy) == "InPlaceRestart" and not workload.old:
-        yield Fault(strategy, "`InPlaceRestart` is an alpha feature of JobSet, which is off", "write `Recreate`")
+        yield Finding(strategy, "`InPlaceRestart` is an alpha feature of JobSet, which is off", "write `Recreate`")
     for path, rule in items_at(data, _FAILURE_RULES) if not workload.old else ():
         if rule["action"] in ("RestartJob", "RestartJobAndIgnoreMaxRestarts"):
             message = f"`{rule['action']}` is an alpha feature of JobSet, which is off"
-            yield Fault((*path, "action"), message, f"write `{rule['action'].replace('RestartJob', 'RestartJobSet')}`")
+            yield Finding((*path, "action"), message, f"write `{rule['action'].replace('RestartJob', 'RestartJobSet')}`")
 
 
-def coordinator(workload: Workload, target: Target) -> Iterator[Fault]:
+def coordinator(workload: Workload, target: Target) -> Iterator[Finding]:
     """The coordinator is one pod: a replicated job that exists, has Indexed completion and `completions`, and numbers within these."""
     place = ("spec", "coordinator")
     wanted = value_at(workload.document.data, place)
@@ -222,19 +223,19 @@ def coordinator(workload: Workload, target: Target) -> Iterator[Fault]:
         return
     job = next((job for job in new_jobs(workload) if job.name == wanted["replicatedJob"]), None)
     if job is None:
-        yield Fault((*place, "replicatedJob"), f"there is no replicated job `{wanted['replicatedJob']}`")
+        yield Finding((*place, "replicatedJob"), f"there is no replicated job `{wanted['replicatedJob']}`")
         return
     completions = value_at(job.data, ("template", "spec", "completions"))
     number, pod = wanted.get("jobIndex") or 0, wanted.get("podIndex") or 0
     if not 0 <= number < replicas_of(job):
-        yield Fault((*place, "jobIndex"), f"`{job.name}` has {replicas_of(job)} Jobs, and no number {number}, counted from 0")
+        yield Finding((*place, "jobIndex"), f"`{job.name}` has {replicas_of(job)} Jobs, and no number {number}, counted from 0")
     elif completions is None or value_at(job.data, ("template", "spec", "completionMode")) not in (None, "Indexed"):
-        yield Fault((*place, "replicatedJob"), f"`{job.name}` needs `completions` and the completion mode Indexed")
+        yield Finding((*place, "replicatedJob"), f"`{job.name}` needs `completions` and the completion mode Indexed")
     elif not 0 <= pod < completions:
-        yield Fault((*place, "podIndex"), f"`{job.name}` has {completions} pods, and no number {pod}, counted from 0")
+        yield Finding((*place, "podIndex"), f"`{job.name}` has {completions} pods, and no number {pod}, counted from 0")
 
 
-def coordinator_label(workload: Workload, target: Target) -> Iterator[Fault]:
+def coordinator_label(workload: Workload, target: Target) -> Iterator[Finding]:
     """The coordinator's address becomes a label of every pod, so it has to be one: at most 63 characters. Shorten the names."""
     place = ("spec", "coordinator")
     wanted = value_at(workload.document.data, place)
@@ -244,10 +245,10 @@ def coordinator_label(workload: Workload, target: Target) -> Iterator[Fault]:
         numbers = f"{wanted.get('jobIndex') or 0}-{wanted.get('podIndex') or 0}"
         label = f"{name}-{wanted['replicatedJob']}-{numbers}.{domain}"
         if bad_label_value(label):
-            yield Fault(place, f"the coordinator's address `{label}` cannot be a label: {bad_label_value(label)}", "shorten the names")
+            yield Finding(place, f"the coordinator's address `{label}` cannot be a label: {bad_label_value(label)}", "shorten the names")
 
 
-def volume_claim(workload: Workload, target: Target) -> Iterator[Fault]:
+def volume_claim(workload: Workload, target: Target) -> Iterator[Finding]:
     """A claim that JobSet makes has a name of its own, which with the JobSet's fits into 63 characters.
 
     Some container mounts it by that name, and no volume of a pod has the name already.
@@ -259,22 +260,22 @@ def volume_claim(workload: Workload, target: Target) -> Iterator[Fault]:
         name = value_at(claim, ("metadata", "name")) or ""
         at = (*path, "metadata", "name")
         if name in seen:
-            yield Fault(at, f"two claims have the name `{name}`")
+            yield Finding(at, f"two claims have the name `{name}`")
         if why := bad_subdomain(name):
-            yield Fault(at, f"`{name}` cannot be the name of a claim: {why}")
+            yield Finding(at, f"`{name}` cannot be the name of a claim: {why}")
         elif len(f"{name}-{jobset}") > 63:
-            yield Fault(at, f"the claim's name with the JobSet's, `{name}-{jobset}`, has more than 63 characters", "shorten one")
+            yield Finding(at, f"the claim's name with the JobSet's, `{name}-{jobset}`, has more than 63 characters", "shorten one")
         yield from _volumes_named(workload, name)
         if not any(_mounts(job, name) for job in new_jobs(workload)):
-            yield Fault(at, f"no container mounts the claim `{name}`", f"add `volumeMounts: [{{name: {name}, mountPath: ...}}]` to one")
+            yield Finding(at, f"no container mounts the claim `{name}`", f"add `volumeMounts: [{{name: {name}, mountPath: ...}}]` to one")
         seen.add(name)
 
 
-def _volumes_named(workload: Workload, name: str) -> Iterator[Fault]:
+def _volumes_named(workload: Workload, name: str) -> Iterator[Finding]:
     for job in new_jobs(workload):
         for path, volume in job.items("volumes"):
             if volume["name"] == name:
-                yield Fault((*path, "name"), f"the volume `{name}` has the name of a claim that JobSet makes", "remove it")
+                yield Finding((*path, "name"), f"the volume `{name}` has the name of a claim that JobSet makes", "remove it")
 
 
 def _mounts(job: Role, name: str) -> bool:
@@ -283,25 +284,25 @@ def _mounts(job: Role, name: str) -> bool:
 
 
 POLICY_RULES = [
-    WebhookRule(policy_target),
-    WebhookRule(failure_rule_name),
-    WebhookRule(failure_reason),
-    WebhookRule(disabled_feature, since="0.11.1"),
-    WebhookRule(coordinator),
-    WebhookRule(coordinator_label, since="0.11.1"),
-    WebhookRule(volume_claim, since="0.11.1"),
+    Rule(policy_target),
+    Rule(failure_rule_name),
+    Rule(failure_reason),
+    Rule(disabled_feature, since="0.11.1"),
+    Rule(coordinator),
+    Rule(coordinator_label, since="0.11.1"),
+    Rule(volume_claim, since="0.11.1"),
 ]
 WEBHOOK_RULES = [
-    WebhookRule(undecodable_value),
-    WebhookRule(becomes_null),
-    WebhookRule(depends_on),
-    WebhookRule(subdomain),
-    WebhookRule(jobset_manager),
-    WebhookRule(pod_total),
-    WebhookRule(group_name, since="0.10.1"),
-    WebhookRule(child_names),
+    Rule(undecodable_value),
+    Rule(becomes_null),
+    Rule(depends_on),
+    Rule(subdomain),
+    Rule(jobset_manager),
+    Rule(pod_total),
+    Rule(group_name, since="0.10.1"),
+    Rule(child_names),
     *POLICY_RULES,
-    WebhookRule(jobset_frozen),
+    Rule(jobset_frozen),
 ]
 
 

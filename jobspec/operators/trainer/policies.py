@@ -6,10 +6,10 @@ Follows `Validate` of the plugins of these names, github.com/kubeflow/trainer pk
 from __future__ import annotations
 
 from jobspec.diagnostics import Key, Path
+from jobspec.findings import Finding, Rule
 from jobspec.go.formats import is_parsed_quantity
 from jobspec.operators.trainer.runtimes import RuntimeRef, ancestor
 from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
-from jobspec.operators.webhooks import Fault, WebhookRule
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, items_at, value_at
 
@@ -48,7 +48,7 @@ def is_reviewed_by_torch(workload: Workload, target: Target) -> bool:
     return policy(workload, "torch") is not None and value_at(workload.document.data, needed) is not None
 
 
-def reserved_environment(workload: Workload, target: Target) -> Iterator[Fault]:
+def reserved_environment(workload: Workload, target: Target) -> Iterator[Finding]:
     """The operator sets the environment variables that tell each pod its rank and the number of pods; a job cannot set them.
 
     Set `trainer.numNodes` and `trainer.numProcPerNode`. Until 2.1 the webhook checks jobs with torch only where the latter is set.
@@ -62,10 +62,10 @@ def reserved_environment(workload: Workload, target: Target) -> Iterator[Fault]:
         for path, variable in items_at(workload.document.data, _ENVIRONMENT) if reviewed[name] else ():
             if variable["name"] in reserved:
                 message = f"the trainer sets `{variable['name']}` itself, so a job on a runtime with the policy `{name}` cannot"
-                yield Fault((*path, "name"), message, "remove it", field="" if name == "xgboost" else "spec.trainer.env")
+                yield Finding((*path, "name"), message, "remove it", field="" if name == "xgboost" else "spec.trainer.env")
 
 
-def processes_per_node(workload: Workload, target: Target) -> Iterator[Fault]:
+def processes_per_node(workload: Workload, target: Target) -> Iterator[Finding]:
     """`trainer.numProcPerNode` takes only what the runtime's launcher understands.
 
     Until 2.1 that is an integer, and with torch `auto`, `cpu` or `gpu` as well; Flux needs at least 1.
@@ -74,14 +74,14 @@ def processes_per_node(workload: Workload, target: Target) -> Iterator[Fault]:
     value = value_at(data, _PROCESSES)
     number = "; an integer stands without quotes" if str(value).isdecimal() else ""
     if isinstance(value, str) and is_reviewed_by_torch(workload, target) and value not in ("auto", "cpu", "gpu"):
-        yield Fault(_PROCESSES, f'with torch, `numProcPerNode` is a number, `auto`, `cpu` or `gpu`, not "{value}"{number}')
+        yield Finding(_PROCESSES, f'with torch, `numProcPerNode` is a number, `auto`, `cpu` or `gpu`, not "{value}"{number}')
     if isinstance(value, str) and policy(workload, "mpi") is not None:
-        yield Fault(_PROCESSES, f'with MPI, `numProcPerNode` is a number, not "{value}"{number}')
+        yield Finding(_PROCESSES, f'with MPI, `numProcPerNode` is a number, not "{value}"{number}')
     if isinstance(value, int) and value < 1 and policy(workload, "flux") is not None and is_at_least(target["trainer"], "2.3.0"):
-        yield Fault(_PROCESSES, f"with Flux, `numProcPerNode` is at least 1, not {value}")
+        yield Finding(_PROCESSES, f"with Flux, `numProcPerNode` is at least 1, not {value}")
 
 
-def launcher_and_node(workload: Workload, target: Target) -> Iterator[Fault]:
+def launcher_and_node(workload: Workload, target: Target) -> Iterator[Finding]:
     """MPI on several nodes with a launcher that trains, too, needs replicated jobs named `launcher` and `node` in the runtime."""
     mpi = policy(workload, "mpi") or {}
     nodes = value_at(workload.document.data, _NODES)
@@ -89,28 +89,28 @@ def launcher_and_node(workload: Workload, target: Target) -> Iterator[Fault]:
         missing = [name for name in ("launcher", "node") if name not in pods_of(workload, target)]
         if missing:
             message = f"on {nodes} nodes, MPI needs a replicated job `{missing[0]}`, which the runtime does not have"
-            yield Fault(_NODES, message, "write `numNodes: 1`, or name another runtime")
+            yield Finding(_NODES, message, "write `numNodes: 1`, or name another runtime")
 
 
-def injection_target(workload: Workload, target: Target) -> Iterator[Fault]:
+def injection_target(workload: Workload, target: Target) -> Iterator[Finding]:
     """The containers in `envInjection.targets`, which get torch's environment variables, have to exist in the runtime."""
     for _, wanted in items_at(policy(workload, "torch"), ("envInjection", "targets")):
         job = pods_of(workload, target).get(wanted["jobName"])
         for name in wanted["containerNames"]:
             if not job or name not in job.init | job.containers.keys():
                 message = f"the runtime gives torch's environment to a container `{name}` of `{wanted['jobName']}`, and has none"
-                yield Fault(("spec", "runtimeRef"), message, "correct `envInjection` in the runtime")
+                yield Finding(("spec", "runtimeRef"), message, "correct `envInjection` in the runtime")
 
 
-def reserved_container(workload: Workload, target: Target) -> Iterator[Fault]:
+def reserved_container(workload: Workload, target: Target) -> Iterator[Finding]:
     """Flux adds an init container `flux-installer` to the job `node`, which therefore cannot have one of that name already."""
     node = pods_of(workload, target).get("node") if policy(workload, "flux") is not None else None
     if node and "flux-installer" in node.init:
         message = "the init container `flux-installer` of the job `node` is Flux's own"
-        yield Fault(("spec", "runtimeRef"), message, "give it another name", field="spec.trainer.initContainers")
+        yield Finding(("spec", "runtimeRef"), message, "give it another name", field="spec.trainer.initContainers")
 
 
-def queue_name(workload: Workload, target: Target) -> Iterator[Fault]:
+def queue_name(workload: Workload, target: Target) -> Iterator[Finding]:
     """Volcano takes the name of a job's queue from an annotation; an empty one is no name. Remove it for the default queue."""
     if not workload.runtime or value_at(workload.runtime.data, ("spec", "podGroupPolicy", "volcano")) is None:
         return
@@ -121,7 +121,7 @@ def queue_name(workload: Workload, target: Target) -> Iterator[Fault]:
     if last == "":
         hint = "name a queue, or remove the annotation"
         path = said[-1] if said else ("spec", "runtimeRef")
-        yield Fault(path, f"the annotation `{_QUEUE}` is empty", hint, field=f"spec.annotations[{_QUEUE}]")
+        yield Finding(path, f"the annotation `{_QUEUE}` is empty", hint, field=f"spec.annotations[{_QUEUE}]")
 
 
 # The containers and mounts of a TrainJob's pods: those of its runtime, with the job's changes merged into them.
@@ -197,12 +197,12 @@ def pods_of(workload: Workload, target: Target) -> dict[str, ReplicatedPods]:
 
 
 POLICY_RULES = [
-    WebhookRule(reserved_environment),
-    WebhookRule(processes_per_node),
-    WebhookRule(launcher_and_node),
-    WebhookRule(injection_target, since="2.3.0"),
-    WebhookRule(reserved_container, since="2.2.0"),
-    WebhookRule(queue_name, since="2.1.0"),
+    Rule(reserved_environment),
+    Rule(processes_per_node),
+    Rule(launcher_and_node),
+    Rule(injection_target, since="2.3.0"),
+    Rule(reserved_container, since="2.2.0"),
+    Rule(queue_name, since="2.1.0"),
 ]
 
 
@@ -238,7 +238,7 @@ def _is_qlora(workload: Workload, target: Target) -> bool:
     return is_qlora(_arguments(workload), target["trainer"])
 
 
-def torchtune_model(workload: Workload, target: Target) -> Iterator[Fault]:
+def torchtune_model(workload: Workload, target: Target) -> Iterator[Finding]:
     """`tune run` needs a model that the operator knows; it reads the model from the runtime's name.
 
     For another model, write the command differently.
@@ -246,23 +246,23 @@ def torchtune_model(workload: Workload, target: Target) -> Iterator[Fault]:
     known = _MODELS if is_at_least(target["trainer"], "2.1.0") else _MODELS_2_0
     if is_reviewed_by_torch(workload, target) and _model(workload) not in known:
         message = f"the runtime's name `{RuntimeRef(workload.document.data).name}` stands for no model that torchtune is set up for"
-        yield Fault(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
+        yield Finding(_RUNTIME, message, f"name a runtime such as `torchtune-llama3.2-1b`; the models are {', '.join(known)}")
 
 
-def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Fault]:
+def torchtune_nodes(workload: Workload, target: Target) -> Iterator[Finding]:
     """Only the largest model is tuned on more than one node; until 2.1 `numNodes` is required for every model."""
     if not is_reviewed_by_torch(workload, target):
         return
     model, nodes = _model(workload), _nodes(workload)
     if value_at(workload.document.data, _NODES) is None and not is_at_least(target["trainer"], "2.2.0"):
-        yield Fault(_NODES, "`tune run` needs `numNodes`, without which the webhook fails", "write `numNodes: 1`")
+        yield Finding(_NODES, "`tune run` needs `numNodes`, without which the webhook fails", "write `numNodes: 1`")
     elif nodes > 1 and model != _LARGE:
-        yield Fault(_NODES, f"torchtune tunes `{model}` on one node, not on {nodes}", "write `numNodes: 1`")
+        yield Finding(_NODES, f"torchtune tunes `{model}` on one node, not on {nodes}", "write `numNodes: 1`")
     elif nodes > 1 and is_at_least(target["trainer"], "2.3.0") and (is_lora(_arguments(workload)) or _is_qlora(workload, target)):
-        yield Fault(_NODES, f"torchtune cannot tune by LoRA on {nodes} nodes", "write `numNodes: 1`, or remove the arguments of LoRA")
+        yield Finding(_NODES, f"torchtune cannot tune by LoRA on {nodes} nodes", "write `numNodes: 1`, or remove the arguments of LoRA")
 
 
-def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Fault]:
+def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Finding]:
     """QLoRA (`model.quantize_base=true`) works for Llama 3.2 on one device only, and for Qwen not at all."""
     if not is_reviewed_by_torch(workload, target) or _nodes(workload) != 1 or not _is_qlora(workload, target):
         return
@@ -270,19 +270,19 @@ def torchtune_qlora(workload: Workload, target: Target) -> Iterator[Fault]:
     processes = value_at(workload.document.data, (*_TRAINER, "numProcPerNode"))
     if model == _QWEN:
         message = f"torchtune cannot tune `{model}` by QLoRA"
-        yield Fault(_RUNTIME, message, "remove `model.quantize_base` from the arguments, or name another runtime")
+        yield Finding(_RUNTIME, message, "remove `model.quantize_base` from the arguments, or name another runtime")
     elif model.startswith("llama3_2/") and processes != 1 and _gpus(workload) != 1:
         message = f"torchtune tunes `{model}` by QLoRA on one GPU only"
         path = (*_TRAINER, "numProcPerNode" if processes is not None else "resourcesPerNode")
-        yield Fault(path, message, "write `numProcPerNode: 1`, or ask for one GPU in `resourcesPerNode`")
+        yield Finding(path, message, "write `numProcPerNode: 1`, or ask for one GPU in `resourcesPerNode`")
 
 
-def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Fault]:
+def torchtune_arguments(workload: Workload, target: Target) -> Iterator[Finding]:
     """The runtime sets the folders that torchtune reads and writes, to fit its volumes; a job cannot set them in `args`."""
     for path, argument in items_at(workload.document.data, _ARGUMENTS) if is_reviewed_by_torch(workload, target) else ():
         name = argument.partition("=")[0]
         if name in MANAGED:
-            yield Fault(path, f"`{name}` is set by the runtime, so a job cannot set it", "remove it, or set it in a runtime of your own")
+            yield Finding(path, f"`{name}` is set by the runtime, so a job cannot set it", "remove it, or set it in a runtime of your own")
 
 
 def _gpus(workload: Workload) -> int:
@@ -321,8 +321,8 @@ def _whole(quantity: str) -> int:
 
 
 TORCHTUNE_RULES = [
-    WebhookRule(torchtune_model),
-    WebhookRule(torchtune_nodes),
-    WebhookRule(torchtune_qlora, since="2.1.0"),
-    WebhookRule(torchtune_arguments, since="2.3.0"),
+    Rule(torchtune_model),
+    Rule(torchtune_nodes),
+    Rule(torchtune_qlora, since="2.1.0"),
+    Rule(torchtune_arguments, since="2.3.0"),
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jobspec.diagnostics import Key, Path
 from jobspec.documents.document import Document
+from jobspec.findings import Finding, Rule
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, PRIORITY_CLASS, SYSTEM_PRIORITIES, TRAINING_RUNTIME
 from jobspec.kubernetes.admission.objects import Answer
 from jobspec.kubernetes.problems import closest
@@ -15,7 +16,7 @@ from jobspec.operators.decoding import becomes_null, undecodable_value
 from jobspec.operators.trainer import policies
 from jobspec.operators.trainer.policies import PATCHES, TORCHTUNE_RULES, changes, pods_of
 from jobspec.operators.trainer.runtimes import ANCESTOR, GROUP, TORCHTUNE, RuntimeRef, ancestor, is_meant, runtime_of, shipped
-from jobspec.operators.webhooks import Fault, Objects, WebhookRule, bad_manager, diagnostic, diagnostics, job_name
+from jobspec.operators.webhooks import Objects, bad_manager, diagnostics, job_name
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, items_at, roles_in, value_at
 
@@ -37,20 +38,20 @@ _OWN_ENVIRONMENT = {"node": "spec.trainer.env", "dataset-initializer": "spec.ini
 }
 
 
-def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Fault]:
+def unsupported_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
     """A TrainJob runs on a TrainingRuntime or a ClusterTrainingRuntime of `trainer.kubeflow.org`; the schema takes any kind."""
     ref = RuntimeRef(workload.document.data)
     if value_at(workload.document.data, RUNTIME_REF) is None:
-        yield Fault(RUNTIME_REF, "the job names no runtime", "write `runtimeRef: {name: torch-distributed}` in `spec`")
+        yield Finding(RUNTIME_REF, "the job names no runtime", "write `runtimeRef: {name: torch-distributed}` in `spec`")
     elif ref.group != GROUP:
         message = f"no runtime is of the group `{ref.group}`"
-        yield Fault((*RUNTIME_REF, "apiGroup"), message, f"write `{GROUP}`, or leave it out", field="spec.runtimeRef")
+        yield Finding((*RUNTIME_REF, "apiGroup"), message, f"write `{GROUP}`, or leave it out", field="spec.runtimeRef")
     elif ref.group_kind not in _RUNTIMES:
         message = f"`{ref.kind}` is no kind of runtime"
-        yield Fault((*RUNTIME_REF, "kind"), message, "write `TrainingRuntime` or `ClusterTrainingRuntime`", field="spec.runtimeRef")
+        yield Finding((*RUNTIME_REF, "kind"), message, "write `TrainingRuntime` or `ClusterTrainingRuntime`", field="spec.runtimeRef")
 
 
-def initializer_job(workload: Workload, target: Target) -> Iterator[Fault]:
+def initializer_job(workload: Workload, target: Target) -> Iterator[Finding]:
     """Each initializer in `spec.initializer` needs a replicated job of the runtime with a container for it.
 
     Both are named `dataset-initializer` or `model-initializer`. Name a runtime that has them, such as those of torchtune.
@@ -61,16 +62,16 @@ def initializer_job(workload: Workload, target: Target) -> Iterator[Fault]:
             continue
         what = f"container `{name}` in its job `{name}`" if name in pods else f"job `{name}`"
         message = f"`initializer.{part}` needs a runtime with a {what}, which `{_runtime_name(workload)}` does not have"
-        yield Fault(path, message, "name another runtime, or load the data in the training program", field="spec.runtimeRef")
+        yield Finding(path, message, "name another runtime, or load the data in the training program", field="spec.runtimeRef")
 
 
-def initializer_mount(workload: Workload, target: Target) -> Iterator[Fault]:
+def initializer_mount(workload: Workload, target: Target) -> Iterator[Finding]:
     """The initializer's container has to mount a volume named `initializer`, from which the training pods read the data."""
     for path, _, name in _initializers(workload):
         pods = pods_of(workload, target).get(name)
         if pods and name in pods.init | pods.containers.keys() and "initializer" not in pods.containers.get(name, ()):
             message = f"the container `{name}` of the runtime `{_runtime_name(workload)}` mounts no volume `initializer`"
-            yield Fault(path, message, "mount it in the runtime", field="spec.runtimeRef")
+            yield Finding(path, message, "mount it in the runtime", field="spec.runtimeRef")
 
 
 def _initializers(workload: Workload) -> Iterator[tuple[Path, str, str]]:
@@ -85,17 +86,17 @@ def _runtime_name(workload: Workload) -> str:
     return RuntimeRef(workload.document.data).name
 
 
-def patch_manager(workload: Workload, target: Target) -> Iterator[Fault]:
+def patch_manager(workload: Workload, target: Target) -> Iterator[Finding]:
     """The manager of a runtime patch is a domain and a name, `example.com/team`. The schema takes any text."""
     for path, patch in items_at(workload.document.data, PATCHES):
         why = bad_manager(patch["manager"])
         if why:
             hint = f"write, for example, `example.com/{patch['manager'].rpartition('/')[2] or 'team'}`"
             message = f"`{patch['manager']}` is no manager of a patch: {why}"
-            yield Fault((*path, "manager"), message, hint, field="spec.runtimePatches.manager")
+            yield Finding((*path, "manager"), message, hint, field="spec.runtimePatches.manager")
 
 
-def patched_job(workload: Workload, target: Target) -> Iterator[Fault]:
+def patched_job(workload: Workload, target: Target) -> Iterator[Finding]:
     """A change to pods names a replicated job of the runtime. From 2.3 on the webhook lets an unknown name pass, and adds such a job."""
     asked = list(changes(workload))
     pods = pods_of(workload, target) if asked else {}
@@ -103,21 +104,21 @@ def patched_job(workload: Workload, target: Target) -> Iterator[Fault]:
         if change.job not in pods:
             message = f"the runtime `{_runtime_name(workload)}` has no replicated job `{change.job}`"
             hint = f"it has {', '.join(f'`{name}`' for name in pods)}" if pods else ""
-            yield Fault(change.job_path, message, hint, field=f"spec.{change.job_path[1]}")
+            yield Finding(change.job_path, message, hint, field=f"spec.{change.job_path[1]}")
 
 
-def repeated_job(workload: Workload, target: Target) -> Iterator[Fault]:
+def repeated_job(workload: Workload, target: Target) -> Iterator[Finding]:
     """In 2.0 only one override can change the pods of a replicated job. Merge them, or use a later release."""
     seen: set[str] = set()
     for path, _ in items_at(workload.document.data, ("spec", "podSpecOverrides")):
         for inner, job in items_at(workload.document.data, (*path, "targetJobs")):
             if job["name"] in seen:
                 message = f"the pods of `{job['name']}` are changed in two places"
-                yield Fault((*inner, "name"), message, "say it all in one override", field="spec.podSpecOverrides")
+                yield Finding((*inner, "name"), message, "say it all in one override", field="spec.podSpecOverrides")
             seen.add(job["name"])
 
 
-def patched_environment(workload: Workload, target: Target) -> Iterator[Fault]:
+def patched_environment(workload: Workload, target: Target) -> Iterator[Finding]:
     """The environment of the training container and of the initializers is set by fields of their own, not by changes to pods."""
     asked = list(changes(workload))
     pods = pods_of(workload, target) if asked else {}
@@ -129,10 +130,10 @@ def patched_environment(workload: Workload, target: Target) -> Iterator[Fault]:
             if change.job in pods and name in _OWN_ENVIRONMENT and container.get("env") and path not in seen:
                 seen.add(path)
                 message = f"the environment of the container `{name}` cannot be set here"
-                yield Fault(path, message, f"set it in `{_OWN_ENVIRONMENT[name]}`", field=f"spec.{path[1]}")
+                yield Finding(path, message, f"set it in `{_OWN_ENVIRONMENT[name]}`", field=f"spec.{path[1]}")
 
 
-def patches_while_running(workload: Workload, target: Target) -> Iterator[Fault]:
+def patches_while_running(workload: Workload, target: Target) -> Iterator[Finding]:
     """Changes to pods can only be changed while the job is suspended; from 2.2.1 on also in the update that resumes it."""
     if not workload.old:
         return
@@ -141,7 +142,7 @@ def patches_while_running(workload: Workload, target: Target) -> Iterator[Fault]
     for field in ("runtimePatches", "podTemplateOverrides", "podSpecOverrides"):
         if not suspended and _without_times(now.get(field)) != _without_times(before.get(field)):
             message = f"`{field}` can be changed only while the job is suspended"
-            yield Fault(("spec", field), message, "set `suspend: true` in the same update")
+            yield Finding(("spec", field), message, "set `suspend: true` in the same update")
 
 
 def _without_times(patches: Any) -> list[dict[str, Any]]:
@@ -151,10 +152,10 @@ def _without_times(patches: Any) -> list[dict[str, Any]]:
 
 #: The rules that do not need the runtime.
 WITHOUT_RUNTIME = [
-    WebhookRule(undecodable_value),
-    WebhookRule(becomes_null, since="2.2.0"),
-    WebhookRule(unsupported_runtime),
-    WebhookRule(job_name, until="2.1.0"),
+    Rule(undecodable_value),
+    Rule(becomes_null, since="2.2.0"),
+    Rule(unsupported_runtime),
+    Rule(job_name, until="2.1.0"),
 ]
 
 
@@ -174,32 +175,32 @@ def _is_unreviewed(workload: Workload, target: Target) -> bool:
     return off or (workload.old is not None and workload.document.group_kind == TRAINING_RUNTIME)
 
 
-def deprecated_runtime(workload: Workload, target: Target) -> Iterator[Fault]:
+def deprecated_runtime(workload: Workload, target: Target) -> Iterator[Finding]:
     """A ClusterTrainingRuntime labelled as deprecated will be removed in a later release. Move its jobs to another one."""
     cluster = workload.runtime or workload.document
     if cluster.group_kind != CLUSTER_TRAINING_RUNTIME or value_at(cluster.data, _SUPPORT) != "deprecated":
         return
     if workload.runtime:
         message = f"the runtime `{cluster.name}` is deprecated"
-        yield Fault(("spec", "runtimeRef", "name"), message, "name another runtime", severity="warning")
+        yield Finding(("spec", "runtimeRef", "name"), message, "name another runtime", severity="warning")
     elif workload.old is None and not _is_unreviewed(workload, target):
-        yield Fault(_SUPPORT, "the label says that this runtime is deprecated", severity="warning")
+        yield Finding(_SUPPORT, "the label says that this runtime is deprecated", severity="warning")
 
 
 TRAINJOB_RULES = [
-    WebhookRule(deprecated_runtime, since="2.1.0"),
-    WebhookRule(initializer_job),
-    WebhookRule(initializer_mount, since="2.3.0"),
-    WebhookRule(patches_while_running),
-    WebhookRule(patch_manager, since="2.2.0"),
-    WebhookRule(patched_job, until="2.3.0"),
-    WebhookRule(repeated_job, until="2.1.0"),
-    WebhookRule(patched_environment),
+    Rule(deprecated_runtime, since="2.1.0"),
+    Rule(initializer_job),
+    Rule(initializer_mount, since="2.3.0"),
+    Rule(patches_while_running),
+    Rule(patch_manager, since="2.2.0"),
+    Rule(patched_job, until="2.3.0"),
+    Rule(repeated_job, until="2.1.0"),
+    Rule(patched_environment),
     *policies.POLICY_RULES,
 ]
 
 
-def rules_for(job: Document) -> list[WebhookRule]:
+def rules_for(job: Document) -> list[Rule]:
     """The rules that need a job's runtime; those of torchtune only for a job with the command `tune run`."""
     if value_at(job.data, ("spec", "trainer", "command")) != TORCHTUNE:
         return TRAINJOB_RULES
@@ -210,7 +211,7 @@ def rules_for(job: Document) -> list[WebhookRule]:
 _CONTAINER = {"trainer": "node", "dataset-initializer": "dataset-initializer", "model-initializer": "model-initializer"}
 
 
-def one_replica(workload: Workload, target: Target) -> Iterator[Fault]:
+def one_replica(workload: Workload, target: Target) -> Iterator[Finding]:
     """A replicated job that trains or initializes has one replica: its number of pods is `numNodes`, not the number of Jobs."""
     for job in workload.roles:
         part = ancestor(job)
@@ -218,10 +219,10 @@ def one_replica(workload: Workload, target: Target) -> Iterator[Fault]:
         replicas = job.data.get("replicas")
         if (part in _CONTAINER or launcher) and replicas not in (None, 1) and not _is_unreviewed(workload, target):
             message = f"the job `{job.name}` has `replicas: {replicas}`; it can only be 1"
-            yield Fault((*job.path, "replicas"), message, "remove it; say the number of nodes in `mlPolicy.numNodes`")
+            yield Finding((*job.path, "replicas"), message, "remove it; say the number of nodes in `mlPolicy.numNodes`")
 
 
-def ancestor_container(workload: Workload, target: Target) -> Iterator[Fault]:
+def ancestor_container(workload: Workload, target: Target) -> Iterator[Finding]:
     """The label of a replicated job says which part of a TrainJob runs in it, and that part needs a container of a fixed name.
 
     The trainer's container is `node`; those of the initializers have the label's own value as name. Name the container so.
@@ -232,14 +233,14 @@ def ancestor_container(workload: Workload, target: Target) -> Iterator[Fault]:
         if needed and needed not in names and not _is_unreviewed(workload, target):
             message = f"the job `{job.name}` is labelled `{ANCESTOR}: {ancestor(job)}`, and has no container `{needed}`"
             hint = f"rename `{names[0]}` to `{needed}`" if names else f"add the container `{needed}`"
-            yield Fault(job.at("containers"), message, hint)
+            yield Finding(job.at("containers"), message, hint)
 
 
 RUNTIME_RULES = [
-    WebhookRule(undecodable_value),
-    WebhookRule(one_replica),
-    WebhookRule(ancestor_container, since="2.1.0"),
-    WebhookRule(deprecated_runtime, since="2.1.0"),
+    Rule(undecodable_value),
+    Rule(one_replica),
+    Rule(ancestor_container, since="2.1.0"),
+    Rule(deprecated_runtime, since="2.1.0"),
 ]
 
 
@@ -260,14 +261,14 @@ def answer_to_trainjob(job: Document, target: Target, objects: Objects, *, old: 
     ref = RuntimeRef(job.data)
     refused = any(is_meant(ref, job, each) for each in objects.refused)
     if refused:
-        return Answer([*alone, diagnostic(job, _RULE, _refused(ref))] if objects.closed else alone)  # the runtime's own error says why
+        return Answer([*alone, _refused(ref).diagnostic(job, _RULE)] if objects.closed else alone)  # the runtime's own error says why
     runtime = runtime_of(job, objects.beside, target, elsewhere=objects.elsewhere)
     wanted = [] if runtime in objects.beside else [_name_of_runtime(ref, job)]
     if not runtime:
-        return Answer([*alone, diagnostic(job, _RULE, _no_runtime(ref, job, target, objects))], wanted)
+        return Answer([*alone, _no_runtime(ref, job, target, objects).diagnostic(job, _RULE)], wanted)
     workload = Workload(job, runtime=runtime, old=old)
     missing = [name for name in _priority_classes(runtime) if not _is_there(name, objects)]
-    absent = [diagnostic(job, _RULE, _no_priority_class(name, objects)) for name in missing]
+    absent = [_no_priority_class(name, objects).diagnostic(job, _RULE) for name in missing]
     found = diagnostics(rules_for(job), workload, target)
     return Answer([*alone, *found, *absent], [*wanted, *((PRIORITY_CLASS, "", name) for name in missing)])
 
@@ -276,12 +277,12 @@ def _name_of_runtime(ref: RuntimeRef, job: Document) -> Name:
     return ref.group_kind, job.namespace if ref.group_kind == TRAINING_RUNTIME else "", ref.name
 
 
-def _refused(ref: RuntimeRef) -> Fault:
+def _refused(ref: RuntimeRef) -> Finding:
     message = f"the {ref.kind} `{ref.name}` in this file is refused, and so is the job that needs it"
-    return Fault((*RUNTIME_REF, "name"), message, field=_field(ref))
+    return Finding((*RUNTIME_REF, "name"), message, field=_field(ref))
 
 
-def _no_runtime(ref: RuntimeRef, job: Document, target: Target, objects: Objects) -> Fault:
+def _no_runtime(ref: RuntimeRef, job: Document, target: Target, objects: Objects) -> Finding:
     known = [document.name for document in (*objects.beside, *objects.elsewhere) if document.group_kind == ref.group_kind]
     known += shipped(target) if ref.group_kind == CLUSTER_TRAINING_RUNTIME else ()
     outcome = "the server refuses the job" if objects.closed else "nobody can check the job against it"
@@ -293,7 +294,7 @@ def _no_runtime(ref: RuntimeRef, job: Document, target: Target, objects: Objects
     else:
         hint = closest(ref.name, known) or "give its file, too"
     severity: Severity = "error" if objects.closed else "warning"
-    return Fault((*RUNTIME_REF, "name"), message, hint, field=_field(ref), severity=severity)
+    return Finding((*RUNTIME_REF, "name"), message, hint, field=_field(ref), severity=severity)
 
 
 def _is_of_namespace(name: str, job: Document, objects: Objects) -> bool:
@@ -323,8 +324,8 @@ def _is_there(priority_class: str, objects: Objects) -> bool:
     return any(each.group_kind == PRIORITY_CLASS and each.name == priority_class for each in (*objects.beside, *objects.elsewhere))
 
 
-def _no_priority_class(name: str, objects: Objects) -> Fault:
+def _no_priority_class(name: str, objects: Objects) -> Finding:
     outcome = "the server refuses the job" if objects.closed else "nobody knows whether the server has it"
     message = f"there is no PriorityClass `{name}`, which the runtime asks for, in this file or another given one, so {outcome}"
     severity: Severity = "error" if objects.closed else "warning"
-    return Fault(RUNTIME_REF, message, "give its file, too", field="spec.templateSpec.priorityClassName", severity=severity)
+    return Finding(RUNTIME_REF, message, "give its file, too", field="spec.templateSpec.priorityClassName", severity=severity)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from jobspec.diagnostics import Diagnostic, Key, Mark, Path
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, set_by
+from jobspec.findings import Finding
 from jobspec.operators.made import UID, as_go_writes, indices, operator_mark, stored
 from jobspec.operators.training_operator.webhook import has_webhook
-from jobspec.operators.webhooks import Fault, job_name
+from jobspec.operators.webhooks import job_name
 from jobspec.schemas import shapes
 from jobspec.schemas.shapes import Shape
 from jobspec.targets import is_at_least
@@ -205,30 +206,29 @@ def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
         return []
     from jobspec.operators.decoding import undecodable_value
 
-    found = undecodable_value(Workload(document), target)
-    return [document.problem("refused-by-operator", each.message, each.path, hint=each.hint) for each in found]
+    return [each.diagnostic(document, "refused-by-operator") for each in undecodable_value(Workload(document), target)]
 
 
 def failures_at_once(document: Document, target: Target) -> Iterator[Diagnostic]:
     """The reasons for which the operator makes nothing at all."""
-    for fault in _refused(document, target) if not has_webhook(target["training-operator"]) else ():
-        yield document.problem("refused-by-operator", fault.message, fault.path, hint=fault.hint)
+    for each in _refused(document, target) if not has_webhook(target["training-operator"]) else ():
+        yield each.diagnostic(document, "refused-by-operator")
     if not roles_in(document):
         message = "the operator makes nothing of a job without replica types, and never looks at it again"
         yield document.problem("refused-by-operator", message, _REPLICAS, hint="describe a `Master`, Workers or both")
-    for fault in _crashes_at_once(document):
-        yield document.problem("operator-crash", fault.message, fault.path, hint=fault.hint)
+    for each in _crashes_at_once(document):
+        yield each.diagnostic(document, "operator-crash")
 
 
 def failures_in_pods(job: TrainingJob, document: Document) -> Iterator[Diagnostic]:
     """The reasons for which the operator makes no pods, which come behind the autoscaler."""
-    for fault in _not_found(job):
-        yield document.problem("refused-by-operator", fault.message, fault.path, hint=fault.hint)
-    for fault in _crashes_in_pods(job):
-        yield document.problem("operator-crash", fault.message, fault.path, hint=fault.hint)
+    for each in _not_found(job):
+        yield each.diagnostic(document, "refused-by-operator")
+    for each in _crashes_in_pods(job):
+        yield each.diagnostic(document, "operator-crash")
 
 
-def _refused(document: Document, target: Target) -> Iterator[Fault]:
+def _refused(document: Document, target: Target) -> Iterator[Finding]:
     from jobspec.operators.training_operator import webhook
 
     workload = Workload(document)
@@ -236,42 +236,42 @@ def _refused(document: Document, target: Target) -> Iterator[Fault]:
         yield from check(workload, target)
     for role in workload.roles:
         if role.name.lower() not in ("master", "worker"):
-            yield Fault(role.path, f"a PyTorchJob has no replica type `{role.name}`", "the types are `Master` and `Worker`")
+            yield Finding(role.path, f"a PyTorchJob has no replica type `{role.name}`", "the types are `Master` and `Worker`")
         if role.name == "Master" and role.data.get("replicas") not in (None, 1):
-            yield Fault((*role.path, "replicas"), f"the Master has `replicas: {role.data['replicas']}`; it has to be 1")
+            yield Finding((*role.path, "replicas"), f"the Master has `replicas: {role.data['replicas']}`; it has to be 1")
 
 
-def _crashes_at_once(document: Document) -> Iterator[Fault]:
+def _crashes_at_once(document: Document) -> Iterator[Finding]:
     """What the operator's defaults cannot work with."""
     given = roles_in(document)
     for role in given:
         if not role.in_pod("containers"):
             message = f"`{role.name}` has no container, and the operator looks for one"
-            yield Fault(role.at("containers"), message, "it needs one named `pytorch`")
+            yield Finding(role.at("containers"), message, "it needs one named `pytorch`")
     policy = value_at(document.data, _ELASTIC)
     has_workers = any(role.name.lower() == "worker" for role in given)
     if policy is not None and not has_workers and policy.get("minReplicas") is None and policy.get("maxReplicas") is None:
-        yield Fault(_ELASTIC, "the operator looks for the number of Workers, and there are none", "add a `Worker`")
+        yield Finding(_ELASTIC, "the operator looks for the number of Workers, and there are none", "add a `Worker`")
 
 
-def _not_found(job: TrainingJob) -> Iterator[Fault]:
+def _not_found(job: TrainingJob) -> Iterator[Finding]:
     """What the operator does not find in the job, and looks for again for ever."""
     for name, replicas in job.replicas.items():
         if replicas.ports() is None:
             path = (*_REPLICAS, Key(name), "template", "spec", "containers")
-            yield Fault(path, f"none of `{name}`'s containers is named `pytorch`, so the operator finds no port", "name one `pytorch`")
+            yield Finding(path, f"none of `{name}`'s containers is named `pytorch`, so the operator finds no port", "name one `pytorch`")
 
 
-def _crashes_in_pods(job: TrainingJob) -> Iterator[Fault]:
+def _crashes_in_pods(job: TrainingJob) -> Iterator[Finding]:
     """What the variables cannot be made of."""
     policy = job.elastic
     if policy is None:
         return
     settings = policy.get("rdzvConf")
     if settings and not settings.value:
-        yield Fault((*_ELASTIC, "rdzvConf"), "the operator crashes on an empty list of settings", "remove `rdzvConf`")
+        yield Finding((*_ELASTIC, "rdzvConf"), "the operator crashes on an empty list of settings", "remove `rdzvConf`")
     if "Worker" not in job.replicas and policy.get("rdzvPort") is None:
-        yield Fault(_ELASTIC, "the operator looks for the port of the Workers, and there are none", "add a `Worker`")
+        yield Finding(_ELASTIC, "the operator looks for the port of the Workers, and there are none", "add a `Worker`")
     if job.processes is None and "Master" in job.replicas and not job.is_at_least("1.8.0"):
         message = "with a Master, this release reads `spec.nprocPerNode` alone, and crashes where only `nProcPerNode` is there"
-        yield Fault((*_ELASTIC, "nProcPerNode"), message, "write `nprocPerNode` in `spec` instead")
+        yield Finding((*_ELASTIC, "nProcPerNode"), message, "write `nprocPerNode` in `spec` instead")

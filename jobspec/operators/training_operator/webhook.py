@@ -6,8 +6,9 @@ Follows `validatePyTorchJob`, github.com/kubeflow/training-operator pkg/webhooks
 from __future__ import annotations
 
 from jobspec.diagnostics import Key, Path
+from jobspec.findings import Finding, Rule
 from jobspec.operators.decoding import undecodable_value
-from jobspec.operators.webhooks import Fault, WebhookRule, job_name
+from jobspec.operators.webhooks import job_name
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, value_at
 
@@ -30,104 +31,104 @@ _TYPES = ("Master", "Worker")
 _MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 
 
-def replica_specs(workload: Workload, target: Target) -> Iterator[Fault]:
+def replica_specs(workload: Workload, target: Target) -> Iterator[Finding]:
     """A job needs `pytorchReplicaSpecs`, even where the schema lets `spec` be absent. Describe a Master, Workers or both."""
     if value_at(workload.document.data, _REPLICAS) is None:
-        yield Fault(_REPLICAS, "the job has no `pytorchReplicaSpecs`, so it has no pods", "describe a Master, Workers or both")
+        yield Finding(_REPLICAS, "the job has no `pytorchReplicaSpecs`, so it has no pods", "describe a Master, Workers or both")
 
 
-def replica_type(workload: Workload, target: Target) -> Iterator[Fault]:
+def replica_type(workload: Workload, target: Target) -> Iterator[Finding]:
     """The operator knows the replica types `Master` and `Worker`, spelt exactly so; the schema takes any key."""
     for role in workload.roles:
         if role.name not in _TYPES:
             near = next((known for known in _TYPES if known.lower() == role.name.lower()), "")
             hint = f"write `{near}`" if near else "the types are `Master` and `Worker`"
-            yield Fault(role.path, f"a PyTorchJob has no replica type `{role.name}`", hint)
+            yield Finding(role.path, f"a PyTorchJob has no replica type `{role.name}`", hint)
 
 
-def master_replicas(workload: Workload, target: Target) -> Iterator[Fault]:
+def master_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
     """A Master needs `replicas: 1` in the manifest: the webhook runs before the operator fills in the default."""
     for role in workload.roles:
         replicas = role.data.get("replicas")
         if role.name == "Master" and replicas != 1:
             what = "the Master says nothing about `replicas`" if replicas is None else f"the Master has `replicas: {replicas}`"
-            yield Fault(
+            yield Finding(
                 (*role.path, "replicas"), f"{what}; it has to be 1, and written down", "write `replicas: 1`; further pods are Workers"
             )
 
 
-def worker_replicas(workload: Workload, target: Target) -> Iterator[Fault]:
+def worker_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
     """A replica type with no replica at all is refused. Leave the type out, or suspend the job with `runPolicy.suspend`."""
     for role in workload.roles:
         replicas = role.data.get("replicas")
         if role.name != "Master" and replicas is not None and replicas < 1:
             message = f"`{role.name}` has `replicas: {replicas}`; at least 1 is needed"
-            yield Fault((*role.path, "replicas"), message, f"leave `{role.name}` out for a job without it")
+            yield Finding((*role.path, "replicas"), message, f"leave `{role.name}` out for a job without it")
 
 
-def training_container(workload: Workload, target: Target) -> Iterator[Fault]:
+def training_container(workload: Workload, target: Target) -> Iterator[Finding]:
     """Every replica type needs a container named `pytorch`: the operator adds its port, and reads exit codes from it."""
     for role in workload.roles:
         names = [container["name"] for _, container in role.items("containers")]
         if not names:
-            yield Fault(role.at("containers"), f"`{role.name}` has no container", "it needs one named `pytorch`")
+            yield Finding(role.at("containers"), f"`{role.name}` has no container", "it needs one named `pytorch`")
         elif "pytorch" not in names:
             message = f"none of `{role.name}`'s containers is named `pytorch`, by which the operator knows the one that trains"
-            yield Fault(role.at("containers"), message, f"rename `{names[0]}` to `pytorch`")
+            yield Finding(role.at("containers"), message, f"rename `{names[0]}` to `pytorch`")
 
 
-def container_image(workload: Workload, target: Target) -> Iterator[Fault]:
+def container_image(workload: Workload, target: Target) -> Iterator[Finding]:
     """Every container needs an image; the schema would take one without, for other tools to fill in."""
     for role in workload.roles:
         for path, container in role.items("containers"):
             if not container.get("image"):
-                yield Fault((*path, "image"), f"the container `{container['name']}` has no image")
+                yield Finding((*path, "image"), f"the container `{container['name']}` has no image")
 
 
-def elastic_workers(workload: Workload, target: Target) -> Iterator[Fault]:
+def elastic_workers(workload: Workload, target: Target) -> Iterator[Finding]:
     """An elastic job changes its number of Workers, so it has to have some. Add them, or remove `elasticPolicy`."""
     elastic = value_at(workload.document.data, _ELASTIC) is not None
     if elastic and all(role.name != "Worker" for role in workload.roles):
         message = "`elasticPolicy` is about Workers, and the job has none"
-        yield Fault((*_REPLICAS, Key("Worker")), message, "add a `Worker`, or remove `elasticPolicy`")
+        yield Finding((*_REPLICAS, Key("Worker")), message, "add a `Worker`, or remove `elasticPolicy`")
 
 
-def deprecated_processes(workload: Workload, target: Target) -> Iterator[Fault]:
+def deprecated_processes(workload: Workload, target: Target) -> Iterator[Finding]:
     """`elasticPolicy.nProcPerNode` is the old place of `spec.nprocPerNode`, and deprecated. Move the value, as text, to the new one."""
     path = (*_ELASTIC, "nProcPerNode")
     value = value_at(workload.document.data, path)
     if value is not None:
         hint = f'write `nprocPerNode: "{value}"` in `spec`'
-        yield Fault(path, "`elasticPolicy.nProcPerNode` is deprecated", hint, severity="warning")
+        yield Finding(path, "`elasticPolicy.nProcPerNode` is deprecated", hint, severity="warning")
 
 
-def processes_twice(workload: Workload, target: Target) -> Iterator[Fault]:
+def processes_twice(workload: Workload, target: Target) -> Iterator[Finding]:
     """`spec.nprocPerNode` and the older `elasticPolicy.nProcPerNode` say the same, so only one can be set. Keep the first."""
     path = (*_ELASTIC, "nProcPerNode")
     data = workload.document.data
     if value_at(data, path) is not None and value_at(data, ("spec", "nprocPerNode")) is not None:
-        yield Fault(path, "`elasticPolicy.nProcPerNode` cannot stand beside `spec.nprocPerNode`", "remove it")
+        yield Finding(path, "`elasticPolicy.nProcPerNode` cannot stand beside `spec.nprocPerNode`", "remove it")
 
 
-def managed_by(workload: Workload, target: Target) -> Iterator[Fault]:
+def managed_by(workload: Workload, target: Target) -> Iterator[Finding]:
     """Only the training-operator and MultiKueue can manage a job; no other name is allowed, nor an empty one."""
     manager = value_at(workload.document.data, _MANAGED_BY)
     if manager is not None and manager not in _MANAGERS:
         known = " or ".join(f"`{name}`" for name in _MANAGERS)
-        yield Fault(_MANAGED_BY, f"no controller `{manager}` can manage a PyTorchJob", f"write {known}, or leave it out")
+        yield Finding(_MANAGED_BY, f"no controller `{manager}` can manage a PyTorchJob", f"write {known}, or leave it out")
 
 
 WEBHOOK_RULES = [
-    WebhookRule(undecodable_value, since="1.8.1"),
-    WebhookRule(job_name, since="1.8.1"),
-    WebhookRule(managed_by, since="1.9.0"),
-    WebhookRule(replica_specs, since="1.8.1"),
-    WebhookRule(replica_type, since="1.8.1"),
-    WebhookRule(training_container, since="1.8.1"),
-    WebhookRule(container_image, since="1.8.1"),
-    WebhookRule(master_replicas, since="1.8.1"),
-    WebhookRule(worker_replicas, since="1.9.0"),
-    WebhookRule(elastic_workers, since="1.9.0"),
-    WebhookRule(deprecated_processes, since="1.8.1"),
-    WebhookRule(processes_twice, since="1.8.1"),
+    Rule(undecodable_value, since="1.8.1"),
+    Rule(job_name, since="1.8.1"),
+    Rule(managed_by, since="1.9.0"),
+    Rule(replica_specs, since="1.8.1"),
+    Rule(replica_type, since="1.8.1"),
+    Rule(training_container, since="1.8.1"),
+    Rule(container_image, since="1.8.1"),
+    Rule(master_replicas, since="1.8.1"),
+    Rule(worker_replicas, since="1.9.0"),
+    Rule(elastic_workers, since="1.9.0"),
+    Rule(deprecated_processes, since="1.8.1"),
+    Rule(processes_twice, since="1.8.1"),
 ]
