@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark, Path, spell
+from jobspec.diagnostics import Diagnostic, Mark, Marks, Path, marks_at, spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from jobspec.kinds import GroupKind
     from jobspec.remedies import Change
     from jobspec.schemas.shapes import Shape
-
-    Children = dict[str, "Marks"] | list["Marks"] | None
-
-    #: A mark's file, layer, and span.
-    Span = tuple[str, str, int, int, int, int]
 
     #: For each key, its event (or its `MergedKey`), and the node of its value.
     Nodes = dict[str, tuple[Any, Any]]
@@ -30,18 +25,6 @@ if TYPE_CHECKING:
 PAGES = (".md", ".markdown")
 
 
-class Piece:
-    """A part of a file that is parsed on its own, and the number of lines before it."""
-
-    __slots__ = ("file", "first_line", "layer", "text")
-
-    def __init__(self, text: str, first_line: int, file: str, layer: str) -> None:
-        self.text = text
-        self.first_line = first_line
-        self.file = file
-        self.layer = layer
-
-
 class Node:
     """A mapping or list as it is written: the event that begins it, and the nodes inside. The node of a scalar is its event."""
 
@@ -50,77 +33,6 @@ class Node:
     def __init__(self, event: Any, children: Nodes | list[Any]) -> None:
         self.event = event
         self.children = children
-
-
-class Marks:
-    """The place of a value and, in a tree of the data's shape, of all values inside it."""
-
-    __slots__ = ("_children", "key", "mark")
-
-    def __init__(
-        self,
-        mark: Mark,
-        key: Mark | None = None,
-        children: Children | Callable[[], Children] = None,
-    ) -> None:
-        self.mark = mark
-        """The value itself."""
-        self.key = key
-        """The key of the value; None in a list."""
-        self._children = children
-
-    @property
-    def children(self) -> Children:
-        """The marks of the values inside, made on first use; None for a scalar."""
-        if callable(self._children):
-            self._children = self._children()
-        return self._children
-
-    def nearest(self, path: Path) -> Marks:
-        """The marks of the value at *path*, or of the innermost value around it that exists."""
-        here = self
-        for step in path:
-            child = here.child(step)
-            if child is None:
-                break
-            here = child
-        return here
-
-    def child(self, step: str | int) -> Marks | None:
-        """The marks of the value at a key or an index, None where there is none."""
-        children = self.children
-        if isinstance(children, dict):
-            return children.get(str(step))
-        return children[step] if isinstance(children, list) and isinstance(step, int) and step < len(children) else None
-
-    def contains(self, mark: Mark) -> bool:
-        """Whether a mark is that of this value, or of one inside it."""
-        children = self.children or ()
-        inside = children.values() if isinstance(children, dict) else children
-        return str(self.mark) == str(mark) or any(each.contains(mark) for each in inside)
-
-    def paths(self) -> dict[Span, Path]:
-        """The path of each value, by the place of the value and by that of its key; the first one, of values that an alias repeats."""
-        found: dict[Span, Path] = {}
-        self._add_paths((), found)
-        return found
-
-    def _add_paths(self, path: Path, found: dict[Span, Path]) -> None:
-        children = self.children
-        for step, child in children.items() if isinstance(children, dict) else enumerate(children or ()):
-            child._add_paths((*path, step), found)
-        found.setdefault(span_of(self.mark), path)
-        if self.key:
-            found.setdefault(span_of(self.key), path)
-
-    def place(self) -> Mark:
-        """The mark for a diagnostic about the value: a scalar itself, the key of a mapping or list."""
-        return self.mark if self._children is None or self.key is None else self.key
-
-
-def span_of(mark: Mark) -> Span:
-    """What two marks of one place have in common."""
-    return mark.file, mark.layer, mark.line, mark.column, mark.end_line, mark.end_column
 
 
 class KnownValid:
@@ -257,15 +169,6 @@ class Document:
         return Diagnostic(rule, message, mark, field=spell(path), document=self.index, hint=hint, severity=severity, changes=changes)
 
 
-def marks_at(data: Any, mark: Mark) -> Marks:
-    """Marks of the data's shape that all have one place."""
-    if isinstance(data, dict):
-        return Marks(mark, mark, {key: marks_at(value, mark) for key, value in data.items()})
-    if isinstance(data, list):
-        return Marks(mark, mark, [marks_at(value, mark) for value in data])
-    return Marks(mark, mark)
-
-
 class OnePlace:
     """Makes the marks of data that all have one place."""
 
@@ -307,43 +210,3 @@ class _MarksInside:
 def _text(data: Any, key: str) -> str:
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, str) else ""
-
-
-# The marks of nodes, and of the places where YAML is wrong.
-
-
-_OTHER_BREAKS = "\x85\u2028\u2029"  # line breaks in YAML 1.1 only
-
-
-def mark_of(piece: Piece, start: Any, end: Any = None) -> Mark:
-    """The place in the file of what stands between two of the parser's marks."""
-    end = end or start
-    if not piece.text.isascii() and any(each in piece.text for each in _OTHER_BREAKS):
-        start, end = _recounted(piece.text, start), _recounted(piece.text, end)
-    line = piece.first_line + 1
-    return Mark(piece.file, start.line + line, start.column + 1, end.line + line, end.column + 1, piece.layer)
-
-
-def _recounted(text: str, mark: Any) -> Any:
-    """A mark of the parser in the lines that everybody else counts."""
-    index = getattr(mark, "index", None)
-    if index is None:
-        return mark
-    from jobspec.documents.syntax import Start
-
-    return Start(text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1)
-
-
-def marks_of(piece: Piece, node: Any, key: Any = None) -> Marks:
-    """The tree of marks of a node: an event of a scalar, or a `Node`; *key* is the event of its key."""
-    key_mark = key and mark_of(piece, key.start_mark, key.end_mark)
-    children = getattr(node, "children", None)
-    if children is None:
-        return Marks(mark_of(piece, node.start_mark, node.end_mark), key_mark)
-    return Marks(mark_of(piece, node.event.start_mark), key_mark, lambda: _inside(piece, children))
-
-
-def _inside(piece: Piece, children: Any) -> Children:
-    if isinstance(children, dict):
-        return {name: marks_of(piece, child, key) for name, (key, child) in children.items()}
-    return [marks_of(piece, child) for child in children]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import JobspecError, Mark, Path, spell
-from jobspec.documents.document import Document, marks_at
+from jobspec.diagnostics import JobspecError, Mark, Path, marks_at, spell
+from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 
 TYPE_CHECKING = False

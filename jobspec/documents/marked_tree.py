@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Mark
-from jobspec.documents.document import Document, Marks
+from jobspec.diagnostics import Mark, Marks
+from jobspec.documents.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jobspec.documents.document import Children
+    from jobspec.diagnostics import Children
 
     #: The order of the items that overlays add to a list: name of the overlay, number of its entry, number in the entry's list.
     Rank = tuple[str, int, int]

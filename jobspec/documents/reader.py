@@ -6,9 +6,9 @@ Follows `decoder.unmarshal`, go.yaml.in/yaml/v2 decode.go, v2.4.4, in strict mod
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Mark
+from jobspec.diagnostics import Diagnostic, Mark, Marks, Piece, mark_of, marks_of
 from jobspec.documents import scalars
-from jobspec.documents.document import Document, Marks, Node, Piece, mark_of, marks_of
+from jobspec.documents.document import Document, Node
 from jobspec.documents.libyaml import (
     AliasEvent,
     CParser,

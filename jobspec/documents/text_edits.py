@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jobspec.diagnostics import Path
-from jobspec.documents.document import Document, Marks
+from jobspec.diagnostics import Marks, Path
+from jobspec.documents.document import Document
 from jobspec.documents.reader import is_json
 from jobspec.documents.scalars import is_plain
 from jobspec.remedies import Change, applied, has, set_to, value_at, widened

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobspec import kinds
-from jobspec.diagnostics import Diagnostic, JobspecError, Path
-from jobspec.documents.document import Document, marks_at
+from jobspec.diagnostics import Diagnostic, JobspecError, Path, marks_at
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text, with_marks
 from jobspec.go.quantities import quantity
 from jobspec.kinds import PRIORITY_CLASS, PYTORCHJOB, TRAINJOB

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, Key, Mark, Path, spell
-from jobspec.documents.document import Document, span_of
+from jobspec.diagnostics import Diagnostic, Key, Mark, Path, span_of, spell
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import find, group_kind, is_unknown_version
 from jobspec.lint import accelerators, communication, containers, metadata, queues, restarts, runtimes, storage
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-    from jobspec.documents.document import Span
+    from jobspec.diagnostics import Span
     from jobspec.findings import Edit, Finding, Place, Rule, Sees
     from jobspec.pipeline import Checked
     from jobspec.remedies import Change

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from json import dumps
 from typing import Any
 
+from jobspec.diagnostics import Marks
 from jobspec.documents.comments import Comment, placed_comments
-from jobspec.documents.document import Marks
 from jobspec.documents.libyaml import AliasEvent, CParser, MappingStartEvent, SequenceStartEvent, events
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write

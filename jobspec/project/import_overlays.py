@@ -12,9 +12,9 @@ from itertools import product
 from typing import Any
 
 from jobspec import pipeline, rendering
-from jobspec.diagnostics import Path, has_error
+from jobspec.diagnostics import Marks, Path, has_error
 from jobspec.documents.comments import comments_of, has_alias
-from jobspec.documents.document import Document, Marks
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.documents.reader import is_json
 from jobspec.documents.syntax import cut

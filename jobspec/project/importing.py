@@ -8,9 +8,9 @@ from itertools import chain, count, takewhile
 from typing import Any
 
 from jobspec import pipeline
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, spell
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, marks_at, spell
 from jobspec.documents.comments import lost
-from jobspec.documents.document import Document, marks_at
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import items, with_marks
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.scalars import is_plain

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobspec import kinds, pipeline, rendering
-from jobspec.diagnostics import Diagnostic, Mark, Path, has_error
-from jobspec.documents.document import Document, Marks
+from jobspec.diagnostics import Diagnostic, Mark, Marks, Path, has_error
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import is_cluster_scoped
 from jobspec.kubernetes.verdict import verdict

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Mark, Path
-from jobspec.documents.document import Marks
+from jobspec.diagnostics import Mark, Marks, Path
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.documents.reader import read
 from jobspec.documents.writer import write

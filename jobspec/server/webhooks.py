@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from jobspec.cluster import Cluster, StoredObjects
-from jobspec.diagnostics import Diagnostic
-from jobspec.documents.document import Document, Marks
+from jobspec.diagnostics import Diagnostic, Marks
+from jobspec.documents.document import Document
 from jobspec.kinds import COMPONENTS, TRAINJOB, WEBHOOK_LOOKUPS
 from jobspec.operators.decoding import as_decoded
 from jobspec.operators.trainer.runtimes import API_VERSION, RuntimeRef, is_meant

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jobspec.diagnostics import Mark
-from jobspec.documents.document import Document, marks_at
+from jobspec.diagnostics import Mark, marks_at
+from jobspec.documents.document import Document
 from jobspec.kinds import CLUSTER_TRAINING_RUNTIME, TRAINJOB
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.trainer.objects import expand_trainjob

@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobspec.diagnostics import Diagnostic
+from jobspec.diagnostics import Diagnostic, Marks
 from jobspec.documents import scalars
-from jobspec.documents.document import Document, Marks
+from jobspec.documents.document import Document
 from jobspec.documents.reader import MAX_DEPTH, read
 from jobspec.pipeline import items_of
 from tests.support import kubectl

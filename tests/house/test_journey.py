@@ -35,9 +35,9 @@ finally:
 @pytest.mark.parametrize(
     ("arguments", "modules", "changes"),
     [
-        (("validate", "simple.yaml"), 49, 280),
-        (("lint", "simple.yaml"), 63, 715),
-        (("render", "simple.yaml", "--overlay", "cpu"), 40, 1140),
+        (("validate", "simple.yaml"), 49, 275),
+        (("lint", "simple.yaml"), 61, 595),
+        (("render", "simple.yaml", "--overlay", "cpu"), 40, 790),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark
-from jobspec.documents.document import Document, marks_at
+from jobspec.diagnostics import Mark, marks_at
+from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.kinds import COMPONENTS
 from jobspec.kubernetes.custom_kinds import CustomKinds

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark
-from jobspec.documents.document import Document, marks_at
+from jobspec.diagnostics import Mark, marks_at
+from jobspec.documents.document import Document
 from jobspec.kubernetes.verdict import verdict
 from jobspec.operators.api_defaults import with_api_defaults
 from jobspec.operators.expansion import expand

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from jobspec.diagnostics import Mark
-from jobspec.documents.document import Document, marks_at
+from jobspec.diagnostics import Mark, marks_at
+from jobspec.documents.document import Document
 from jobspec.operators.expansion import expand
 from jobspec.targets import choose
 from tests.support import quick_yaml

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from jobspec.commands.inputs import load_overlays
-from jobspec.diagnostics import Diagnostic, Mark
-from jobspec.documents.document import Document, Marks
+from jobspec.diagnostics import Diagnostic, Mark, Marks
+from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items
 from jobspec.documents.reader import read
 from jobspec.kubernetes.verdict import marked_valid

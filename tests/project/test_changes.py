@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobspec.diagnostics import Mark
-from jobspec.documents.document import Document, marks_at
+from jobspec.diagnostics import Mark, marks_at
+from jobspec.documents.document import Document
 from jobspec.project.fields import FieldChange, changes, fields_of
 from jobspec.targets import choose
 

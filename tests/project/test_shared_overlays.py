@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 
 from jobspec.cluster import Cluster
-from jobspec.diagnostics import Diagnostic
-from jobspec.documents.document import Document, Marks
+from jobspec.diagnostics import Diagnostic, Marks
+from jobspec.documents.document import Document
 from jobspec.documents.reader import read
 from jobspec.pipeline import Source
 from jobspec.project.project import FILE, Project, Sources
