@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -233,16 +234,16 @@ class TextEdit:
 
 
 class TextPlaces:
-    """A text, and where the values in it begin and end. Its marks are those of the text itself: lines end with LF or CRLF."""
+    """A text, and where the values in it begin and end. Its marks are those of the text itself."""
 
     __slots__ = ("_starts", "is_json", "newline", "text")
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = re.sub("\r(?!\n)", "\n", text)  # a line may end with CR, as YAML has it; every place stays where it is
         self.is_json = is_json(text)
         self.newline = "\r\n" if "\r\n" in text else "\n"
         self._starts = [0]
-        for line in text.split("\n"):
+        for line in self.text.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
 
     def start(self, marks: Marks) -> int:

@@ -62,7 +62,7 @@ def difference(text: str, around: Path) -> str:
         releases = _RELEASES[(number + len(text)) % len(_RELEASES)] if command[0] != "migrate" else ()
         done = run_here(*command, *releases, cwd=place)
         if done.returncode not in (0, 1, 2) or "Traceback" in done.stderr:
-            said.append(f"{' '.join((*command, *releases))}: exit code {done.returncode}: {done.stderr[-600:]}")
+            said.append(f"{' '.join((*command, *releases))}: exit code {done.returncode}: {done.stderr[-600:].replace(f'{ROOT}/', '')}")
     return "\n".join(said)
 
 
