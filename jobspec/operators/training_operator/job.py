@@ -206,26 +206,28 @@ def unreadable_values(document: Document, target: Target) -> list[Diagnostic]:
         return []
     from jobspec.operators.decoding import undecodable_value
 
-    return [each.diagnostic(document, "refused-by-operator") for each in undecodable_value(Workload(document), target)]
+    return list(_told(document, "refused-by-operator", undecodable_value(Workload(document), target)))
 
 
 def failures_at_once(document: Document, target: Target) -> Iterator[Diagnostic]:
     """The reasons for which the operator makes nothing at all."""
-    for each in _refused(document, target) if not has_webhook(target["training-operator"]) else ():
-        yield each.diagnostic(document, "refused-by-operator")
+    if not has_webhook(target["training-operator"]):
+        yield from _told(document, "refused-by-operator", _refused(document, target))
     if not roles_in(document):
         message = "the operator makes nothing of a job without replica types, and never looks at it again"
         yield document.problem("refused-by-operator", message, _REPLICAS, hint="describe a `Master`, Workers or both")
-    for each in _crashes_at_once(document):
-        yield each.diagnostic(document, "operator-crash")
+    yield from _told(document, "operator-crash", _crashes_at_once(document))
 
 
 def failures_in_pods(job: TrainingJob, document: Document) -> Iterator[Diagnostic]:
     """The reasons for which the operator makes no pods, which come behind the autoscaler."""
-    for each in _not_found(job):
-        yield each.diagnostic(document, "refused-by-operator")
-    for each in _crashes_in_pods(job):
-        yield each.diagnostic(document, "operator-crash")
+    yield from _told(document, "refused-by-operator", _not_found(job))
+    yield from _told(document, "operator-crash", _crashes_in_pods(job))
+
+
+def _told(document: Document, rule: str, found: Iterable[Finding]) -> Iterator[Diagnostic]:
+    """What the operator itself finds, at fields as the document spells them, and not as a webhook does."""
+    return (Finding(each.at, each.message, each.hint).diagnostic(document, rule) for each in found)
 
 
 def _refused(document: Document, target: Target) -> Iterator[Finding]:
