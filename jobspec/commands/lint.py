@@ -21,14 +21,14 @@ from jobspec.commands.options import (
 from jobspec.commands.output import deliver, how_to_run
 from jobspec.commands.validate import check_files, with_projects
 from jobspec.diagnostics import Diagnostic
-from jobspec.lint.linting import enabled_by_default, lint
+from jobspec.lint.linting import RULES, USUAL_RULES, lint
 from jobspec.pipeline import Checked
 from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from jobspec.commands.fixing import Say
     from jobspec.commands.project import Plan
@@ -91,11 +91,12 @@ def linted(
     return lint(checked, setting.cluster.target, _chosen(settings), run=how_to_run(found)), marked
 
 
-def _chosen(settings: ReportFilter | None) -> Callable[[Rule], bool]:
+def _chosen(settings: ReportFilter | None) -> Sequence[Rule]:
     """The rules that are looked at: the usual ones, and those that are selected by name, less those that are ignored."""
     if not settings:
-        return enabled_by_default
-    return lambda rule: (rule.by_default or rule.name in (settings.select or ())) and settings.tells(rule.name, "lint")
+        return USUAL_RULES
+    selected = settings.select or ()
+    return [rule for rule in RULES if (rule.by_default or rule.name in selected) and settings.tells(rule.name, "lint")]
 
 
 def _sayer(setting: RunContext, settings: ReportFilter | None) -> Say:
@@ -108,13 +109,13 @@ def _sayer(setting: RunContext, settings: ReportFilter | None) -> Say:
     return say
 
 
-def _adviser(chosen: Callable[[Rule], bool]) -> Advise:
+def _adviser(rules: Sequence[Rule]) -> Advise:
     """What is said of a planned project besides its mistakes."""
 
     def advise(planned: Plan, told: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
         from jobspec.commands.project import advice_on
 
-        return advice_on(planned, told, chosen)
+        return advice_on(planned, told, rules)
 
     return advise
 

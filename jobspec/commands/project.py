@@ -345,13 +345,13 @@ def result_of(path: str, planned: Plan, variants: Sequence[RenderedVariant], pro
 # The rendered tree as it is on disk, and as it was committed.
 
 
-def advice_on(planned: Plan, told: Iterable[Diagnostic], chosen: Callable[[Rule], bool]) -> Iterator[Diagnostic]:
+def advice_on(planned: Plan, told: Iterable[Diagnostic], rules: Sequence[Rule]) -> Iterator[Diagnostic]:
     """What becomes of a project's variants, and what bites in them: once however many have it, but for what is *told* of files already."""
     if not all(each.valid for each in planned.results):
         return
     of_files, of_variants = set(map(_place, told)), set()
     for variant in planned.variants:
-        for each in _of_variant(variant, planned.cluster, chosen):
+        for each in _of_variant(variant, planned.cluster, rules):
             identity = (*_place(each), "" if each.mark.layer else each.message)
             if _place(each) not in of_files and identity not in of_variants:
                 of_variants.add(identity)
@@ -362,14 +362,14 @@ def _place(each: Diagnostic) -> tuple[str, str, int, int]:
     return each.rule, os.path.normpath(each.mark.file), each.mark.line, each.mark.column
 
 
-def _of_variant(variant: Variant, cluster: Cluster, chosen: Callable[[Rule], bool]) -> Iterator[Diagnostic]:
+def _of_variant(variant: Variant, cluster: Cluster, rules: Sequence[Rule]) -> Iterator[Diagnostic]:
     """The errors of a variant, or what becomes of its objects and bites in them, which are a world of their own."""
     checked, objects = documents_of(variant, cluster)
     if not checked.result.valid:
         yield from checked.result.diagnostics
         return
     foreseen = foresee(Checked(checked.result, list(objects.values()), checked.objects), cluster)
-    (result,) = lint([foreseen], cluster.target, chosen)
+    (result,) = lint([foreseen], cluster.target, rules)
     yield from (each for each in result.diagnostics if each.stage in ("outcome", "lint"))
 
 

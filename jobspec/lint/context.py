@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
     from typing import Any
 
+    from jobspec.findings import Sees
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
@@ -32,11 +33,17 @@ RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
 class DocumentContext:
     """A document, and all others of the run."""
 
-    __slots__ = ("documents", "given")
+    __slots__ = ("documents", "given", "runtime", "said", "seen_as")
 
     def __init__(self, given: Document, documents: Documents) -> None:
         self.given = given
         self.documents = documents
+        self.seen_as: Sequence[Sees] = ("document", "runtime") if given.group_kind in RUNTIMES else ("document",)
+        """What it is to rules."""
+        self.said = ""
+        """Of a job: all keys and texts of it and its runtime, in small letters."""
+        self.runtime: Document | None = None
+        """Of a TrainJob, and of a runtime that is looked at alone with its pods."""
 
     def get(self, *path: str | int) -> Any:
         """The value at a path, None where there is none."""
@@ -47,23 +54,23 @@ class JobContext(DocumentContext):
     """A job and its pods, or a runtime and the pods of a job that says nothing but its name."""
 
     __slots__ = (
-        *("containers", "expanded", "gpus", "is_job", "is_pytorchjob", "refused", "replica_specs", "roles", "runtime"),
-        *("said", "training", "training_containers", "training_pods", "tree"),
+        *("containers", "expanded", "gpus", "is_job", "is_pytorchjob", "refused", "replica_specs", "roles"),
+        *("training", "training_containers", "training_pods", "tree"),
     )
 
     def __init__(
         self, given: Document, documents: Documents, expanded: ExpandedJob, runtime: Document | None, refused: Sequence[Diagnostic]
     ) -> None:
         super().__init__(given, documents)
+        self.runtime = runtime
         self.expanded = expanded
         self.refused = refused
         """Of a runtime that is looked at alone: errors for which the operator, or the server behind it, makes nothing of a job."""
-        self.runtime = runtime
-        """Of a TrainJob, and of a runtime that is looked at alone."""
         self.is_pytorchjob = given.group_kind == PYTORCHJOB
-        self.is_job = self.is_pytorchjob or given.group_kind == TRAINJOB
+        self.is_job = given.group_kind in (PYTORCHJOB, TRAINJOB)
+        kind: Sees = "PyTorchJob" if self.is_pytorchjob else "TrainJob"
+        self.seen_as = ("pods", "job", kind) if self.is_job else ("pods", "runtime's pods")
         self.said = _keys_and_texts(given.data, runtime.data if runtime else None)
-        """All keys and texts of the job and its runtime, in small letters."""
         self.tree = with_marks(given.data, given.marks)
         """The given document with its marks."""
         self.roles: Sequence[ExpandedRole] = expanded.roles()

@@ -7,19 +7,21 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import find, group_kind, is_unknown_version
 from jobspec.lint import accelerators, communication, containers, metadata, queues, restarts, runtimes, storage
-from jobspec.lint.context import RUNTIMES, DocumentContext, Documents, JobContext, job_context
+from jobspec.lint.context import DocumentContext, Documents, job_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from jobspec.diagnostics import Span
-    from jobspec.findings import Edit, Finding, Place, Rule, Sees
+    from jobspec.findings import Edit, Finding, Place, Rule
     from jobspec.pipeline import Checked
     from jobspec.remedies import Change
     from jobspec.results import FileResult
     from jobspec.targets import Target
 
+    #: By the identity of a document: the path of each of its places. Only documents with a finding have theirs gathered.
+    Paths = dict[int, dict[Span, Path]]
     #: `run(files, work)` is `[work(file) for file in files]`.
     Run = Callable[[Sequence[Checked], Callable[[Checked], list[Diagnostic]]], list[list[Diagnostic]]]
 
@@ -40,39 +42,34 @@ TOPICS: dict[str, tuple[Rule, ...]] = {
     "topology": queues.TOPOLOGY_RULES,
 }
 RULES = tuple(rule for rules in TOPICS.values() for rule in rules)
+USUAL_RULES = tuple(rule for rule in RULES if rule.by_default)
 
 
 def _one_by_one(files: Sequence[Checked], work: Callable[[Checked], list[Diagnostic]]) -> list[list[Diagnostic]]:
     return [work(each) for each in files]
 
 
-def enabled_by_default(rule: Rule) -> bool:
-    """Whether a rule is looked at where nobody chooses."""
-    return rule.by_default
-
-
 def lint(
     files: Sequence[Checked],
     target: Target,
-    chosen: Callable[[Rule], bool] = enabled_by_default,
+    rules: Sequence[Rule] = USUAL_RULES,
     *,
     run: Run = _one_by_one,
     only: Container[str] | None = None,
 ) -> list[FileResult]:
     """The files' results with what lint finds in their accepted documents; each finding is told once, in the file that wrote its cause.
 
-    *chosen*: the rules that are looked at. *run*: how the files are gone through, in several processes for example. *only*: the paths of
-    the files that are gone through, where the others are there to be referred to.
+    *run*: how the files are gone through, in several processes for example. *only*: the paths of the files that are gone through, where the
+    others are there to be referred to.
     """
     once = list({each.result.path: each for each in files}.values())
     further = (group_kind(each.api_version, each.kind) for file in once for each in file.result.documents)
     documents = Documents((each for file in once for each in seen(file)), target, further=further)
     once = once if only is None else [each for each in once if each.result.path in only]
-    rules = [rule for rule in RULES if chosen(rule)]
 
     def of_file(file: Checked) -> list[Diagnostic]:
-        places = Places()
-        return [each for context in contexts_of(file, documents) for each in _findings(context, rules, places)]
+        paths: Paths = {}
+        return [each for context in contexts_of(file, documents) for each in _findings(context, rules, paths)]
 
     return attached(files, {file.result.path: found for file, found in zip(once, run(once, of_file), strict=True)})
 
@@ -112,16 +109,15 @@ def contexts_of(file: Checked, documents: Documents) -> Iterator[DocumentContext
             yield job
 
 
-def _findings(context: DocumentContext, rules: Sequence[Rule], places: Places) -> list[Diagnostic]:
+def _findings(context: DocumentContext, rules: Sequence[Rule], paths: Paths) -> list[Diagnostic]:
     """What the rules find in a context, each at the line that wrote its cause."""
     found: list[Diagnostic] = []
-    sees = seen_as(context)
     for rule in rules:
-        if rule.sees not in sees or not can_find(rule, context):
+        if rule.sees not in context.seen_as or not can_find(rule, context):
             continue
         known: set[str] = set()
         for finding in rule.check(context):
-            diagnostic = _diagnostic(rule, finding, context, places)
+            diagnostic = _diagnostic(rule, finding, context, paths)
             where = f"{diagnostic.mark} {diagnostic.field}"
             if where not in known:  # roles can share what an alias, or a runtime, gives to both
                 known.add(where)
@@ -129,17 +125,9 @@ def _findings(context: DocumentContext, rules: Sequence[Rule], places: Places) -
     return found
 
 
-def seen_as(context: DocumentContext) -> Sequence[Sees]:
-    """What a context is to rules."""
-    if isinstance(context, JobContext):
-        kind: Sees = "PyTorchJob" if context.is_pytorchjob else "TrainJob"
-        return ("pods", "job", kind) if context.is_job else ("pods", "runtime's pods")
-    return ("document", "runtime") if context.given.group_kind in RUNTIMES else ("document",)
-
-
 def can_find(rule: Rule, context: DocumentContext) -> bool:
     """Whether what a rule reads is there: only then it is called."""
-    if not (rule.reads or rule.kinds) or not isinstance(context, JobContext):
+    if not (rule.reads or rule.kinds):
         return True
     return any(each in context.said for each in rule.reads) or (bool(rule.kinds) and context.documents.has(rule.kinds))
 
@@ -147,43 +135,44 @@ def can_find(rule: Rule, context: DocumentContext) -> bool:
 # From a finding back to the document that its cause was written in: at which line it is told, and what mends it there.
 
 
-def _diagnostic(rule: Rule, finding: Finding, context: DocumentContext, places: Places) -> Diagnostic:
-    document, path, mark = _written(finding.at, context, places)
+def _diagnostic(rule: Rule, finding: Finding, context: DocumentContext, paths: Paths) -> Diagnostic:
+    document, path, mark = _written(finding.at, context, paths)
     return Diagnostic(
         rule.name,
         finding.message,
         mark,
-        field=spell(spelt(path)),
+        field=spell(_spelt(path)),
         document=document.index,
         severity=finding.severity or rule.severity,
         hint=finding.hint,
         stage="lint",
-        changes=_changes(finding.edits, document, context, places),
+        changes=_changes(finding.edits, document, context, paths),
     )
 
 
-def _written(at: Place, context: DocumentContext, places: Places) -> tuple[Document, Path, Mark]:
+def _written(at: Place, context: DocumentContext, paths: Paths) -> tuple[Document, Path, Mark]:
     """The document, path and mark of a place; what no file says is told at the document's name."""
     if isinstance(at, tuple) or at is None:
         path = at or ("metadata", "name")
         return context.given, path, context.given.marks.nearest(path).place()
     mark, place = (at.mark, at.place()) if isinstance(at, MarkedTree) else (at, at)
-    found = places.find(mark, _documents_of(context, mark))
-    if found:
-        return (*found, place)
+    span = span_of(mark)
+    for document in _documents_of(context, mark) if mark.line else ():
+        if id(document) not in paths:
+            paths[id(document)] = document.marks.paths()
+        if span in paths[id(document)]:
+            return document, paths[id(document)][span], place
     return context.given, (), place if mark.line else context.given.marks.nearest(("metadata", "name")).place()
 
 
 def _documents_of(context: DocumentContext, mark: Mark) -> Iterator[Document]:
     """Where a mark may be: in the context's own documents, or in those of the mark's file."""
-    runtime: Document | None = getattr(context, "runtime", None)
-    yield context.given
-    if runtime:
-        yield runtime
-    yield from (each for each in context.documents.of_file(mark.file) if each is not context.given and each is not runtime)
+    own = [each for each in (context.given, context.runtime) if each]
+    yield from own
+    yield from (each for each in context.documents.of_file(mark.file) if not any(each is one for one in own))
 
 
-def _changes(edits: Sequence[Edit], document: Document, context: DocumentContext, places: Places) -> list[Change]:
+def _changes(edits: Sequence[Edit], document: Document, context: DocumentContext, paths: Paths) -> list[Change]:
     """The edits as changes of the finding's document; none where one of them is not in its text."""
     if not edits:
         return []
@@ -191,7 +180,7 @@ def _changes(edits: Sequence[Edit], document: Document, context: DocumentContext
 
     made = []
     for edit in edits:
-        of, path, mark = _written(edit.at, context, places)
+        of, path, mark = _written(edit.at, context, paths)
         if of is not document or mark.layer or mark.file != document.file or not _is_in(mark, of, path):
             return []
         place = (*of.inside, *path, *edit.steps)
@@ -204,28 +193,7 @@ def _is_in(mark: Mark, document: Document, path: Path) -> bool:
     return bool(mark.line) and str(document.marks.nearest(path).place()) == str(mark)
 
 
-class Places:
-    """The places of documents, each document's gathered when it is first asked for."""
-
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        self._known: dict[int, dict[Span, Path]] = {}
-
-    def find(self, mark: Mark, among: Iterable[Document]) -> tuple[Document, Path] | None:
-        """The document and the path that a mark is the place of; None where it is that of none, such as an operator's."""
-        if not mark.line:
-            return None
-        span = span_of(mark)
-        for document in among:
-            if id(document) not in self._known:
-                self._known[id(document)] = document.marks.paths()
-            if (path := self._known[id(document)].get(span)) is not None:
-                return document, path
-        return None
-
-
-def spelt(path: Path) -> Path:
+def _spelt(path: Path) -> Path:
     """A path with the keys of maps spelt as such."""
     steps: list[str | int] = []
     for step in path:

@@ -92,11 +92,7 @@ def changed_by_fixes(texts: Mapping[str, str], cluster: Cluster) -> dict[str, se
 
     def judge(now: Mapping[str, str], about: Collection[str]) -> dict[str, Sequence[Diagnostic]]:
         files = [pipeline.checked(Source(path, text, skip_unknown=True), (), cluster) for path, text in now.items()]
-        return {
-            each.path: each.diagnostics
-            for each in lint(pipeline.resolve(files, cluster), cluster.target, lambda _: True)
-            if each.path in about
-        }
+        return {each.path: each.diagnostics for each in lint(pipeline.resolve(files, cluster), cluster.target, RULES) if each.path in about}
 
     first = [each for found in judge(texts, texts).values() for each in found]
     changed = {}

@@ -26,7 +26,7 @@ def linted(case: Path) -> dict[Path, list[Diagnostic]]:
     files = files_of(case)
     cluster = Cluster(target_of(files[0].read_text()))
     read = pipeline.resolve([checked(each, cluster) for each in files], cluster)
-    found = lint(read, cluster.target, lambda rule: rule.by_default or rule.name == case.stem)
+    found = lint(read, cluster.target, [rule for rule in RULES if rule.by_default or rule.name == case.stem])
     return {Path(each.path): [said for said in each.diagnostics if said.stage == "lint"] for each in found}
 
 
