@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     #: Where something is: a path in the document that a rule looks at, a value of what is made of it, a line, or no line of any file.
     Place = Path | MarkedTree | Mark | None
-    #: What a rule of lint is called with: the `JobContext` of a job of either kind or of one, of a runtime that is looked at alone, or of
-    #: both jobs and runtimes (`pods`); the `DocumentContext` of any document, or of a runtime.
+    #: What a rule of lint is called with: the `LintedJob` of a job of either kind or of one, of a runtime that is looked at alone, or of
+    #: both jobs and runtimes (`pods`); the `LintedDocument` of any document, or of a runtime.
     Sees = Literal["pods", "job", "PyTorchJob", "TrainJob", "runtime's pods", "document", "runtime"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.findings import Finding, Rule
-from jobspec.lint.context import OTHER_ACCELERATORS, written
+from jobspec.lint.linted import OTHER_ACCELERATORS, written
 from jobspec.programs import torchrun
 from jobspec.workloads import value_at
 
@@ -12,13 +12,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.lint.context import Container, JobContext
+    from jobspec.lint.linted import LintedContainer, LintedJob
 
 _MOST_OF_A_NODE = 16
 _PROCESSES = "PET_NPROC_PER_NODE"
 
 
-def more_processes_than_gpus(job: JobContext) -> Iterator[Finding]:
+def more_processes_than_gpus(job: LintedJob) -> Iterator[Finding]:
     """A pod starts more processes than it has GPUs.
 
     Why: each process of a pod takes the GPU of its local rank; those without one end with "invalid device ordinal", and the job fails.
@@ -38,7 +38,7 @@ def more_processes_than_gpus(job: JobContext) -> Iterator[Finding]:
             yield Finding(place, message, f"start {_processes(container.gpus)}, or ask for as many GPUs as processes")
 
 
-def idle_gpus(job: JobContext) -> Iterator[Finding]:
+def idle_gpus(job: LintedJob) -> Iterator[Finding]:
     """A pod starts fewer processes than it has GPUs.
 
     Why: a process of distributed training uses one GPU; the others are paid for, and kept from everybody else, for nothing.
@@ -57,7 +57,7 @@ def idle_gpus(job: JobContext) -> Iterator[Finding]:
             yield Finding(place, message, f"start {_processes(container.gpus)}, or ask for {_gpus(processes)}")
 
 
-def uncounted_accelerators(job: JobContext) -> Iterator[Finding]:
+def uncounted_accelerators(job: LintedJob) -> Iterator[Finding]:
     """The trainer takes accelerators that are no `gpu` by name for none, and starts as many processes as the pod has CPUs.
 
     Why: slices of a GPU (MIG), TPUs, NPUs and Trainium do not have `gpu` in their names, by which the trainer counts.
@@ -78,7 +78,7 @@ def uncounted_accelerators(job: JobContext) -> Iterator[Finding]:
                 yield Finding(place, message, f"write `numProcPerNode: {number}`")
 
 
-def processes_of_the_host(job: JobContext) -> Iterator[Finding]:
+def processes_of_the_host(job: LintedJob) -> Iterator[Finding]:
     """In a pod without an accelerator, torchrun starts a process for each CPU of the host.
 
     Why: training-operator tells torchrun `auto` where nothing is said; without an accelerator, torchrun counts the CPUs of the machine,
@@ -97,7 +97,7 @@ def processes_of_the_host(job: JobContext) -> Iterator[Finding]:
             yield Finding(at, "torchrun starts a process for each CPU of the host, whatever the pod may use", 'write `nprocPerNode: "1"`')
 
 
-def backend_without_gpus(job: JobContext) -> Iterator[Finding]:
+def backend_without_gpus(job: LintedJob) -> Iterator[Finding]:
     """The program is told to use NCCL, and its pods ask for no GPU.
 
     Why: NCCL works between GPUs alone, and ends with "no GPUs found" elsewhere. Some nodes show their GPUs to pods that asked for none;
@@ -112,7 +112,7 @@ def backend_without_gpus(job: JobContext) -> Iterator[Finding]:
             yield Finding(place, "NCCL works between GPUs alone, and the pod asks for none", "ask for GPUs, or choose gloo")
 
 
-def slow_backend(job: JobContext) -> Iterator[Finding]:
+def slow_backend(job: LintedJob) -> Iterator[Finding]:
     """The program is told to use gloo between GPUs.
 
     Why: gloo copies gradients through the memory of the host; NCCL moves them from GPU to GPU, many times faster.
@@ -126,7 +126,7 @@ def slow_backend(job: JobContext) -> Iterator[Finding]:
             yield Finding(place, "gloo copies through the host's memory between GPUs", "choose nccl")
 
 
-def more_gpus_than_a_node(job: JobContext) -> Iterator[Finding]:
+def more_gpus_than_a_node(job: LintedJob) -> Iterator[Finding]:
     """A pod asks for more GPUs than any machine has that one can commonly rent.
 
     Why: a pod runs on one node; one that asks for more than a node has waits for ever, without an error.
@@ -141,7 +141,7 @@ def more_gpus_than_a_node(job: JobContext) -> Iterator[Finding]:
             yield Finding(container.gpu_place, message, "ask for more pods with fewer GPUs each")
 
 
-def _counted(job: JobContext) -> Iterator[tuple[Container, int, MarkedTree]]:
+def _counted(job: LintedJob) -> Iterator[tuple[LintedContainer, int, MarkedTree]]:
     """Each training container whose processes torchrun or the image may start by a number: that number, and who says it."""
     for container in job.training_containers:
         if container.launcher == "other":
@@ -153,13 +153,13 @@ def _counted(job: JobContext) -> Iterator[tuple[Container, int, MarkedTree]]:
             yield container, int(value), place
 
 
-def _says_processes(job: JobContext) -> bool:
+def _says_processes(job: LintedJob) -> bool:
     """Whether a TrainJob or its runtime says the number of processes."""
     in_runtime = job.runtime and value_at(job.runtime.data, ("spec", "mlPolicy", "torch", "numProcPerNode"))
     return job.get("spec", "trainer", "numProcPerNode") is not None or isinstance(in_runtime, int)
 
 
-def _backends(job: JobContext) -> Iterator[tuple[Container, str, MarkedTree]]:
+def _backends(job: LintedJob) -> Iterator[tuple[LintedContainer, str, MarkedTree]]:
     for container in job.training_containers:
         yield from ((container, value, tree) for name, value, tree in container.flags if name in ("--backend", "--dist-backend"))
 

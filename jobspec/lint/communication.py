@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import MarkedTree, text
 from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import NETWORK_POLICY, SERVICE
-from jobspec.lint.context import written
+from jobspec.lint.linted import written
 from jobspec.programs import torchrun
 from jobspec.workloads import items_at, value_at
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
-    from jobspec.lint.context import Container, JobContext
+    from jobspec.lint.linted import LintedContainer, LintedJob
 
 _ADDRESSES = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
 _ADDRESS_FLAGS = ("--master-addr", "--rdzv-endpoint")
@@ -27,7 +27,7 @@ _ATTACHING = (_NETWORKS, "networking.gke.io/interfaces")
 _BACKENDS = ("c10d", "etcd", "etcd-v2", "static", "zeus-adapter")
 
 
-def wrong_address(job: JobContext) -> Iterator[Finding]:
+def wrong_address(job: LintedJob) -> Iterator[Finding]:
     """A hand-written address of the first pod is that of none of the job's pods.
 
     Why: the name is made by the operator from the job's; a name from another job, another operator or an older release resolves
@@ -50,7 +50,7 @@ def wrong_address(job: JobContext) -> Iterator[Finding]:
                 yield Finding(place, f"no pod of the job is reached as `{host}`", f"the first one is `{_first(job)}`", severity=severity)
 
 
-def host_network_without_dns(job: JobContext) -> Iterator[Finding]:
+def host_network_without_dns(job: LintedJob) -> Iterator[Finding]:
     """A pod on the host's network asks the host's name servers, which do not know the cluster's names.
 
     Why: the pods find each other by names of services. With `hostNetwork` alone, the policy ClusterFirst falls back to Default: workers
@@ -73,7 +73,7 @@ def host_network_without_dns(job: JobContext) -> Iterator[Finding]:
             yield Finding(network, message, "write `dnsPolicy: ClusterFirstWithHostNet`", edits=edits)
 
 
-def shared_host_port(job: JobContext) -> Iterator[Finding]:
+def shared_host_port(job: LintedJob) -> Iterator[Finding]:
     """Pods of one job on the host's network listen on the same port: two of them cannot be on one node.
 
     Why: on the host's network, a port of the container is a port of the host. The scheduler keeps the second pod waiting where the first
@@ -98,7 +98,7 @@ def shared_host_port(job: JobContext) -> Iterator[Finding]:
             )
 
 
-def pinned_interface(job: JobContext) -> Iterator[Finding]:
+def pinned_interface(job: LintedJob) -> Iterator[Finding]:
     """A variable names a network card of a host, which pods do not have.
 
     Why: a pod has `lo` and `eth0`, and `net1` and so on where Multus adds networks. With a card of the host, NCCL and gloo find "no
@@ -125,7 +125,7 @@ def pinned_interface(job: JobContext) -> Iterator[Finding]:
                 yield Finding(written(said.get("value"), said), message, "leave it out, or exclude cards: `^lo,docker`", severity=severity)
 
 
-def rdma_without_network(job: JobContext) -> Iterator[Finding]:
+def rdma_without_network(job: LintedJob) -> Iterator[Finding]:
     """A pod asks for an RDMA device, and has no network attachment that reaches it.
 
     Why: the device alone gives no interface in the pod's own network; NCCL finds no address on it, and takes TCP without a word.
@@ -145,7 +145,7 @@ def rdma_without_network(job: JobContext) -> Iterator[Finding]:
             yield Finding(place, f"`{name}` without a network attachment: NCCL may take TCP instead", f"add the annotation `{_NETWORKS}`")
 
 
-def overriding_flags(job: JobContext) -> Iterator[Finding]:
+def overriding_flags(job: LintedJob) -> Iterator[Finding]:
     """A flag of torchrun says something else than the operator does.
 
     Why: a flag wins over the variables by which the operator tells torchrun the number of nodes and the rank. With another number the
@@ -168,7 +168,7 @@ def overriding_flags(job: JobContext) -> Iterator[Finding]:
                 yield Finding(place, f"all {count} pods are node {value}", "leave the flag out: the operator sets the rank")
 
 
-def elastic_with_master(job: JobContext) -> Iterator[Finding]:
+def elastic_with_master(job: LintedJob) -> Iterator[Finding]:
     """An elastic job has a Master, which is not counted among its nodes.
 
     Why: training-operator tells torchrun the range of the Workers' number alone, and the Master joins as well: with all Workers there,
@@ -183,7 +183,7 @@ def elastic_with_master(job: JobContext) -> Iterator[Finding]:
         yield Finding(master, "the Master joins an elastic job and is not counted among its nodes", "let the Workers be all")
 
 
-def elastic_range(job: JobContext) -> Iterator[Finding]:
+def elastic_range(job: LintedJob) -> Iterator[Finding]:
     """The limits of an elastic job contradict each other, or the number of its Workers.
 
     Why: torchrun ends at once where the least number of nodes is above the most; with fewer Workers than the least, all wait until their
@@ -211,7 +211,7 @@ def elastic_range(job: JobContext) -> Iterator[Finding]:
         yield Finding(most, f"of {workers} Workers, {high} can take part", "start fewer, or raise `maxReplicas`")
 
 
-def blocked_by_policy(job: JobContext) -> Iterator[Finding]:
+def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
     """NetworkPolicies of the files let no pod of the job reach another, or none ask for its name.
 
     Why: pods that a policy selects accept what some policy allows, and nothing else; the same holds for what they send. The workers wait
@@ -235,7 +235,7 @@ def blocked_by_policy(job: JobContext) -> Iterator[Finding]:
             yield Finding(place or ("metadata", "name"), f"the NetworkPolicy `{policy.name}` lets {what}", hint)
 
 
-def unknown_rendezvous_backend(job: JobContext) -> Iterator[Finding]:
+def unknown_rendezvous_backend(job: LintedJob) -> Iterator[Finding]:
     """`rdzvBackend` names a backend that torchrun does not have.
 
     Why: the server accepts any text, and every pod ends at once with "the rendezvous backend is not registered".
@@ -263,14 +263,14 @@ def _is_in_pods(card: str, *, is_whole: bool, is_attached: bool) -> bool:
     return (is_attached and card.startswith("eth")) or (not is_whole and "eth0".startswith(card))
 
 
-def _is_foreseen(container: Container) -> bool:
+def _is_foreseen(container: LintedContainer) -> bool:
     """Whether it is told as what becomes of a job that the pods of a container train alone."""
     from jobspec.outcome.programs import Program
 
     return Program(container.tree).is_torchrun
 
 
-def _addresses(container: Container) -> Iterator[tuple[str, MarkedTree]]:
+def _addresses(container: LintedContainer) -> Iterator[tuple[str, MarkedTree]]:
     """The addresses that a file writes by hand, and their places."""
     for name, each in container.variables:
         value = each.get("value")
@@ -283,7 +283,7 @@ def _host(address: str) -> str:
     return address.partition("://")[2].partition(":")[0] if "://" in address else address.partition(":")[0]
 
 
-def _is_internal(host: str, job: JobContext) -> bool:
+def _is_internal(host: str, job: LintedJob) -> bool:
     """Whether a host can only be a name of the job's own namespace: it is a plain name, or ends as those do."""
     if not host or "$" in host or host in ("localhost",) or host.replace(".", "").isdigit() or ":" in host:
         return False
@@ -303,7 +303,7 @@ def _is_same(host: str, known: str) -> bool:
     return host == known or host.startswith(f"{known}.")
 
 
-def _first(job: JobContext) -> str:
+def _first(job: LintedJob) -> str:
     """The host name of the pod of rank 0."""
     pods = [pod for role in job.training for pod in role.pods]
     return next((pod.host_name for pod in pods if pod.rank == "0"), pods[0].host_name)

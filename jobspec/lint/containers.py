@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.lint.context import Container, JobContext
+    from jobspec.lint.linted import LintedContainer, LintedJob
 
 _FILLED_IN = "${"  # what stands for a text that a program fills in later
 
@@ -26,7 +26,7 @@ _HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:]+\])(?::[0-9]+)?"
 _LONGEST_TAG = 128
 
 
-def unpinned_image(job: JobContext) -> Iterator[Finding]:
+def unpinned_image(job: LintedJob) -> Iterator[Finding]:
     """An image has no tag, or `latest`: the registry decides at every start what it is.
 
     Why: the nodes of one job can run different images, where some have an old one in their cache; a restarted pod can get another one
@@ -41,7 +41,7 @@ def unpinned_image(job: JobContext) -> Iterator[Finding]:
             yield Finding(image, f"`{image.value}` is another image whenever somebody pushes one", "name a fixed tag, or a digest")
 
 
-def invalid_image(job: JobContext) -> Iterator[Finding]:
+def invalid_image(job: LintedJob) -> Iterator[Finding]:
     """What stands as image is no name of one.
 
     Why: the server takes any text. The kubelet does not: the pod stays in InvalidImageName, for ever. Mostly a placeholder of a guide was
@@ -56,7 +56,7 @@ def invalid_image(job: JobContext) -> Iterator[Finding]:
             yield Finding(image, f"`{image.value}` is no name of an image", "names are of small letters, digits, `.`, `_`, `-` and `/`")
 
 
-def image_without_digest(job: JobContext) -> Iterator[Finding]:
+def image_without_digest(job: LintedJob) -> Iterator[Finding]:
     """An image is named by a tag, which can be moved.
 
     Why: a tag is a name that its owner can give to another image; a digest is the image itself.
@@ -70,7 +70,7 @@ def image_without_digest(job: JobContext) -> Iterator[Finding]:
             yield Finding(image, f"`{image.value}` is a name that can be given to another image", "add the digest")
 
 
-def needless_pull(job: JobContext) -> Iterator[Finding]:
+def needless_pull(job: LintedJob) -> Iterator[Finding]:
     """An image that is named by its digest is asked for at every start.
 
     Why: a digest cannot mean another image, so that there is nothing to ask; where the registry is away, the pod does not start.
@@ -88,7 +88,7 @@ def needless_pull(job: JobContext) -> Iterator[Finding]:
             )
 
 
-def image_for_cpus(job: JobContext) -> Iterator[Finding]:
+def image_for_cpus(job: LintedJob) -> Iterator[Finding]:
     """A pod with GPUs runs an image whose name says that it is made for CPUs.
 
     Why: a PyTorch without CUDA does not see the GPUs: the job trains on the CPU, slowly, and nobody else gets the GPUs.
@@ -107,7 +107,7 @@ def image_for_cpus(job: JobContext) -> Iterator[Finding]:
             yield Finding(image, "the image is made for CPUs, by its name, and the container asks for GPUs", "take the image for GPUs")
 
 
-def _images(job: JobContext) -> Iterator[tuple[MarkedTree, Container, bool]]:
+def _images(job: LintedJob) -> Iterator[tuple[MarkedTree, LintedContainer, bool]]:
     """The image of each container, of each role once, and whether the kubelet takes it for the name of one."""
     for container in job.containers:
         image = container.image
@@ -147,7 +147,7 @@ _JAX = ("JAX_NUM_PROCESSES", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
 _RANKS = ("RANK", "LOCAL_RANK", "NODE_RANK")
 
 
-def overridden_variable(job: JobContext) -> Iterator[Finding]:
+def overridden_variable(job: LintedJob) -> Iterator[Finding]:
     """A variable that the operator sets, too, behind the job's own: the job's value is lost.
 
     Why: training-operator appends MASTER_ADDR, WORLD_SIZE, RANK, PYTHONUNBUFFERED and the PET_ variables to each container, and the last
@@ -170,7 +170,7 @@ def overridden_variable(job: JobContext) -> Iterator[Finding]:
                 yield Finding(each, message, "leave it out", edits=_removal(each, container.tree))
 
 
-def replaced_variable(job: JobContext) -> Iterator[Finding]:
+def replaced_variable(job: LintedJob) -> Iterator[Finding]:
     """A runtime sets a variable that the trainer replaces.
 
     Why: nobody checks a runtime for the variables that the trainer keeps for itself; it writes its own values over them.
@@ -190,7 +190,7 @@ def replaced_variable(job: JobContext) -> Iterator[Finding]:
                     yield Finding(each, message, "leave it out", edits=_removal(each, container))
 
 
-def replacing_variable(job: JobContext) -> Iterator[Finding]:
+def replacing_variable(job: LintedJob) -> Iterator[Finding]:
     """A TrainJob sets a variable by which the trainer tells JAX its place among the processes.
 
     Why: the trainer refuses its own PET_ variables in a job, but lets those of JAX through: the job's value then counts in every pod, so
@@ -208,7 +208,7 @@ def replacing_variable(job: JobContext) -> Iterator[Finding]:
             yield Finding(each, message, "leave it out", edits=[Edit(each, removes=True)])
 
 
-def useless_rank(job: JobContext) -> Iterator[Finding]:
+def useless_rank(job: LintedJob) -> Iterator[Finding]:
     """A TrainJob sets a rank by hand, the same in every pod.
 
     Why: one value for all pods makes all of them rank 0, or whatever stands there; torchrun sets these variables for each process, and
@@ -247,7 +247,7 @@ _TOKENS = ("hf_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "AKIA")
 _PLACEHOLDERS = "<${"
 
 
-def secret_in_manifest(job: JobContext) -> Iterator[Finding]:
+def secret_in_manifest(job: LintedJob) -> Iterator[Finding]:
     """A secret stands in the manifest: the value of a variable that holds one, by its name, or a token, by its form.
 
     Why: everybody who may read the repository, the job or its pods has it, and Git keeps it for ever.
@@ -268,7 +268,7 @@ def secret_in_manifest(job: JobContext) -> Iterator[Finding]:
                 yield Finding(place, "a token stands in the manifest for everybody to read", "take it from a Secret, by a variable")
 
 
-def privileged_container(job: JobContext) -> Iterator[Finding]:
+def privileged_container(job: LintedJob) -> Iterator[Finding]:
     """A container is privileged.
 
     Why: it is root on the node, with all of its devices: any GPU, whoever asked for it, too. Training needs none of it; RDMA needs the
@@ -284,7 +284,7 @@ def privileged_container(job: JobContext) -> Iterator[Finding]:
             yield Finding(said, "a privileged container is root on its node", "add the capability that is needed, IPC_LOCK for RDMA")
 
 
-def host_namespaces(job: JobContext) -> Iterator[Finding]:
+def host_namespaces(job: LintedJob) -> Iterator[Finding]:
     """A pod shares the processes or the shared memory of its node.
 
     Why: it sees, and can end, what runs on the node beside it. `hostIPC` is often written for a larger /dev/shm, which a memory volume
@@ -301,7 +301,7 @@ def host_namespaces(job: JobContext) -> Iterator[Finding]:
                 yield Finding(said, f"the pod shares {what} of its node with all that runs there", "leave it out")
 
 
-def unknown_service_account(job: JobContext) -> Iterator[Finding]:
+def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
     """The pods have a service account that is not among those of their namespace.
 
     Why: the server refuses pods of an account that is not there, so that none comes.

@@ -7,7 +7,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
 from jobspec.kinds import find, group_kind, is_unknown_version
 from jobspec.lint import accelerators, communication, containers, metadata, queues, restarts, runtimes, storage
-from jobspec.lint.context import DocumentContext, Documents, job_context
+from jobspec.lint.linted import Documents, LintedDocument, linted_job
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def lint(
 
     def of_file(file: Checked) -> list[Diagnostic]:
         paths: Paths = {}
-        return [each for context in contexts_of(file, documents) for each in _findings(context, rules, paths)]
+        return [each for linted in linted_in(file, documents) for each in _findings(linted, rules, paths)]
 
     return attached(files, {file.result.path: found for file, found in zip(once, run(once, of_file), strict=True)})
 
@@ -100,24 +100,24 @@ def attached(files: Sequence[Checked], found: dict[str, list[Diagnostic]]) -> li
     return [each.result.with_diagnostics(by_path[each.result.path]) for each in files]
 
 
-def contexts_of(file: Checked, documents: Documents) -> Iterator[DocumentContext]:
+def linted_in(file: Checked, documents: Documents) -> Iterator[LintedDocument]:
     """What the rules look at of a file: each document by itself, and each job or runtime with its pods."""
     for document in seen(file):
-        yield DocumentContext(document, documents)
-        job = job_context(document, documents) if find(document.api_version, document.kind) else None
+        yield LintedDocument(document, documents)
+        job = linted_job(document, documents) if find(document.api_version, document.kind) else None
         if job:
             yield job
 
 
-def _findings(context: DocumentContext, rules: Sequence[Rule], paths: Paths) -> list[Diagnostic]:
-    """What the rules find in a context, each at the line that wrote its cause."""
+def _findings(linted: LintedDocument, rules: Sequence[Rule], paths: Paths) -> list[Diagnostic]:
+    """What the rules find in a document, or in the pods of a job, each at the line that wrote its cause."""
     found: list[Diagnostic] = []
     for rule in rules:
-        if rule.sees not in context.seen_as or not can_find(rule, context):
+        if rule.sees not in linted.seen_as or not can_find(rule, linted):
             continue
         known: set[str] = set()
-        for finding in rule.check(context):
-            diagnostic = _diagnostic(rule, finding, context, paths)
+        for finding in rule.check(linted):
+            diagnostic = _diagnostic(rule, finding, linted, paths)
             where = f"{diagnostic.mark} {diagnostic.field}"
             if where not in known:  # roles can share what an alias, or a runtime, gives to both
                 known.add(where)
@@ -125,18 +125,18 @@ def _findings(context: DocumentContext, rules: Sequence[Rule], paths: Paths) -> 
     return found
 
 
-def can_find(rule: Rule, context: DocumentContext) -> bool:
+def can_find(rule: Rule, linted: LintedDocument) -> bool:
     """Whether what a rule reads is there: only then it is called."""
     if not (rule.reads or rule.kinds):
         return True
-    return any(each in context.said for each in rule.reads) or (bool(rule.kinds) and context.documents.has(rule.kinds))
+    return any(each in linted.said for each in rule.reads) or (bool(rule.kinds) and linted.documents.has(rule.kinds))
 
 
 # From a finding back to the document that its cause was written in: at which line it is told, and what mends it there.
 
 
-def _diagnostic(rule: Rule, finding: Finding, context: DocumentContext, paths: Paths) -> Diagnostic:
-    document, path, mark = _written(finding.at, context, paths)
+def _diagnostic(rule: Rule, finding: Finding, linted: LintedDocument, paths: Paths) -> Diagnostic:
+    document, path, mark = _written(finding.at, linted, paths)
     return Diagnostic(
         rule.name,
         finding.message,
@@ -146,33 +146,33 @@ def _diagnostic(rule: Rule, finding: Finding, context: DocumentContext, paths: P
         severity=finding.severity or rule.severity,
         hint=finding.hint,
         stage="lint",
-        changes=_changes(finding.edits, document, context, paths),
+        changes=_changes(finding.edits, document, linted, paths),
     )
 
 
-def _written(at: Place, context: DocumentContext, paths: Paths) -> tuple[Document, Path, Mark]:
+def _written(at: Place, linted: LintedDocument, paths: Paths) -> tuple[Document, Path, Mark]:
     """The document, path and mark of a place; what no file says is told at the document's name."""
     if isinstance(at, tuple) or at is None:
         path = at or ("metadata", "name")
-        return context.given, path, context.given.marks.nearest(path).place()
+        return linted.given, path, linted.given.marks.nearest(path).place()
     mark, place = (at.mark, at.place()) if isinstance(at, MarkedTree) else (at, at)
     span = span_of(mark)
-    for document in _documents_of(context, mark) if mark.line else ():
+    for document in _documents_of(linted, mark) if mark.line else ():
         if id(document) not in paths:
             paths[id(document)] = document.marks.paths()
         if span in paths[id(document)]:
             return document, paths[id(document)][span], place
-    return context.given, (), place if mark.line else context.given.marks.nearest(("metadata", "name")).place()
+    return linted.given, (), place if mark.line else linted.given.marks.nearest(("metadata", "name")).place()
 
 
-def _documents_of(context: DocumentContext, mark: Mark) -> Iterator[Document]:
-    """Where a mark may be: in the context's own documents, or in those of the mark's file."""
-    own = [each for each in (context.given, context.runtime) if each]
+def _documents_of(linted: LintedDocument, mark: Mark) -> Iterator[Document]:
+    """Where a mark may be: in its own documents, or in those of the mark's file."""
+    own = [each for each in (linted.given, linted.runtime) if each]
     yield from own
-    yield from (each for each in context.documents.of_file(mark.file) if not any(each is one for one in own))
+    yield from (each for each in linted.documents.of_file(mark.file) if not any(each is one for one in own))
 
 
-def _changes(edits: Sequence[Edit], document: Document, context: DocumentContext, paths: Paths) -> list[Change]:
+def _changes(edits: Sequence[Edit], document: Document, linted: LintedDocument, paths: Paths) -> list[Change]:
     """The edits as changes of the finding's document; none where one of them is not in its text."""
     if not edits:
         return []
@@ -180,7 +180,7 @@ def _changes(edits: Sequence[Edit], document: Document, context: DocumentContext
 
     made = []
     for edit in edits:
-        of, path, mark = _written(edit.at, context, paths)
+        of, path, mark = _written(edit.at, linted, paths)
         if of is not document or mark.layer or mark.file != document.file or not _is_in(mark, of, path):
             return []
         place = (*of.inside, *path, *edit.steps)

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.lint.context import DocumentContext, JobContext
+    from jobspec.lint.linted import LintedDocument, LintedJob
     from jobspec.operators.expansion import ExpandedRole
 
 _LONGEST = 20
@@ -34,7 +34,7 @@ _SELECTORS = {
 }
 
 
-def long_replicated_job_name(document: DocumentContext) -> Iterator[Finding]:
+def long_replicated_job_name(document: LintedDocument) -> Iterator[Finding]:
     """A replicated job of a runtime has a name of more than 20 characters.
 
     Why: trainer 2.4 refuses such a runtime; and the name is a part of each pod's, so that it leaves less for the names of jobs.
@@ -49,7 +49,7 @@ def long_replicated_job_name(document: DocumentContext) -> Iterator[Finding]:
             yield Finding((*path, "name"), f"the name has {len(name)} characters; trainer 2.4 takes {_LONGEST}", "choose a shorter one")
 
 
-def repeated_object(document: DocumentContext) -> Iterator[Finding]:
+def repeated_object(document: LintedDocument) -> Iterator[Finding]:
     """Two documents are the same object: of one kind, namespace and name.
 
     Why: the one that is applied last wins, and the other has no effect. Engines refuse them, or apply both in turns.
@@ -67,7 +67,7 @@ def repeated_object(document: DocumentContext) -> Iterator[Finding]:
         yield Finding(("metadata", "name"), message, "give it another name", severity=None if is_near else "info")
 
 
-def annotation_of_pods(job: JobContext) -> Iterator[Finding]:
+def annotation_of_pods(job: LintedJob) -> Iterator[Finding]:
     """The job has an annotation that something looks for at pods, and its pods do not have it.
 
     Why: the operators copy neither labels nor annotations of the job to its pods: the autoscaler evicts them, no network is attached, no
@@ -83,7 +83,7 @@ def annotation_of_pods(job: JobContext) -> Iterator[Finding]:
             yield Finding(said, f"`{name}` is looked for at pods, which do not get it from the job", "write it into the pod templates")
 
 
-def label_of_pods(job: JobContext) -> Iterator[Finding]:
+def label_of_pods(job: LintedJob) -> Iterator[Finding]:
     """The job has a label by which something looks for pods, and its pods do not have it.
 
     Why: the operators do not copy the job's labels to its pods: a NetworkPolicy lets nothing in, a budget protects nobody, a monitor
@@ -106,7 +106,7 @@ def label_of_pods(job: JobContext) -> Iterator[Finding]:
             yield Finding(said, f"{wanted}, and those of the job do not get it", "write it into the pod templates")
 
 
-def generated_name(document: DocumentContext) -> Iterator[Finding]:
+def generated_name(document: LintedDocument) -> Iterator[Finding]:
     """The job has `generateName`, and no name.
 
     Why: `kubectl apply` refuses it, and engines that sync from Git take it for hooks alone: every sync would be another job.
@@ -126,7 +126,7 @@ _PROFILE = ("kubeflow.org", "Profile")
 _KEY = "sidecar.istio.io/inject"
 
 
-def istio_sidecar(job: JobContext) -> Iterator[Finding]:
+def istio_sidecar(job: LintedJob) -> Iterator[Finding]:
     """Pods get an Istio sidecar: they ask for one, or their namespace gives it and they do not refuse, or pods of another role alone do.
 
     Why: an old sidecar never ends, so that the pod does not either; every sidecar stands between the pods before it is ready, and takes
@@ -152,7 +152,7 @@ def istio_sidecar(job: JobContext) -> Iterator[Finding]:
             yield Finding(at, why, f'label the pod template `{_KEY}: "false"`', edits=edits)
 
 
-def ineffective_istio_key(job: JobContext) -> Iterator[Finding]:
+def ineffective_istio_key(job: LintedJob) -> Iterator[Finding]:
     """The key that keeps Istio's sidecar out stands at the job, and not at its pods.
 
     Why: Istio looks at the pods, and the operator copies neither labels nor annotations of the job to them.
@@ -167,7 +167,7 @@ def ineffective_istio_key(job: JobContext) -> Iterator[Finding]:
             yield Finding(said, "Istio looks at the pods, which do not get this from the job", "write it into the pod templates, too")
 
 
-def _injects(job: JobContext) -> str:
+def _injects(job: LintedJob) -> str:
     """Why the pods of a job's namespace get a sidecar, as far as the files say it; empty where they do not."""
     name = job.given.namespace or "default"
     for namespace in job.documents.of_name(NAMESPACE, name):

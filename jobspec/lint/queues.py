@@ -6,20 +6,20 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
 from jobspec.findings import Edit, Finding, Rule
 from jobspec.go.quantities import Quantity
-from jobspec.lint.context import nanos, requested
+from jobspec.lint.linted import nanos, requested
 from jobspec.workloads import items_at, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.lint.context import DocumentContext, JobContext
+    from jobspec.lint.linted import LintedDocument, LintedJob
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
 _LOCAL_QUEUE, _CLUSTER_QUEUE = ("kueue.x-k8s.io", "LocalQueue"), ("kueue.x-k8s.io", "ClusterQueue")
 
 
-def misplaced_queue_name(job: JobContext) -> Iterator[Finding]:
+def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
     """The name of the queue is not a label of the job.
 
     Why: Kueue looks at the labels of the job itself. At the pods, or as an annotation, the name is not seen: the job starts past every
@@ -42,7 +42,7 @@ def misplaced_queue_name(job: JobContext) -> Iterator[Finding]:
         )
 
 
-def no_queue_name(job: JobContext) -> Iterator[Finding]:
+def no_queue_name(job: LintedJob) -> Iterator[Finding]:
     """The job names no queue, and its namespace has LocalQueues.
 
     Why: Kueue leaves a job without a queue alone: it starts past all quotas, and takes what was promised to those that wait.
@@ -58,7 +58,7 @@ def no_queue_name(job: JobContext) -> Iterator[Finding]:
         yield Finding(("metadata", "name"), "the job starts past the queues of its namespace", hint)
 
 
-def empty_queue_name(job: JobContext) -> Iterator[Finding]:
+def empty_queue_name(job: LintedJob) -> Iterator[Finding]:
     """The label that names the queue is empty.
 
     Why: an empty name is no queue: Kueue lets the job start past all quotas or, where it manages jobs without a queue, never.
@@ -72,7 +72,7 @@ def empty_queue_name(job: JobContext) -> Iterator[Finding]:
         yield Finding(said, "an empty name is no queue", "name a LocalQueue of the job's namespace")
 
 
-def unsuspended_in_queue(job: JobContext) -> Iterator[Finding]:
+def unsuspended_in_queue(job: LintedJob) -> Iterator[Finding]:
     """A job in a queue says `suspend: false`.
 
     Why: Kueue suspends and releases the job by this field. An engine that syncs the manifest writes `false` back, and starts what has no
@@ -88,7 +88,7 @@ def unsuspended_in_queue(job: JobContext) -> Iterator[Finding]:
         yield Finding(said, "Kueue releases the job by this field, and Git takes it back", "leave it out", edits=[Edit(said, removes=True)])
 
 
-def unknown_queue(job: JobContext) -> Iterator[Finding]:
+def unknown_queue(job: LintedJob) -> Iterator[Finding]:
     """The job names a queue that is not among the LocalQueues of its namespace.
 
     Why: a job of an unknown queue waits suspended, without an error, until somebody makes the queue.
@@ -109,7 +109,7 @@ def unknown_queue(job: JobContext) -> Iterator[Finding]:
         yield Finding(said, message, hint if elsewhere or known else "")
 
 
-def over_queue_quota(job: JobContext) -> Iterator[Finding]:
+def over_queue_quota(job: LintedJob) -> Iterator[Finding]:
     """The job's pods ask for more than its queue can ever have.
 
     Why: Kueue admits a job as a whole, and keeps one that does not fit waiting for ever, with a message that is easily overlooked.
@@ -142,7 +142,7 @@ def _amount(nanos: int, resource: str) -> Quantity:
     return Quantity(nanos, "binary" if resource in ("memory", "ephemeral-storage") else "decimal")
 
 
-def queue_of_nothing(document: DocumentContext) -> Iterator[Finding]:
+def queue_of_nothing(document: LintedDocument) -> Iterator[Finding]:
     """A LocalQueue names a ClusterQueue that is not among those of the files.
 
     Why: such a queue is inactive, and its jobs wait for ever.
@@ -160,7 +160,7 @@ def queue_of_nothing(document: DocumentContext) -> Iterator[Finding]:
         yield Finding(("spec", "clusterQueue"), f"there is no ClusterQueue `{name}` in the files", f"there is {listed}")
 
 
-def old_kueue_api(document: DocumentContext) -> Iterator[Finding]:
+def old_kueue_api(document: LintedDocument) -> Iterator[Finding]:
     """A document of `kueue.x-k8s.io/v1beta1`, which Kueue 0.20 serves no more.
 
     Why: after an update of Kueue, an apply fails, and an engine's sync with it.
@@ -173,7 +173,7 @@ def old_kueue_api(document: DocumentContext) -> Iterator[Finding]:
         yield Finding(("apiVersion",), "Kueue serves this version no more from 0.20 on", "write `kueue.x-k8s.io/v1beta2`")
 
 
-def old_trainer_in_queue(job: JobContext) -> Iterator[Finding]:
+def old_trainer_in_queue(job: LintedJob) -> Iterator[Finding]:
     """A TrainJob in a queue, on a trainer that Kueue 0.17 and later cannot release jobs of.
 
     Why: Kueue 0.17 writes `runtimePatches` into the TrainJob to release it. The CRDs of trainers before 2.2 do not have the field: the
@@ -218,7 +218,7 @@ _HOST = "kubernetes.io/hostname"
 _USUAL, _MOST = 8, 16  # GPUs of one node
 
 
-def topology_too_narrow(job: JobContext) -> Iterator[Finding]:
+def topology_too_narrow(job: LintedJob) -> Iterator[Finding]:
     """All pods of a role have to stand on one host, which cannot have as many GPUs.
 
     Why: Kueue admits the job only where one place of the level has room for all pods; where there is none, the job waits for ever.
@@ -235,7 +235,7 @@ def topology_too_narrow(job: JobContext) -> Iterator[Finding]:
             yield Finding(level, message, "require a wider level, or prefer this one", severity="warning" if number > _MOST else "info")
 
 
-def unknown_topology_level(job: JobContext) -> Iterator[Finding]:
+def unknown_topology_level(job: LintedJob) -> Iterator[Finding]:
     """The job asks for a topology level that none of the files' Topologies has.
 
     Why: Kueue finds no place of a level that it does not know, and does not admit the job.

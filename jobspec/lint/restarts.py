@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobspec.lint.context import JobContext
+    from jobspec.lint.linted import LintedJob
     from jobspec.operators.expansion import ExpandedRole
 
 _CLEANING = ("All", "Running", "None", "")
@@ -25,7 +25,7 @@ _ENGINES = (
 )
 
 
-def ignored_restart_policy(job: JobContext) -> Iterator[Finding]:
+def ignored_restart_policy(job: LintedJob) -> Iterator[Finding]:
     """The pod template has a restart policy, which training-operator replaces by that of the replica type.
 
     Why: what the line says is not what happens, and only an event of the job tells. Without a policy of the replica type, the operator
@@ -45,7 +45,7 @@ def ignored_restart_policy(job: JobContext) -> Iterator[Finding]:
             yield Finding(said, message, "write `restartPolicy` beside `replicas`", edits=edits)
 
 
-def uncounted_backoff_limit(job: JobContext) -> Iterator[Finding]:
+def uncounted_backoff_limit(job: LintedJob) -> Iterator[Finding]:
     """`backoffLimit` with a restart policy under which training-operator does not count restarts.
 
     Why: the operator adds up the restarts of containers in pods that restart in place, which are those of OnFailure and Always. With
@@ -66,7 +66,7 @@ def uncounted_backoff_limit(job: JobContext) -> Iterator[Finding]:
         yield Finding(limit, f"nothing is counted against this limit with the restart policy {said}", "use OnFailure, or remove the limit")
 
 
-def unlimited_restarts(job: JobContext) -> Iterator[Finding]:
+def unlimited_restarts(job: LintedJob) -> Iterator[Finding]:
     """A job that fails starts again without an end.
 
     Why: with OnFailure and neither `backoffLimit` nor a deadline, a program that ends with an error at its first line is started for ever,
@@ -88,7 +88,7 @@ def unlimited_restarts(job: JobContext) -> Iterator[Finding]:
             return
 
 
-def partial_restart(job: JobContext) -> Iterator[Finding]:
+def partial_restart(job: LintedJob) -> Iterator[Finding]:
     """One pod of several restarts alone, and the others wait for a peer that began anew.
 
     Why: with OnFailure, the kubelet starts the failed container again in its place. The other pods are in the middle of a collective
@@ -110,7 +110,7 @@ def partial_restart(job: JobContext) -> Iterator[Finding]:
             return
 
 
-def implicit_restart_policy(job: JobContext) -> Iterator[Finding]:
+def implicit_restart_policy(job: LintedJob) -> Iterator[Finding]:
     """The replica type has no restart policy: it gets OnFailure, where the API's own text says Never.
 
     Why: who reads the manifest, or `kubectl explain`, expects another thing than what happens.
@@ -126,7 +126,7 @@ def implicit_restart_policy(job: JobContext) -> Iterator[Finding]:
             yield Finding(spec, "without a restart policy, a failed pod restarts: OnFailure", "write `restartPolicy`", edits=edits)
 
 
-def unknown_clean_pod_policy(job: JobContext) -> Iterator[Finding]:
+def unknown_clean_pod_policy(job: LintedJob) -> Iterator[Finding]:
     """A `cleanPodPolicy` that training-operator does not know, which it takes for All.
 
     Why: the server accepts any text; the operator then deletes all pods of the finished job, and their logs with them.
@@ -144,7 +144,7 @@ def unknown_clean_pod_policy(job: JobContext) -> Iterator[Finding]:
         yield Finding(said, message, f"write `{near}`" if near else "write All, Running or None", edits=edits)
 
 
-def lost_logs(job: JobContext) -> Iterator[Finding]:
+def lost_logs(job: LintedJob) -> Iterator[Finding]:
     """All pods are deleted when the job ends, and their logs with them.
 
     Why: `kubectl logs` finds nothing any more where nobody collects logs, and that is mostly noticed after a failure. Before 1.9.4, the
@@ -164,7 +164,7 @@ def lost_logs(job: JobContext) -> Iterator[Finding]:
             yield Finding(said, message, "use training-operator 1.9.4")
 
 
-def no_deadline(job: JobContext) -> Iterator[Finding]:
+def no_deadline(job: LintedJob) -> Iterator[Finding]:
     """A job holds GPUs for as long as it hangs.
 
     Why: a process that waits for a peer, a data set or a lock never fails; without a deadline its GPUs are gone until somebody looks.
@@ -183,7 +183,7 @@ def no_deadline(job: JobContext) -> Iterator[Finding]:
         yield Finding(place, message, f"set `{'.'.join((*policy[1:], 'activeDeadlineSeconds'))}`")
 
 
-def deadline_at_once(job: JobContext) -> Iterator[Finding]:
+def deadline_at_once(job: LintedJob) -> Iterator[Finding]:
     """The deadline of a PyTorchJob is over when the job starts.
 
     Why: the server takes 0 and negative numbers. The operator then fails the job at its first look, and deletes its pods.
@@ -197,7 +197,7 @@ def deadline_at_once(job: JobContext) -> Iterator[Finding]:
         yield Finding(said, "the job fails as soon as it has started", "write a number of seconds, or leave it out")
 
 
-def never_deleted(job: JobContext) -> Iterator[Finding]:
+def never_deleted(job: LintedJob) -> Iterator[Finding]:
     """A job with ExitCode and a time to live is never deleted, once it has failed for good.
 
     Why: for an exit code below 128 the operator fails the job, and does not note when. The time to live counts from that moment, so that
@@ -216,7 +216,7 @@ def never_deleted(job: JobContext) -> Iterator[Finding]:
         yield Finding(said, "a job that fails under `ExitCode` has no end to count from, and is never deleted", "take Never")
 
 
-def running_leftovers(job: JobContext) -> Iterator[Finding]:
+def running_leftovers(job: LintedJob) -> Iterator[Finding]:
     """Pods of a job that has ended run on, and hold their GPUs.
 
     Why: the job ends with its Master, or with the first pod that fails for good. With None, which is also what is taken where nothing is
@@ -233,7 +233,7 @@ def running_leftovers(job: JobContext) -> Iterator[Finding]:
         yield Finding(place, "where one pod fails, the others run on with their GPUs", "write `cleanPodPolicy: Running`")
 
 
-def deadline_in_queue(job: JobContext) -> Iterator[Finding]:
+def deadline_in_queue(job: LintedJob) -> Iterator[Finding]:
     """The deadline of a TrainJob counts the time in which its pod group waits.
 
     Why: the trainer counts from the moment in which the job was made. While a gang scheduler has no place for all pods, the job is not
@@ -249,7 +249,7 @@ def deadline_in_queue(job: JobContext) -> Iterator[Finding]:
         yield Finding(said, message, "add what the job may wait")
 
 
-def ttl_in_git(job: JobContext) -> Iterator[Finding]:
+def ttl_in_git(job: LintedJob) -> Iterator[Finding]:
     """The finished job is deleted after a while; where Argo CD or Flux sync it from Git, they make it anew, and it trains again.
 
     Why: an engine makes whatever is in Git and not in the cluster. It cannot know that the job is gone because it was done.
@@ -267,7 +267,7 @@ def ttl_in_git(job: JobContext) -> Iterator[Finding]:
         yield Finding(said, message, "leave it out where Git is synced", edits=edits, severity="warning" if is_synced else "info")
 
 
-def _can_have_deadline(job: JobContext) -> bool:
+def _can_have_deadline(job: LintedJob) -> bool:
     return job.is_pytorchjob or has_deadline(job.documents.target["trainer"])
 
 
@@ -276,7 +276,7 @@ def _restart_policy(role: ExpandedRole) -> str:
     return text(role.pods[0].tree, "spec", "restartPolicy")
 
 
-def _policies_written(job: JobContext) -> list[str]:
+def _policies_written(job: LintedJob) -> list[str]:
     return sorted({text(spec, "restartPolicy") for _, spec in job.replica_specs})
 
 

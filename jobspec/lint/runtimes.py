@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from jobspec.lint.context import DocumentContext, JobContext
+    from jobspec.lint.linted import LintedDocument, LintedJob
 
 _FRAMEWORK = "trainer.kubeflow.org/framework"
 _NODE = "node"  # the name of the container that trains
@@ -23,7 +23,7 @@ _JOB_LABELS: Path = ("template", "metadata", "labels", ANCESTOR)
 _POD_LABELS: Path = ("template", "spec", "template", "metadata", "labels", ANCESTOR)
 
 
-def no_trainer_step(document: DocumentContext) -> Iterator[Finding]:
+def no_trainer_step(document: LintedDocument) -> Iterator[Finding]:
     """No replicated job of the runtime is labelled as the one that trains, or its container is not named `node`.
 
     Why: the trainer puts the image, command, variables, nodes and resources of a TrainJob into the container `node` of the job whose Job
@@ -54,7 +54,7 @@ def no_trainer_step(document: DocumentContext) -> Iterator[Finding]:
     )
 
 
-def no_framework_label(document: DocumentContext) -> Iterator[Finding]:
+def no_framework_label(document: LintedDocument) -> Iterator[Finding]:
     """The runtime does not say its framework.
 
     Why: the Python SDK lists and explains runtimes by this label, and does not see those without it.
@@ -67,7 +67,7 @@ def no_framework_label(document: DocumentContext) -> Iterator[Finding]:
         yield Finding(("metadata", "name"), "the Python SDK does not see a runtime without a framework", f"label it `{_FRAMEWORK}`")
 
 
-def ignored_resources(job: JobContext) -> Iterator[Finding]:
+def ignored_resources(job: LintedJob) -> Iterator[Finding]:
     """The runtime has no `mlPolicy`, and the trainer ignores the job's `resourcesPerNode`.
 
     Why: the trainer looks at the resources as a part of the policy. Without one, the pods get what the runtime asks for.
@@ -81,7 +81,7 @@ def ignored_resources(job: JobContext) -> Iterator[Finding]:
         yield Finding(said, f"the runtime `{job.runtime.name}` has no `mlPolicy`, so that these are ignored", "give the runtime one")
 
 
-def kept_arguments(job: JobContext) -> Iterator[Finding]:
+def kept_arguments(job: LintedJob) -> Iterator[Finding]:
     """The job replaces the runtime's command, and the runtime's arguments stay.
 
     Why: `command` and `args` are replaced each on its own. The new program gets the old one's arguments, and ends with a usage message or
@@ -103,7 +103,7 @@ def kept_arguments(job: JobContext) -> Iterator[Finding]:
                 yield Finding(command, message, "write `args`, too")
 
 
-def lost_tolerations(job: JobContext) -> Iterator[Finding]:
+def lost_tolerations(job: LintedJob) -> Iterator[Finding]:
     """A patch of the job gives tolerations, and those of the runtime are gone.
 
     Why: the list is replaced as a whole. Without the runtime's toleration of GPU nodes, the pods wait for a node for ever.
@@ -124,7 +124,7 @@ def lost_tolerations(job: JobContext) -> Iterator[Finding]:
                 yield Finding(first, f"these replace the runtime's toleration of `{lost[0]}`", "repeat it")
 
 
-def image_of_launcher(job: JobContext) -> Iterator[Finding]:
+def image_of_launcher(job: LintedJob) -> Iterator[Finding]:
     """The image of the TrainJob reaches the launcher of MPI, and not the nodes.
 
     Why: the trainer puts the image into the job that is labelled as the trainer's, which is the launcher. The nodes, which do the work,
@@ -143,7 +143,7 @@ def image_of_launcher(job: JobContext) -> Iterator[Finding]:
         yield Finding(said, message, "use a runtime with this image")
 
 
-def unusable_runtime(job: JobContext) -> Iterator[Finding]:
+def unusable_runtime(job: LintedJob) -> Iterator[Finding]:
     """A runtime of which no TrainJob can run, or end, and that no TrainJob of the files uses.
 
     Why: the server takes the runtime, and only what is made of it for a job is refused: then nothing comes of the job, and at most an
@@ -161,7 +161,7 @@ def unusable_runtime(job: JobContext) -> Iterator[Finding]:
             yield Finding(each.mark, f"with this runtime {each.message}", each.hint)
 
 
-def _refusals(runtime: JobContext) -> Sequence[Diagnostic]:
+def _refusals(runtime: LintedJob) -> Sequence[Diagnostic]:
     """What becomes of a job that says nothing but its runtime."""
     from jobspec.outcome.judgement import refused_objects
     from jobspec.outcome.programs import started
@@ -174,7 +174,7 @@ def _refusals(runtime: JobContext) -> Sequence[Diagnostic]:
     return [each.diagnostic(made.job) for each in found]
 
 
-def several_launchers(job: JobContext) -> Iterator[Finding]:
+def several_launchers(job: LintedJob) -> Iterator[Finding]:
     """A runtime of MPI multiplies its launcher.
 
     Why: `mlPolicy.numNodes` counts the pods of the job that is labelled as the trainer's, which is the launcher; each of them would start
@@ -192,7 +192,7 @@ def several_launchers(job: JobContext) -> Iterator[Finding]:
         yield Finding(number, f"{launcher.count} launchers would each start the program on all nodes", "write 1")
 
 
-def no_processes(document: DocumentContext) -> Iterator[Finding]:
+def no_processes(document: LintedDocument) -> Iterator[Finding]:
     """A runtime starts no process in a node.
 
     Why: trainers before 2.4 accept any number in `mpi.numProcPerNode`; mpirun refuses the list of hosts that is made of it.
@@ -207,7 +207,7 @@ def no_processes(document: DocumentContext) -> Iterator[Finding]:
         yield Finding(path, f"no node starts {number} processes", "write 1 or more")
 
 
-def implicit_runtime_kind(job: JobContext) -> Iterator[Finding]:
+def implicit_runtime_kind(job: LintedJob) -> Iterator[Finding]:
     """The job does not say the kind of its runtime, and there is a TrainingRuntime of the name beside the ClusterTrainingRuntime.
 
     Why: without a kind, the job uses the ClusterTrainingRuntime. The one of the namespace, which somebody made for this job, has no
@@ -224,7 +224,7 @@ def implicit_runtime_kind(job: JobContext) -> Iterator[Finding]:
         yield Finding(ref.get("name") or ref, message, "write `kind`")
 
 
-def gang_without_scheduler(job: JobContext) -> Iterator[Finding]:
+def gang_without_scheduler(job: LintedJob) -> Iterator[Finding]:
     """A pod group is made, and the pods are placed by a scheduler that does not know it.
 
     Why: the trainer makes the PodGroup and leaves the choice of the scheduler to the runtime. The default scheduler places the pods one by
@@ -246,7 +246,7 @@ def gang_without_scheduler(job: JobContext) -> Iterator[Finding]:
             return
 
 
-def gang_with_initializers(job: JobContext) -> Iterator[Finding]:
+def gang_with_initializers(job: LintedJob) -> Iterator[Finding]:
     """A pod group waits for pods that never run at the same time.
 
     Why: the group's size is the number of all pods, those of initializers included. What depends on a finished initializer starts when
@@ -266,7 +266,7 @@ def gang_with_initializers(job: JobContext) -> Iterator[Finding]:
             return
 
 
-def partial_gang(job: JobContext) -> Iterator[Finding]:
+def partial_gang(job: LintedJob) -> Iterator[Finding]:
     """`minAvailable` is not the number of the job's pods.
 
     Why: with fewer, a gang scheduler starts a part of the pods, which wait for the others and hold their GPUs; two such jobs can lock
@@ -284,7 +284,7 @@ def partial_gang(job: JobContext) -> Iterator[Finding]:
         yield Finding(said, f"the job has {number} pod{'' if number == 1 else 's'}", "leave it out: all pods together are the group")
 
 
-def sidecar_container(job: JobContext) -> Iterator[Finding]:
+def sidecar_container(job: LintedJob) -> Iterator[Finding]:
     """A pod has a further container beside the one that trains: it ends when both have ended.
 
     Why: a container that runs until it is told to stop, such as one that ships logs, keeps the pod, its GPUs and the job from ending.
@@ -305,7 +305,7 @@ def sidecar_container(job: JobContext) -> Iterator[Finding]:
             )
 
 
-def _policy(job: JobContext, name: str) -> Any:
+def _policy(job: LintedJob, name: str) -> Any:
     """The runtime's policy for a framework, None where it has none."""
     return value_at(job.runtime.data, ("spec", "mlPolicy", name)) if job.runtime else None
 

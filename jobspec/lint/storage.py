@@ -6,7 +6,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM
-from jobspec.lint.context import amount, bytes_of, volumes_of, written
+from jobspec.lint.linted import amount, bytes_of, volumes_of, written
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobspec.kinds import GroupKind
-    from jobspec.lint.context import Container, JobContext
+    from jobspec.lint.linted import LintedContainer, LintedJob
     from jobspec.operators.expansion import ExpandedRole
 
 _WORKERS = ("--num-workers", "--workers", "--dataloader-num-workers", "--data-workers", "--n-workers")
@@ -25,7 +25,7 @@ _OF_THE_NODE = ("/dev/", "/sys/", "/proc/", "/run/", "/var/run/", "/lib/modules/
 _SHM = "/dev/shm"  # noqa: S108 (a path in containers)
 
 
-def small_shared_memory(job: JobContext) -> Iterator[Finding]:
+def small_shared_memory(job: LintedJob) -> Iterator[Finding]:
     """Several GPU processes, or workers of a DataLoader, share 64 MB of /dev/shm, which is what a container gets by itself.
 
     Why: NCCL moves data between the GPUs of a pod through /dev/shm, and the workers of a DataLoader hand over batches there. Where it
@@ -49,7 +49,7 @@ def small_shared_memory(job: JobContext) -> Iterator[Finding]:
             yield Finding(workers[0][1], message, hint, severity="info")
 
 
-def unlimited_memory_volume(job: JobContext) -> Iterator[Finding]:
+def unlimited_memory_volume(job: LintedJob) -> Iterator[Finding]:
     """A memory volume has no `sizeLimit`.
 
     Why: what is written there is memory. Without a limit of its own it can fill the pod's memory, and the kernel then kills the
@@ -65,7 +65,7 @@ def unlimited_memory_volume(job: JobContext) -> Iterator[Finding]:
             yield Finding(place, "what is written there takes memory without a limit", "set `sizeLimit`")
 
 
-def memory_volume_over_limit(job: JobContext) -> Iterator[Finding]:
+def memory_volume_over_limit(job: LintedJob) -> Iterator[Finding]:
     """A memory volume may grow beyond the memory of the container that mounts it.
 
     Why: what is written to the volume counts as memory of the container that writes it. The kernel kills the container long before the
@@ -88,7 +88,7 @@ def memory_volume_over_limit(job: JobContext) -> Iterator[Finding]:
                 yield Finding(size, message, "raise the memory limit, or lower `sizeLimit`")
 
 
-def tiny_memory(job: JobContext) -> Iterator[Finding]:
+def tiny_memory(job: LintedJob) -> Iterator[Finding]:
     """A container, or a memory volume, is given less memory than any program needs.
 
     Why: a number without a unit counts bytes, and `m` means thousandths: `512m` is half a byte. The container does not start, or is killed
@@ -106,7 +106,7 @@ def tiny_memory(job: JobContext) -> Iterator[Finding]:
             yield Finding(said, f"{text(said)} of memory is {bytes_of(text(said))} bytes", f"write `{number}Gi` or `{number}Mi`")
 
 
-def unsized_container(job: JobContext) -> Iterator[Finding]:
+def unsized_container(job: LintedJob) -> Iterator[Finding]:
     """A container asks for no memory, or for no CPU.
 
     Why: the scheduler takes it for one that needs nothing, and puts it beside others that need all; where memory runs short, it is killed
@@ -122,7 +122,7 @@ def unsized_container(job: JobContext) -> Iterator[Finding]:
             yield Finding(container.tree, f"the container asks for no {' and no '.join(missing)}", "write requests, and a limit for memory")
 
 
-def claim_of_one_node(job: JobContext) -> Iterator[Finding]:
+def claim_of_one_node(job: LintedJob) -> Iterator[Finding]:
     """Several pods mount a claim that only the pods of one node can share.
 
     Why: with ReadWriteOnce, the volume is attached to one node. Pods on other nodes wait in ContainerCreating for ever; the scheduler
@@ -141,7 +141,7 @@ def claim_of_one_node(job: JobContext) -> Iterator[Finding]:
             yield Finding(volume, message, "give the claim ReadWriteMany")
 
 
-def claim_of_one_pod(job: JobContext) -> Iterator[Finding]:
+def claim_of_one_pod(job: LintedJob) -> Iterator[Finding]:
     """Several pods mount a claim that one pod alone can use.
 
     Why: with ReadWriteOncePod the scheduler starts one pod, and keeps all others of the job waiting, on any node.
@@ -155,7 +155,7 @@ def claim_of_one_pod(job: JobContext) -> Iterator[Finding]:
             yield Finding(volume, f"{pods} pods mount `{claim.name}`, which one alone can use", "give the claim ReadWriteMany")
 
 
-def read_only_claim(job: JobContext) -> Iterator[Finding]:
+def read_only_claim(job: LintedJob) -> Iterator[Finding]:
     """A claim that can only be read is mounted to be written to.
 
     Why: with ReadOnlyMany alone the volume is attached for reading. What writes a checkpoint there fails, hours after the start.
@@ -173,7 +173,7 @@ def read_only_claim(job: JobContext) -> Iterator[Finding]:
             )
 
 
-def host_path(job: JobContext) -> Iterator[Finding]:
+def host_path(job: LintedJob) -> Iterator[Finding]:
     """A pod mounts a path of its node.
 
     Why: each node has other files there, or none: what one pod writes the next one does not find, and a restarted pod may stand on
@@ -192,22 +192,22 @@ def host_path(job: JobContext) -> Iterator[Finding]:
                 yield Finding(path, f"each node has other files at `{text(path)}`", "use a claim", severity=None if is_grave else "info")
 
 
-def _memory_volumes(job: JobContext) -> list[tuple[ExpandedRole, MarkedTree]]:
+def _memory_volumes(job: LintedJob) -> list[tuple[ExpandedRole, MarkedTree]]:
     return [(role, each) for role in job.roles for each in volumes_of(role) if text(each, "emptyDir", "medium") == "Memory"]
 
 
-def _mounts_of(container: Container, volume: MarkedTree) -> list[MarkedTree]:
+def _mounts_of(container: LintedContainer, volume: MarkedTree) -> list[MarkedTree]:
     return [each for each in items(container.tree.get("volumeMounts")) if text(each, "name") == text(volume, "name")]
 
 
-def _has_volume_at(container: Container, path: str) -> bool:
+def _has_volume_at(container: LintedContainer, path: str) -> bool:
     """Whether a volume of the pods is mounted at a path of a container."""
     mounts = items(container.tree.get("volumeMounts"))
     mounted = next((text(each, "name") for each in mounts if text(each, "mountPath").rstrip("/") == path), "")
     return any(mounted and text(each, "name") == mounted for each in volumes_of(container.role))
 
 
-def _shared_claims(job: JobContext) -> Iterator[tuple[Document, MarkedTree, int, bool]]:
+def _shared_claims(job: LintedJob) -> Iterator[tuple[Document, MarkedTree, int, bool]]:
     """Each claim of the files that pods of the job mount: the claim, the volume, the number of pods with it, whether it is only read."""
     found: dict[str, list[tuple[MarkedTree, int, bool]]] = {}
     for role in job.roles:
@@ -222,7 +222,7 @@ def _shared_claims(job: JobContext) -> Iterator[tuple[Document, MarkedTree, int,
             yield claim, volume, sum(pods for _, pods, _ in uses), read_only
 
 
-def _only_reads(job: JobContext, role: ExpandedRole, volume: MarkedTree) -> bool:
+def _only_reads(job: LintedJob, role: ExpandedRole, volume: MarkedTree) -> bool:
     if text(volume, "persistentVolumeClaim", "readOnly") == "True":
         return True
     own = [each for container in job.containers if container.role is role for each in _mounts_of(container, volume)]
@@ -263,7 +263,7 @@ _OUTPUT_FLAGS = (*(f"--{name}{part}" for name in _OUTPUTS for part in _PARTS), "
 _VOLUMES = {PERSISTENT_VOLUME_CLAIM: ("persistentVolumeClaim", "claimName"), CONFIG_MAP: ("configMap", "name")}
 
 
-def dead_address(job: JobContext) -> Iterator[Finding]:
+def dead_address(job: LintedJob) -> Iterator[Finding]:
     """A program is told to read a data set from an address that answers no more.
 
     Why: the server gives 403 or nothing: the program ends before it trains, and so does every restart of it. The address is in many
@@ -281,7 +281,7 @@ def dead_address(job: JobContext) -> Iterator[Finding]:
                     yield Finding(place, f"`{address}` gives nothing any more", f"take a mirror, such as {mirror}")
 
 
-def download_in_every_pod(job: JobContext) -> Iterator[Finding]:
+def download_in_every_pod(job: LintedJob) -> Iterator[Finding]:
     """Each pod of the job downloads data before it trains.
 
     Why: all pods ask for the same data at the same moment, again after every restart, and hold their GPUs meanwhile; servers slow them
@@ -299,7 +299,7 @@ def download_in_every_pod(job: JobContext) -> Iterator[Finding]:
             yield Finding(said[found][1], f"each of {pods} pods downloads by `{said[found][0]}`", "load it once, into a shared volume")
 
 
-def shared_output(job: JobContext) -> Iterator[Finding]:
+def shared_output(job: LintedJob) -> Iterator[Finding]:
     """Several pods write to one folder of a volume that they share.
 
     Why: where not one of the processes alone writes, they write the same files at the same time: a checkpoint is half one's and half
@@ -317,7 +317,7 @@ def shared_output(job: JobContext) -> Iterator[Finding]:
                 break
 
 
-def unknown_source(job: JobContext) -> Iterator[Finding]:
+def unknown_source(job: LintedJob) -> Iterator[Finding]:
     """A volume of the pods is made of a claim or a ConfigMap that is not among those of their namespace.
 
     Why: a pod waits, without an end, for a claim or a ConfigMap that is not there.
@@ -336,7 +336,7 @@ def unknown_source(job: JobContext) -> Iterator[Finding]:
                     yield Finding(said, f"the files have no {kind[1]} `{text(said)}` in the job's namespace", f"there is {listed}")
 
 
-def unknown_file(job: JobContext) -> Iterator[Finding]:
+def unknown_file(job: LintedJob) -> Iterator[Finding]:
     """A container runs, or is given, a file of a ConfigMap that has none of that name.
 
     Why: a ConfigMap gives a file for each of its keys, and no other: the program ends at once with "no such file", and so does every
@@ -357,7 +357,7 @@ def unknown_file(job: JobContext) -> Iterator[Finding]:
                 yield Finding(place, f"the ConfigMap that is mounted there has no `{name}`", f"it has {listed}")
 
 
-def _files(job: JobContext, volume: MarkedTree | None) -> list[str]:
+def _files(job: LintedJob, volume: MarkedTree | None) -> list[str]:
     """The files of a volume that is a ConfigMap of the files, under the names of its keys; none of another volume."""
     name = text(volume, "configMap", "name")
     found = job.documents.named(job.given, CONFIG_MAP, name) if name and not (volume and volume.get("configMap", "items")) else None
@@ -371,7 +371,7 @@ def _downloads(words: Sequence[str]) -> bool:
     return program in _DOWNLOADS and _DOWNLOADS[program] in ("", *words[1:])
 
 
-def _is_shared(container: Container, folder: str) -> bool:
+def _is_shared(container: LintedContainer, folder: str) -> bool:
     """Whether a folder is in a claim that all pods have mounted at the same place, to write to."""
     mount = container.mount_around(folder)
     if mount is None or text(mount, "subPathExpr") or text(mount, "readOnly") == "True" or "$(" in folder:
@@ -379,14 +379,14 @@ def _is_shared(container: Container, folder: str) -> bool:
     return any(text(each, "name") == text(mount, "name") and each.get("persistentVolumeClaim") for each in volumes_of(container.role))
 
 
-def _known(job: JobContext, kind: GroupKind) -> list[str]:
+def _known(job: LintedJob, kind: GroupKind) -> list[str]:
     """The names of a kind in the job's namespace; none where Kustomize may make further ones."""
     if kind == CONFIG_MAP and KUSTOMIZATION in job.documents.kinds():
         return []
     return [*job.documents.names_in_same_namespace(job.given, kind)]
 
 
-def _made(job: JobContext, kind: GroupKind) -> list[str]:
+def _made(job: LintedJob, kind: GroupKind) -> list[str]:
     """The names of a kind that operators make for the job."""
     return [text(each, "metadata", "name") for each in job.expanded.of_kind(kind[1])]
 

@@ -7,7 +7,7 @@ from statistics import median
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
-from jobspec.lint.context import RUNTIMES
+from jobspec.lint.linted import RUNTIMES
 from jobspec.lint.linting import lint
 from jobspec.pipeline import Checked, Source
 from jobspec.results import FileResult

@@ -6,8 +6,8 @@ import pytest
 
 from jobspec import pipeline
 from jobspec.cluster import Cluster
-from jobspec.lint.context import Documents
-from jobspec.lint.linting import RULES, can_find, contexts_of, seen
+from jobspec.lint.linted import Documents
+from jobspec.lint.linting import RULES, can_find, linted_in, seen
 from jobspec.pipeline import Source
 from tests.support.cases import target_of
 from tests.support.reference import ROOT, folder
@@ -21,7 +21,7 @@ def _not_called(files: list[Path]) -> tuple[int, list[str]]:
     sources = [Source(str(each), each.read_bytes(), skip_unknown=True) for each in files]
     read = pipeline.resolve([pipeline.checked(each, (), cluster) for each in sources], cluster)
     documents = Documents((each for file in read for each in seen(file)), cluster.target)
-    contexts = [each for file in read for each in contexts_of(file, documents)]
+    contexts = [each for file in read for each in linted_in(file, documents)]
     left_out = [(each, rule) for each in contexts for rule in RULES if rule.sees in each.seen_as and not can_find(rule, each)]
     return len(left_out), [f"{rule.name}: {found.message}" for context, rule in left_out for found in rule.check(context)]
 

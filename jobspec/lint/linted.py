@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 RUNTIMES = (kinds.TRAINING_RUNTIME, kinds.CLUSTER_TRAINING_RUNTIME)
 
 
-class DocumentContext:
+class LintedDocument:
     """A document, and all others of the run."""
 
     __slots__ = ("documents", "given", "runtime", "said", "seen_as")
@@ -50,7 +50,7 @@ class DocumentContext:
         return value_at(self.given.data, path)
 
 
-class JobContext(DocumentContext):
+class LintedJob(LintedDocument):
     """A job and its pods, or a runtime and the pods of a job that says nothing but its name."""
 
     __slots__ = (
@@ -89,8 +89,8 @@ class JobContext(DocumentContext):
         """Of a PyTorchJob: its roles, each with what the job says of it."""
 
 
-def job_context(given: Document, documents: Documents) -> JobContext | None:
-    """The context of an accepted job or runtime; None for other documents, and where nobody can say what comes of it."""
+def linted_job(given: Document, documents: Documents) -> LintedJob | None:
+    """An accepted job or runtime as rules look at it; None for other documents, and where nobody can say what comes of it."""
     target = documents.target
     if given.group_kind in RUNTIMES:
         job = _stand_in(given)
@@ -106,7 +106,7 @@ def job_context(given: Document, documents: Documents) -> JobContext | None:
     except JobspecError:  # too many pods to look at
         return None
     refused = [each for each in expansion.diagnostics if each.severity == "error"]
-    return JobContext(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
+    return LintedJob(given, documents, ExpandedJob(job, expansion.objects, target, expansion.counts), runtime, refused)
 
 
 def _keys_and_texts(*values: Any) -> str:
@@ -160,7 +160,7 @@ _LIMITS_FIRST, _REQUESTS_FIRST = ("limits", "requests"), ("requests", "limits")
 _ONE = 1_000_000_000
 
 
-class Container:
+class LintedContainer:
     """A container of a role, in its first pod."""
 
     __slots__ = ("_words", "gpus", "image", "is_init", "name", "resources", "role", "trains", "tree")
@@ -246,10 +246,10 @@ class Container:
         return max(around, key=lambda each: each[0])[1] if around else None
 
 
-def _containers_of(role: ExpandedRole) -> Iterator[Container]:
+def _containers_of(role: ExpandedRole) -> Iterator[LintedContainer]:
     pod = role.pods[0].tree
     for field in ("initContainers", "containers"):
-        yield from [Container(each, role, is_init=field == "initContainers") for each in items(pod.get("spec", field))]
+        yield from [LintedContainer(each, role, is_init=field == "initContainers") for each in items(pod.get("spec", field))]
 
 
 def volumes_of(role: ExpandedRole) -> list[MarkedTree]:
