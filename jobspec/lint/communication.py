@@ -64,10 +64,10 @@ def host_network_without_dns(job: LintedJob) -> Iterator[Finding]:
     if job.training_pods < 2:
         return
     for role in job.training:
-        network = role.pods[0].tree.get("spec", "hostNetwork")
-        policy = role.pods[0].tree.get("spec", "dnsPolicy")
+        network = role.pod_tree.get("spec", "hostNetwork")
+        policy = role.pod_tree.get("spec", "dnsPolicy")
         if network and network.value is True and (policy is None or policy.value in (None, "ClusterFirst", "Default")):
-            spec = role.pods[0].tree.get("spec")
+            spec = role.pod_tree.get("spec")
             edits = [Edit(spec, ("dnsPolicy",), "ClusterFirstWithHostNet")] if spec else []
             message = "a pod on the host's network does not find the names of the other pods"
             yield Finding(network, message, "write `dnsPolicy: ClusterFirstWithHostNet`", edits=edits)
@@ -83,11 +83,11 @@ def shared_host_port(job: LintedJob) -> Iterator[Finding]:
     After: spec: {hostNetwork: true, affinity: {podAntiAffinity: {}}}
     Evidence: https://kubernetes.io/docs/concepts/configuration/overview/#services
     """
-    on_host = [role for role in job.training if text(role.pods[0].tree, "spec", "hostNetwork") == "True"]
+    on_host = [role for role in job.training if text(role.pod_tree, "spec", "hostNetwork") == "True"]
     if sum(role.count for role in on_host) < 2:
         return
     for role in on_host:
-        pod = role.pods[0].tree
+        pod = role.pod_tree
         network = pod.get("spec", "hostNetwork")
         apart = pod.get("spec", "affinity", "podAntiAffinity") or pod.get("spec", "topologySpreadConstraints")
         if network and not apart:
@@ -110,7 +110,7 @@ def pinned_interface(job: LintedJob) -> Iterator[Finding]:
     Evidence: marin-community/marin#6940
     """
     for container in job.training_containers:
-        pod = container.role.pods[0].tree
+        pod = container.role.pod_tree
         on_host = text(pod, "spec", "hostNetwork") == "True"
         is_attached = any(pod.get("metadata", "annotations", each) for each in _ATTACHING)
         for name in _INTERFACES:
@@ -137,7 +137,7 @@ def rdma_without_network(job: LintedJob) -> Iterator[Finding]:
     Evidence: NVIDIA/nccl#1796, NVIDIA/nccl-tests#248
     """
     for container in job.training_containers:
-        pod = container.role.pods[0].tree
+        pod = container.role.pod_tree
         devices = {name: tree for name, tree in container.resources.items() if name.startswith("rdma/")}
         attached = pod.get("metadata", "annotations", _NETWORKS) or text(pod, "spec", "hostNetwork") == "True"
         if devices and not attached:
@@ -226,8 +226,8 @@ def blocked_by_policy(job: LintedJob) -> Iterator[Finding]:
         return
     policies = job.documents.selectors(job.given, NETWORK_POLICY, ("spec", "podSelector", "matchLabels"))
     for role in job.training:
-        own = _labels_of(role.pods[0].tree)
-        peers = [_labels_of(each.pods[0].tree) for each in job.training if each is not role or role.count > 1]
+        own = _labels_of(role.pod_tree)
+        peers = [_labels_of(each.pod_tree) for each in job.training if each is not role or role.count > 1]
         found = _blocking(policies.of(own), role.name, own, peers)
         if found:
             policy, what, hint = found

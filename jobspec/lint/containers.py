@@ -296,7 +296,7 @@ def host_namespaces(job: LintedJob) -> Iterator[Finding]:
     """
     for role in job.roles:
         for field, what in (("hostIPC", "the shared memory"), ("hostPID", "the processes")):
-            said = role.pods[0].tree.get("spec", field)
+            said = role.pod_tree.get("spec", field)
             if said and said.value is True:
                 yield Finding(said, f"the pod shares {what} of its node with all that runs there", "leave it out")
 
@@ -311,7 +311,7 @@ def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
     Evidence: https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/
     """
     for role in job.roles:
-        said = role.pods[0].tree.get("spec", "serviceAccountName")
+        said = role.pod_tree.get("spec", "serviceAccountName")
         if not said or text(said) in ("", "default") or job.documents.named(job.given, SERVICE_ACCOUNT, text(said)):
             continue
         known = job.documents.names_in_same_namespace(job.given, SERVICE_ACCOUNT)

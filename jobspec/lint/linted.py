@@ -247,14 +247,14 @@ class LintedContainer:
 
 
 def _containers_of(role: ExpandedRole) -> Iterator[LintedContainer]:
-    pod = role.pods[0].tree
+    pod = role.pod_tree
     for field in ("initContainers", "containers"):
         yield from [LintedContainer(each, role, is_init=field == "initContainers") for each in items(pod.get("spec", field))]
 
 
 def volumes_of(role: ExpandedRole) -> list[MarkedTree]:
     """The volumes of a role's pods."""
-    return items(role.pods[0].tree.get("spec", "volumes"))
+    return items(role.pod_tree.get("spec", "volumes"))
 
 
 def written(*trees: MarkedTree | None) -> MarkedTree:

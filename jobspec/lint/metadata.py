@@ -79,7 +79,7 @@ def annotation_of_pods(job: LintedJob) -> Iterator[Finding]:
     """
     metadata = job.tree.get("metadata")
     for name, said in metadata.entries("annotations") if metadata else ():
-        if name in _OF_PODS and not any(role.pods[0].tree.get("metadata", "annotations", name) for role in job.roles):
+        if name in _OF_PODS and not any(role.pod_tree.get("metadata", "annotations", name) for role in job.roles):
             yield Finding(said, f"`{name}` is looked for at pods, which do not get it from the job", "write it into the pod templates")
 
 
@@ -95,7 +95,7 @@ def label_of_pods(job: LintedJob) -> Iterator[Finding]:
     """
     metadata = job.tree.get("metadata")
     for name, said in metadata.entries("labels") if metadata else ():
-        if any(role.pods[0].tree.get("metadata", "labels", name) for role in job.roles):
+        if any(role.pod_tree.get("metadata", "labels", name) for role in job.roles):
             continue
         wanted = f"`{name}` is looked for at pods" if name in _LABELS_OF_PODS else ""
         found = (job.documents.selectors(job.given, kind, path).with_label(name, text(said)) for kind, path in _SELECTORS.items())
@@ -180,12 +180,12 @@ def _injects(job: LintedJob) -> str:
 
 
 def _says(role: ExpandedRole) -> bool:
-    return any(role.pods[0].tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
+    return any(role.pod_tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
 
 
 def _said(role: ExpandedRole, value: str) -> MarkedTree | None:
     """Where the pods of a role say this of the sidecar."""
-    found = (role.pods[0].tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
+    found = (role.pod_tree.get("metadata", field, _KEY) for field in ("labels", "annotations"))
     return next((each for each in found if text(each) == value), None)
 
 

@@ -33,7 +33,7 @@ def misplaced_queue_name(job: LintedJob) -> Iterator[Finding]:
     if job.tree.get("metadata", "labels", _QUEUE):
         return
     said = [job.tree.get("metadata", "annotations", _QUEUE)]
-    said += [role.pods[0].tree.get("metadata", "labels", _QUEUE) for role in job.roles]
+    said += [role.pod_tree.get("metadata", "labels", _QUEUE) for role in job.roles]
     place = next((each for each in said if each), None)
     if place:
         edits = [Edit(("metadata",), ("labels", _QUEUE), place.value)] if job.get("metadata") else []
@@ -128,10 +128,10 @@ def over_queue_quota(job: LintedJob) -> Iterator[Finding]:
     over = [
         f"for {_amount(wanted, resource)} {resource}, and the queue `{queue.name}` can have {_amount(quota, resource)} at most"
         for resource, quota in quotas.items()
-        if quota is not None and (wanted := sum(requested(role.pods[0].tree, resource) * role.count for role in job.roles)) > quota
+        if quota is not None and (wanted := sum(requested(role.pod_tree, resource) * role.count for role in job.roles)) > quota
     ]
     own = [each for each in job.containers if each.tree.mark.line]  # which no operator has added
-    asked = {name for each in own for name in each.resources if requested(each.role.pods[0].tree, name)}
+    asked = {name for each in own for name in each.resources if requested(each.role.pod_tree, name)}
     none = [f"for {resource}, of which the queue `{queue.name}` has none" for resource in sorted(asked - {*quotas, "pods"})]
     if over or none:
         hint = "ask for less, or raise the quota" if over else "cover it by a quota of the ClusterQueue"
@@ -228,7 +228,7 @@ def topology_too_narrow(job: LintedJob) -> Iterator[Finding]:
     Evidence: kubernetes-sigs/kueue#3211
     """
     for role in job.roles:
-        level = role.pods[0].tree.get("metadata", "annotations", _REQUIRED)
+        level = role.pod_tree.get("metadata", "annotations", _REQUIRED)
         number = role.count * sum(each.gpus for each in job.containers if each.role is role and not each.is_init)
         if level and text(level) == _HOST and role.count > 1 and number > _USUAL:
             message = f"{role.count} pods with {number} GPUs have to fit on one host"
@@ -244,7 +244,7 @@ def unknown_topology_level(job: LintedJob) -> Iterator[Finding]:
     After: annotations: {kueue.x-k8s.io/podset-required-topology: cloud.provider.com/topology-rack}
     Evidence: https://kueue.sigs.k8s.io/docs/concepts/topology_aware_scheduling/
     """
-    said = [role.pods[0].tree.get("metadata", "annotations", name) for role in job.roles for name in _LEVELS]
+    said = [role.pod_tree.get("metadata", "annotations", name) for role in job.roles for name in _LEVELS]
     asked = [each for each in said if each]
     topologies = job.documents.of_kind(_TOPOLOGY) if asked else ()
     known = sorted({str(value_at(level, ("nodeLabel",))) for each in topologies for _, level in items_at(each.data, ("spec", "levels"))})

@@ -273,7 +273,7 @@ def _can_have_deadline(job: LintedJob) -> bool:
 
 def _restart_policy(role: ExpandedRole) -> str:
     """The policy of a role's pods; with ExitCode, the operator makes a failed pod again itself, and its own policy is Never."""
-    return text(role.pods[0].tree, "spec", "restartPolicy")
+    return text(role.pod_tree, "spec", "restartPolicy")
 
 
 def _policies_written(job: LintedJob) -> list[str]:

@@ -238,7 +238,7 @@ def gang_without_scheduler(job: LintedJob) -> Iterator[Finding]:
     if not policy or not isinstance(policy.value, dict):
         return
     for role in job.roles:
-        if text(role.pods[0].tree, "spec", "schedulerName") in ("", "default-scheduler"):
+        if text(role.pod_tree, "spec", "schedulerName") in ("", "default-scheduler"):
             name = next(iter(policy.value), "coscheduling")
             yield Finding(
                 policy, f"the pods of `{role.name}` have no `schedulerName`: nobody waits for the group", f"name the scheduler of {name}"

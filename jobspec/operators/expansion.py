@@ -66,13 +66,15 @@ def restart_rules(job: Document, objects: Sequence[dict[str, Any]]) -> RestartRu
 class ExpandedRole:
     """The pods of one role, which differ in nothing but names, ranks and values of variables."""
 
-    __slots__ = ("count", "name", "pods", "training")
+    __slots__ = ("count", "name", "pod_tree", "pods", "training")
 
     def __init__(self, name: str, pods: Sequence[Pod], training: str, count: int) -> None:
         self.name = name
         """As people write it: `Master` or `Worker`, or the name of the replicated job."""
         self.pods = pods
         """At least one; where the ends stand for all, the first and the last."""
+        self.pod_tree = pods[0].tree
+        """The first one, which stands for all where names, ranks and values of variables do not matter."""
         self.count = count
         """How many pods the role has."""
         self.training = training
@@ -84,7 +86,7 @@ class ExpandedRole:
 
     def ranks_itself(self) -> bool:
         """Whether the pods have a priority or a preemption policy, and name no class that gives it."""
-        spec = self.pods[0].tree.get("spec")
+        spec = self.pod_tree.get("spec")
         return spec is not None and not text(spec, "priorityClassName") and any(spec.get(name) for name in ("priority", "preemptionPolicy"))
 
 

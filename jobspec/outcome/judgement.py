@@ -183,7 +183,7 @@ def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) 
 def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Finding]:
     """The mistakes in pods, but for those of the *refused* Jobs."""
     for role in job.roles():
-        pod = role.pods[0].tree  # the others differ in numbers alone, which make no pod's name too long
+        pod = role.pod_tree  # the others differ in numbers alone, which make no pod's name too long
         if text(pod, "metadata", "labels", "batch.kubernetes.io/job-name") not in refused:
             for problem in _problems(pod, job):
                 message = f"the server will refuse the pods of {role.name}: {problem.message}"

@@ -57,7 +57,7 @@ def policy_outcomes(job: ExpandedJob, policies: PolicyObjects | None, *, closed:
         policies = policies.with_others(_made(job, namespace))
     counted = []
     for role in job.roles():
-        review = review_pod(with_generated_names(role.pods[0].tree), namespace, policies, job.target)
+        review = review_pod(with_generated_names(role.pod_tree), namespace, policies, job.target)
         counted.append((review.pod, role.count))
         refused = [each for each in review.refusals if not exceeds(each)]
         yield from _told("pods-refused", f"the server will refuse the pods of {role.name}", refused, role)
@@ -74,7 +74,7 @@ def _made(job: ExpandedJob, namespace: str) -> list[dict[str, Any]]:
 
 def _told(rule: str, what: str, problems: Sequence[Problem], role: ExpandedRole) -> Iterator[Finding]:
     """The outcomes of one rule, one for each line that causes them."""
-    pod = role.pods[0].tree
+    pod = role.pod_tree
     by_line: dict[str, tuple[Mark | None, list[Problem]]] = {}
     for each in problems:
         place = place_in(pod, each.path)

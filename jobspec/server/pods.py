@@ -53,12 +53,12 @@ def _of_job(job: Document, beside: Sequence[Document], target: Target) -> Iterat
 
 
 def _document(job: Document, role: ExpandedRole) -> Document:
-    return Document(_data(job, role), role.pods[0].tree.marks(), file=job.file, index=job.index)
+    return Document(_data(job, role), role.pod_tree.marks(), file=job.file, index=job.index)
 
 
 def _data(job: Document, role: ExpandedRole) -> dict[str, object]:
     """A pod of a role under a name of its own, since the job may run already; in the job's namespace, or in none."""
-    data = with_generated_names(role.pods[0].tree)
+    data = with_generated_names(role.pod_tree)
     metadata = {name: each for name, each in data["metadata"].items() if name not in ("name", "namespace", "ownerReferences")}
     space = {"namespace": job.namespace} if job.namespace else {}
     return {**data, "metadata": {**metadata, **space, "generateName": f"{data['metadata']['name']}-"}}

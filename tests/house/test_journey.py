@@ -36,7 +36,7 @@ finally:
     ("arguments", "modules", "changes"),
     [
         (("validate", "simple.yaml"), 49, 275),
-        (("lint", "simple.yaml"), 61, 590),
+        (("lint", "simple.yaml"), 61, 580),
         (("render", "simple.yaml", "--overlay", "cpu"), 40, 790),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",

@@ -70,16 +70,16 @@ class Replicas:
 class TrainingJob:
     """A PyTorchJob that is stored, and the operator's release."""
 
-    __slots__ = ("elastic", "ends", "gang_scheduler", "name", "namespace", "operator", "processes", "release", "replicas", "tree")
+    __slots__ = ("elastic", "ends", "gang_scheduler", "name", "namespace", "operator", "processes", "replicas", "since_1_8", "tree")
 
     def __init__(self, document: Document, target: Target, *, gang_scheduler: str, ends: bool) -> None:
         shape = shapes.load(document.api_version, document.kind, target)
-        self.release = target["training-operator"]
+        release = target["training-operator"]
         self.gang_scheduler = gang_scheduler
         """What the operator was started with as `--gang-scheduler-name`; empty without gang scheduling."""
         self.ends = ends
         """Whether the first and the last pod of each replica type stand for all between."""
-        self.operator = operator_mark("training-operator", self.release)
+        self.operator = operator_mark("training-operator", release)
         self.tree = stored(document, target)
         spec = self.tree.get("spec") or self.tree.with_value({})
         template = shape and shape.at(("spec", "pytorchReplicaSpecs", "Worker", "template"))
@@ -91,14 +91,12 @@ class TrainingJob:
         """The elastic policy with both limits, None where there is none."""
         self.processes = _processes(spec, self.elastic, self.operator)
         """`nprocPerNode`, None where the elastic policy says it."""
+        self.since_1_8 = is_at_least(release, "1.8.0")
+        """Whether the operator is 1.8.0 or a later one."""
 
     def numbers(self, replicas: Replicas) -> Iterable[int]:
         """The numbers of the pods of a replica type. Raises JobspecError for more than anybody could read."""
         return indices(replicas.made, f"pods of PyTorchJob `{self.name.value}`", ends=self.ends)
-
-    def is_at_least(self, release: str) -> bool:
-        """Whether the operator is that release or a later one."""
-        return is_at_least(self.release, release)
 
 
 def _replicas(spec: MarkedTree, template: Shape | None, operator: Mark) -> dict[str, Replicas]:
@@ -178,7 +176,7 @@ def labels(job: TrainingJob, replicas: Replicas, index: int) -> dict[str, Any]:
 
 def role_label(job: TrainingJob, replicas: Replicas, index: int) -> dict[str, Any]:
     """The label of the pod that leads: the Master's; without a Master that of the first Worker, from 1.8 on."""
-    first_worker = "Master" not in job.replicas and index == 0 and job.is_at_least("1.8.0")
+    first_worker = "Master" not in job.replicas and index == 0 and job.since_1_8
     return {f"{_LABEL}job-role": "master"} if replicas.type == "Master" or first_worker else {}
 
 
@@ -274,6 +272,6 @@ def _crashes_in_pods(job: TrainingJob) -> Iterator[Finding]:
         yield Finding((*_ELASTIC, "rdzvConf"), "the operator crashes on an empty list of settings", "remove `rdzvConf`")
     if "Worker" not in job.replicas and policy.get("rdzvPort") is None:
         yield Finding(_ELASTIC, "the operator looks for the port of the Workers, and there are none", "add a `Worker`")
-    if job.processes is None and "Master" in job.replicas and not job.is_at_least("1.8.0"):
+    if job.processes is None and "Master" in job.replicas and not job.since_1_8:
         message = "with a Master, this release reads `spec.nprocPerNode` alone, and crashes where only `nProcPerNode` is there"
         yield Finding((*_ELASTIC, "nProcPerNode"), message, "write `nprocPerNode` in `spec` instead")

@@ -116,10 +116,10 @@ def _variables(job: TrainingJob, replicas: Replicas, index: int) -> Iterator[tup
         rank = rank_of(replicas, index)
         yield "WORLD_SIZE", str(node_count(job) * _processes(job))
         yield "RANK", str(rank)
-        if not job.is_at_least("1.8.0") and job.processes:
+        if not job.since_1_8 and job.processes:
             yield "PET_NPROC_PER_NODE", job.processes
         yield "PET_NODE_RANK", str(rank)
-    if job.is_at_least("1.8.0") and job.processes:
+    if job.since_1_8 and job.processes:
         yield "PET_NPROC_PER_NODE", job.processes
     if job.elastic:
         yield from elastic_variables(job)
@@ -213,7 +213,7 @@ def pod_groups(job: TrainingJob, beside: Sequence[Document], target: Target) -> 
     resources = _minimum(policy.get("minResources"), target) or set_by(job.operator, _least_resources(job, int(members.value), beside))
     spec: dict[str, Any] = {"minMember": members, "minResources": resources}
     if _is_volcano(job):
-        default = "default" if job.is_at_least("1.8.0") else ""
+        default = "default" if job.since_1_8 else ""
         spec |= {"queue": _given(policy, "queue") or default, "priorityClassName": _given(policy, "priorityClass")}
     else:
         spec |= {"scheduleTimeoutSeconds": policy.get("scheduleTimeoutSeconds")}
