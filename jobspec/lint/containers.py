@@ -5,6 +5,7 @@ from __future__ import annotations
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import SERVICE_ACCOUNT
+from jobspec.kubernetes.problems import listed
 from jobspec.workloads import value_at
 
 TYPE_CHECKING = False
@@ -316,8 +317,7 @@ def unknown_service_account(job: LintedJob) -> Iterator[Finding]:
             continue
         known = job.documents.names_in_same_namespace(job.given, SERVICE_ACCOUNT)
         if known:
-            listed = ", ".join(f"`{each}`" for each in known)
-            yield Finding(said, f"the files have no ServiceAccount `{text(said)}` in the job's namespace", f"there is {listed}")
+            yield Finding(said, f"the files have no ServiceAccount `{text(said)}` in the job's namespace", f"there is {listed(known)}")
 
 
 def _is_token(value: str) -> bool:

@@ -6,6 +6,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import text
 from jobspec.findings import Edit, Finding, Rule
 from jobspec.go.quantities import Quantity
+from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import nanos, requested
 from jobspec.workloads import items_at, value_at
 
@@ -54,7 +55,7 @@ def no_queue_name(job: LintedJob) -> Iterator[Finding]:
     queues = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
     is_named = job.get("metadata", "labels", _QUEUE) is not None or next(misplaced_queue_name(job), None)
     if queues and not is_named and "default" not in queues:
-        hint = f"name one by the label `{_QUEUE}`: {', '.join(f'`{each}`' for each in queues[:3])}"
+        hint = f"name one by the label `{_QUEUE}`: {listed(queues[:3])}"
         yield Finding(("metadata", "name"), "the job starts past the queues of its namespace", hint)
 
 
@@ -104,7 +105,7 @@ def unknown_queue(job: LintedJob) -> Iterator[Finding]:
     if job.documents.named(job.given, _LOCAL_QUEUE, text(said)) is None:
         elsewhere = next((each.namespace for each in job.documents.of_name(_LOCAL_QUEUE, text(said))), "")
         known = job.documents.names_in_same_namespace(job.given, _LOCAL_QUEUE)
-        hint = f"it is in the namespace `{elsewhere}`" if elsewhere else f"there is {', '.join(f'`{each}`' for each in known)}"
+        hint = f"it is in the namespace `{elsewhere}`" if elsewhere else f"there is {listed(known)}"
         message = f"there is no LocalQueue `{text(said)}` in the job's namespace"
         yield Finding(said, message, hint if elsewhere or known else "")
 
@@ -156,8 +157,7 @@ def queue_of_nothing(document: LintedDocument) -> Iterator[Finding]:
         return
     known = sorted({each.name for each in document.documents.of_kind(_CLUSTER_QUEUE)})
     if known:
-        listed = ", ".join(f"`{each}`" for each in known)
-        yield Finding(("spec", "clusterQueue"), f"there is no ClusterQueue `{name}` in the files", f"there is {listed}")
+        yield Finding(("spec", "clusterQueue"), f"there is no ClusterQueue `{name}` in the files", f"there is {listed(known)}")
 
 
 def old_kueue_api(document: LintedDocument) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
 from jobspec.findings import Edit, Finding, Rule
 from jobspec.kinds import CONFIG_MAP, KUSTOMIZATION, PERSISTENT_VOLUME_CLAIM
+from jobspec.kubernetes.problems import listed
 from jobspec.lint.linted import amount, bytes_of, volumes_of, written
 from jobspec.workloads import value_at
 
@@ -332,8 +333,9 @@ def unknown_source(job: LintedJob) -> Iterator[Finding]:
                 said = volume.get(*path)
                 known = _known(job, kind)
                 if said and known and text(said) not in (*known, *_made(job, kind)) and text(volume, path[0], "optional") != "True":
-                    listed = ", ".join(f"`{each}`" for each in known[:3])
-                    yield Finding(said, f"the files have no {kind[1]} `{text(said)}` in the job's namespace", f"there is {listed}")
+                    yield Finding(
+                        said, f"the files have no {kind[1]} `{text(said)}` in the job's namespace", f"there is {listed(known[:3])}"
+                    )
 
 
 def unknown_file(job: LintedJob) -> Iterator[Finding]:
@@ -353,8 +355,7 @@ def unknown_file(job: LintedJob) -> Iterator[Finding]:
             files = _files(job, volumes.get(text(mount, "name"))) if mount and not text(mount, "subPath") else []
             name = word.removeprefix(text(mount, "mountPath").rstrip("/")).strip("/") if files else ""
             if name and name not in files and not any(sign in name for sign in _FILLED_IN):
-                listed = ", ".join(f"`{each}`" for each in files[:3])
-                yield Finding(place, f"the ConfigMap that is mounted there has no `{name}`", f"it has {listed}")
+                yield Finding(place, f"the ConfigMap that is mounted there has no `{name}`", f"it has {listed(files[:3])}")
 
 
 def _files(job: LintedJob, volume: MarkedTree | None) -> list[str]:

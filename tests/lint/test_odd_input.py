@@ -12,6 +12,8 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.lint.linting import RULES, lint
 from jobspec.pipeline import Source
+from tests.hunt import folders
+from tests.hunt.finds import report
 from tests.support import quick_yaml
 from tests.support.checking import checked
 from tests.support.reference import ROOT
@@ -76,6 +78,11 @@ def test_odd_values_are_told_or_passed_by() -> None:
         file = pipeline.foresee(pipeline.checked(Source("odd.yaml", text), (), cluster), cluster)
         found += sum(each.stage == "lint" for each in lint([file], cluster.target, RULES)[0].diagnostics)
     assert found > _TIMES // 4
+
+
+@pytest.mark.slow
+def test_folders_with_mistakes_end_in_reports(tmp_path: Path) -> None:
+    assert report(folders.finds(Random(seed()), tmp_path, count=20)) == ""
 
 
 #: Lines at which an outcome and advice are told of different things.
