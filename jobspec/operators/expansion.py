@@ -221,7 +221,7 @@ class _Among:
 def value_of(variable: MarkedTree, pod: MarkedTree) -> str:
     """The value that a variable will have in a pod; in `<>` what it is taken from, where that is not known yet."""
     source = variable.get("valueFrom")
-    if source is None:
+    if source is None or not source.value:  # an empty source is one that the server refuses in pods, and takes in a TrainJob
         return text(variable, "value")
     field = text(source, "fieldRef", "fieldPath")
     path, bracket, key = field.removesuffix("']").partition("['")
