@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobspec.diagnostics import Diagnostic
+from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.comments import placed_comments
 from jobspec.documents.document import Document
 from jobspec.documents.libyaml import YAMLError
@@ -20,7 +21,6 @@ from jobspec.migrate.jobs import LOST, Migrated, as_document, cannot, loss_repor
 from jobspec.migrate.lists import JsonStyle, items_in, with_comments, with_items
 from jobspec.migrate.releases import KINDS, RUNTIMES, migrate_runtime, migrate_trainjob
 from jobspec.operators.trainer.runtimes import RuntimeRef, runtime_of
-from jobspec.trees import HEADER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
