@@ -92,9 +92,15 @@ class Marks:
 
     def contains(self, mark: Mark) -> bool:
         """Whether a mark is that of this value, or of one inside it."""
+        return next(self.paths_to(mark), None) is not None
+
+    def paths_to(self, mark: Mark) -> Iterator[Path]:
+        """The paths of the values, from this one inwards, that a mark is that of: of several where an alias stands for one."""
+        if str(self.mark) == str(mark):
+            yield ()
         children = self.children or ()
-        inside = children.values() if isinstance(children, dict) else children
-        return str(self.mark) == str(mark) or any(each.contains(mark) for each in inside)
+        for step, child in children.items() if isinstance(children, dict) else enumerate(children):
+            yield from ((step, *path) for path in child.paths_to(mark))
 
     def place(self) -> Mark:
         """The mark for a diagnostic about the value: a scalar itself, the key of a mapping or list."""

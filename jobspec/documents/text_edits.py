@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +14,19 @@ from jobspec.documents.scalars import is_plain
 from jobspec.remedies import Change, applied, has, set_to, value_at, widened
 
 
-def edit_of(places: TextPlaces, document: Document, change: Change) -> TextEdit:
-    """The edit of a change other than `quote`. Raises Uncuttable, and Unfit where there is no such place."""
+def edits_of(places: TextPlaces, document: Document, change: Change) -> Sequence[TextEdit]:
+    """The edits of a change other than `quote`. Raises Uncuttable, and Unfit where there is no such place."""
     marks = document.marks
     if change.action == "rename":
         applied(document.data, change)
         start, end = _written_key(places, marks, marks.nearest(change.path))
-        return TextEdit(start, end, scalar(change.value, places.text[start:end], json=places.is_json))
+        return [TextEdit(start, end, scalar(change.value, places.text[start:end], json=places.is_json))]
+    if change.action == "move":
+        applied(document.data, change)
+        return _moved(places, marks, change.path, change.value)
     if change.action == "remove":
-        return _removed(places, marks, widened(document.data, change.path))
-    return _set(places, document, change.path, change.value)
+        return [_removed(places, marks, widened(document.data, change.path))]
+    return [_set(places, document, change.path, change.value)]
 
 
 def _written_key(places: TextPlaces, marks: Marks, target: Marks) -> tuple[int, int]:
@@ -98,6 +101,53 @@ def _added(places: TextPlaces, document: Document, path: Path, around: Any, valu
     return field_added(places, parent, str(path[-1]), value)
 
 
+def _moved(places: TextPlaces, marks: Marks, path: Path, into: Path) -> list[TextEdit]:
+    """The edits that write a field as it stands at the end of a mapping; around the field, where that mapping is not there yet."""
+    around, target = marks.nearest(path[:-1]), marks.nearest(path)
+    _require_plain_key(places, target)
+    inner = around
+    while into and (child := inner.child(into[0])):
+        inner, into = child, into[1:]
+    siblings = list(inner.children.values()) if isinstance(inner.children, dict) else []
+    if places.is_flow(inner):
+        written = _set_in_braces(places, target, into, is_flow=places.is_flow(around))
+        edit = _in_braces(places, inner, siblings, written)
+    else:
+        column = places.column(target if inner is around else siblings[-1])
+        written = _set_in_lines(places, target, into, column)
+        at = places.behind(siblings[-1])
+        edit = TextEdit(at, at, f"{places.newline}{' ' * column}{written}")
+    start, end = places.start(target), places.end(target)
+    if inner is around:
+        return [TextEdit(start, end if places.is_flow(inner) else places.behind(target), written)]
+    comment = places.behind_blank(end, " ")
+    if places.is_flow(inner) and places.text[comment : comment + 1] == "#":
+        if places.is_flow(around):
+            raise Uncuttable
+        return [edit, TextEdit(start, comment, "")]  # the comment stays, since none can go between braces of one line
+    return [edit, _removed(places, marks, path)]
+
+
+def _set_in_braces(places: TextPlaces, target: Marks, into: Path, *, is_flow: bool) -> str:
+    """A field as it is written, between braces for each of the mappings to go into. Raises Uncuttable for one in lines."""
+    text = places.text[places.start(target) : places.end(target)]
+    if "\n" in text and not is_flow:
+        raise Uncuttable
+    for name in reversed(into):
+        text = f"{in_flow(str(name), json=places.is_json)}: {{{text}}}"
+    return text
+
+
+def _set_in_lines(places: TextPlaces, target: Marks, into: Path, column: int) -> str:
+    """The lines of a field below lines for each of the mappings to go into, the first of them for a *column*. Raises Uncuttable."""
+    first, *others = places.text[places.start(target) : places.behind(target)].split(places.newline)
+    deeper = " " * (column + 2 * len(into) - places.column(target))
+    text = places.newline.join([first, *(f"{deeper}{line}" if line.strip() else line for line in others)])
+    for number, name in reversed(list(enumerate(into, 1))):
+        text = f"{in_flow(str(name), json=False)}:{places.newline}{' ' * (column + 2 * number)}{text}"
+    return text
+
+
 # Add a field or an item behind the last one, in the layout of those that are there.
 
 
@@ -109,8 +159,8 @@ def field_added(places: TextPlaces, around: Marks, name: str, value: Any) -> Tex
         return _in_braces(places, around, siblings, f"{key}: {in_flow(value, json=places.is_json)}")
     if not siblings:
         raise Uncuttable
-    start, at = places.start(siblings[-1]), places.behind(siblings[-1])
-    indent = " " * (start - places.start_of_line(start))
+    at = places.behind(siblings[-1])
+    indent = " " * places.column(siblings[-1])
     lines = in_lines(key, value, indent=indent, newline=places.newline)
     return TextEdit(at, at, f"{places.newline}{indent}{lines}")
 
@@ -310,6 +360,11 @@ class TextPlaces:
         while at and self.text[at - 1] in blank:
             at -= 1
         return at
+
+    def column(self, marks: Marks) -> int:
+        """How many characters stand before an entry in its line."""
+        start = self.start(marks)
+        return start - self.start_of_line(start)
 
     def start_of_line(self, at: int) -> int:
         """The start of the line of a place."""

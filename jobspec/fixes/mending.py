@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobspec.documents.reader import read
-from jobspec.documents.text_edits import OccupiedSpans, TextEdit, TextPlaces, Uncuttable, edit_of, unquoted
+from jobspec.documents.text_edits import OccupiedSpans, TextEdit, TextPlaces, Uncuttable, edits_of, unquoted
 from jobspec.remedies import Change, Unfit, all_applied
 
 #: The index of a document in its file, and changes of it that belong together.
@@ -54,7 +54,8 @@ def _all_planned(before: _Before, wishes: Sequence[Wish]) -> list[_Planned]:
         if index in documents:
             try:
                 plain = [unquoted(places, documents[index], each) for each in changes]
-                found.append(_Planned((index, changes), plain, [edit_of(places, documents[index], each) for each in plain]))
+                edits = [edit for each in plain for edit in edits_of(places, documents[index], each)]
+                found.append(_Planned((index, changes), plain, edits))
             except (Uncuttable, Unfit):
                 continue
     return found
