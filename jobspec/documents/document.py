@@ -6,7 +6,7 @@ from jobspec.diagnostics import Diagnostic, Mark, Path, spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from jobspec.diagnostics import Severity
@@ -72,6 +72,12 @@ class Marks:
         if callable(self._children):
             self._children = self._children()
         return self._children
+
+    @property
+    def inside(self) -> Sequence[Marks]:
+        """The marks of the values inside, without their keys or indices."""
+        children = self.children or ()
+        return list(children.values()) if isinstance(children, dict) else children
 
     def nearest(self, path: Path) -> Marks:
         """The marks of the value at *path*, or of the innermost value around it that exists."""

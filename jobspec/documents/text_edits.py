@@ -7,11 +7,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Mark, Path
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.reader import is_json
 from jobspec.documents.scalars import is_plain
 from jobspec.remedies import Change, applied, has, set_to, value_at, widened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    #: Where a part of a text begins and ends.
+    Span = tuple[int, int]
+
+
+def edited(text: str, edits: Iterable[TextEdit]) -> str:
+    """The text after edits, of which none touches another's part; what several insert at one place stands there in their order."""
+    parts, at = [], 0
+    for edit in sorted(edits, key=lambda one: (one.start, one.end)):
+        parts += [text[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*parts, text[at:]])
 
 
 def edits_of(places: TextPlaces, document: Document, change: Change) -> Sequence[TextEdit]:
@@ -40,7 +54,7 @@ def _written_key(places: TextPlaces, marks: Marks, target: Marks) -> tuple[int, 
 
 def _all(marks: Marks) -> Iterator[Marks]:
     yield marks
-    for child in marks.children.values() if isinstance(marks.children, dict) else marks.children or ():
+    for child in marks.inside:
         yield from _all(child)
 
 
@@ -108,14 +122,13 @@ def _moved(places: TextPlaces, marks: Marks, path: Path, into: Path) -> list[Tex
     inner = around
     while into and (child := inner.child(into[0])):
         inner, into = child, into[1:]
-    siblings = list(inner.children.values()) if isinstance(inner.children, dict) else []
     if places.is_flow(inner):
         written = _set_in_braces(places, target, into, is_flow=places.is_flow(around))
-        edit = _in_braces(places, inner, siblings, written)
+        edit = _in_braces(places, inner, written)
     else:
-        column = places.column(target if inner is around else siblings[-1])
+        column = places.column(target if inner is around else inner.inside[-1])
         written = _set_in_lines(places, target, into, column)
-        at = places.behind(siblings[-1])
+        at = places.behind(inner)
         edit = TextEdit(at, at, f"{places.newline}{' ' * column}{written}")
     start, end = places.start(target), places.end(target)
     if inner is around:
@@ -154,40 +167,34 @@ def _set_in_lines(places: TextPlaces, target: Marks, into: Path, column: int) ->
 def field_added(places: TextPlaces, around: Marks, name: str, value: Any) -> TextEdit:
     """A field at the end of a mapping. Raises Uncuttable."""
     key = in_flow(name, json=places.is_json)
-    siblings = list(around.children.values()) if isinstance(around.children, dict) else []
     if places.is_flow(around):
-        return _in_braces(places, around, siblings, f"{key}: {in_flow(value, json=places.is_json)}")
-    if not siblings:
+        return _in_braces(places, around, f"{key}: {in_flow(value, json=places.is_json)}")
+    if not around.inside:
         raise Uncuttable
-    at = places.behind(siblings[-1])
-    indent = " " * places.column(siblings[-1])
+    at = places.behind(around)
+    indent = " " * places.column(around.inside[-1])
     lines = in_lines(key, value, indent=indent, newline=places.newline)
     return TextEdit(at, at, f"{places.newline}{indent}{lines}")
 
 
 def item_added(places: TextPlaces, around: Marks, value: Any) -> TextEdit:
     """An item at the end of a list. Raises Uncuttable."""
-    items = around.children if isinstance(around.children, list) else []
     if places.is_flow(around):
-        return _in_braces(places, around, items, in_flow(value, json=places.is_json))
-    if not items:
+        return _in_braces(places, around, in_flow(value, json=places.is_json))
+    if not around.inside:
         raise Uncuttable
-    dash = places.before_blank(places.start(items[-1])) - 1
-    line = places.start_of_line(dash)
-    if places.text[dash] != "-" or places.text[line:dash].strip():
-        raise Uncuttable
-    at = places.behind(items[-1])
+    line, dash = places.dash(places.spans(around)[-1][0])
+    at = places.behind(around)
     indent = f"{places.newline}{places.text[line:dash]}"
     return TextEdit(at, at, indent + indent.join(item_lines(value)))
 
 
-def _in_braces(places: TextPlaces, around: Marks, siblings: list[Marks], text: str) -> TextEdit:
+def _in_braces(places: TextPlaces, around: Marks, text: str) -> TextEdit:
     """Behind the last entry, in a line of its own where that has one."""
-    if not siblings:
+    if not around.inside:
         at = places.value_start(around) + 1
         return TextEdit(at, at, text)
-    last = siblings[-1]
-    start, at = places.start(last), places.end(last)
+    start, at = places.spans(around)[-1]
     line = places.start_of_line(start)
     before = places.text[line:start]
     return TextEdit(at, at, f",{places.newline}{before}{text}" if not before.strip() else f", {text}")
@@ -205,21 +212,20 @@ def without(text: str, marks: Marks, path: Path) -> str:
     return text[:start] + text[end:]
 
 
-def cut_of(places: TextPlaces, marks: Marks, path: Path) -> tuple[int, int]:
+def cut_of(places: TextPlaces, marks: Marks, path: Path) -> Span:
     """Where what goes with the value at *path* begins and ends. Raises Uncuttable."""
     parent, target = marks.nearest(path[:-1]), marks.nearest(path)
     while len(path) > 1 and len(parent.children or ()) == 1:
         path = path[:-1]
         parent, target = marks.nearest(path[:-1]), marks.nearest(path)
-    children = parent.children
-    siblings = list(children.values() if isinstance(children, dict) else children or ())
-    number = next(index for index, each in enumerate(siblings) if each is target)
+    number = next(index for index, each in enumerate(parent.inside) if each is target)
     _require_plain_key(places, target)
+    spans = places.spans(parent)
     if places.is_flow(parent):
-        return _without_in_flow(places, siblings, number)
+        return _without_in_flow(spans, number)
     if target.key:
-        return _without_entry(places, siblings, number)
-    return _without_item(places, target)
+        return _without_entry(places, spans, number)
+    return places.dash(spans[number][0])[0], places.end_of_line(spans[number][1]) + 1
 
 
 def _require_plain_key(places: TextPlaces, target: Marks) -> None:
@@ -230,35 +236,23 @@ def _require_plain_key(places: TextPlaces, target: Marks) -> None:
             raise Uncuttable
 
 
-def _without_in_flow(places: TextPlaces, siblings: list[Marks], number: int) -> tuple[int, int]:
+def _without_in_flow(spans: Sequence[Span], number: int) -> Span:
     """Without an entry between braces or brackets, and without the comma on one side of it."""
-    start = places.start(siblings[number])
-    if number + 1 < len(siblings):
-        return start, places.start(siblings[number + 1])
-    before = places.end(siblings[number - 1]) if number else start
-    return before, places.end(siblings[number])
+    start, end = spans[number]
+    if number + 1 < len(spans):
+        return start, spans[number + 1][0]
+    return spans[number - 1][1] if number else start, end
 
 
-def _without_entry(places: TextPlaces, siblings: list[Marks], number: int) -> tuple[int, int]:
+def _without_entry(places: TextPlaces, spans: Sequence[Span], number: int) -> Span:
     """Without the lines of an entry of a block mapping; behind the dash of a list, the next entry takes its place."""
-    text, start = places.text, places.start(siblings[number])
-    end = places.end_of_line(places.end(siblings[number]))
-    line = text.rfind("\n", 0, start) + 1
-    if not text[line:start].strip():
+    start, end = spans[number][0], places.end_of_line(spans[number][1])
+    line = places.start_of_line(start)
+    if not places.text[line:start].strip():
         return line, end + 1
-    if number or len(siblings) == 1 or text[line:start].strip(" -"):
+    if number or len(spans) == 1 or places.text[line:start].strip(" -"):
         raise Uncuttable
-    return start, places.start(siblings[1])
-
-
-def _without_item(places: TextPlaces, target: Marks) -> tuple[int, int]:
-    """Without the lines of an item of a block list."""
-    text = places.text
-    dash = places.before_blank(places.start(target)) - 1
-    line = text.rfind("\n", 0, dash) + 1
-    if text[dash] != "-" or text[line:dash].strip():
-        raise Uncuttable
-    return line, places.end_of_line(places.end(target)) + 1
+    return start, spans[1][0]
 
 
 # Where values begin and end in YAML text.
@@ -266,6 +260,8 @@ def _without_item(places: TextPlaces, target: Marks) -> tuple[int, int]:
 
 _CLOSING = {"{": "}", "[": "]"}
 _BLANK = " \t\r\n"
+_BETWEEN = (*_BLANK, ",", "-", ":", "[", "{")
+_BEHIND_ALIAS = frozenset(" \t\r\n,[]{}")
 
 
 class Uncuttable(Exception):
@@ -297,12 +293,14 @@ class TextPlaces:
 
     def start(self, marks: Marks) -> int:
         """Where an entry begins: at its key, or at the item of a list."""
-        mark = marks.key or marks.mark
+        return self._at(marks.key or marks.mark)
+
+    def _at(self, mark: Mark) -> int:
         return self._starts[mark.line - 1] + mark.column - 1
 
     def value_start(self, marks: Marks) -> int:
         """Where a value begins, after its tag and anchor."""
-        at = self._starts[marks.mark.line - 1] + marks.mark.column - 1
+        at = self._at(marks.mark)
         while self.text[at : at + 1] in ("&", "!"):
             while self.text[at : at + 1].strip():
                 at += 1
@@ -319,10 +317,39 @@ class TextPlaces:
         if children is None:
             end = self._starts[marks.mark.end_line - 1] + marks.mark.end_column - 1
             return self.before_blank(end, " \r\n") if self.text[start : start + 1] in ("|", ">") else max(end, start)
-        inside = [self.end(child) for child in (children.values() if isinstance(children, dict) else children)]
+        inside = [end for _, end in self.spans(marks)]
         if not self.is_flow(marks):
             return max(inside)
         return self._closing(_CLOSING[self.text[start]], max(inside, default=start + 1))
+
+    def spans(self, marks: Marks) -> list[Span]:
+        """Where each value inside a mapping or list begins, with its key, and ends; of one that stands elsewhere, its alias here."""
+        found: list[Span] = []
+        at = self.value_start(marks)
+        for child in marks.inside:
+            start = self.start(child)
+            if child.key and start + child.key.end_column - child.key.column > self._at(child.mark):
+                span = start, self._alias(start + child.key.end_column - child.key.column)[1]
+            elif not child.key and start < at:
+                span = self._alias(at)
+            else:
+                span = start, self.end(child)
+            found.append(span)
+            at = max(at, span[1])
+        return found
+
+    def _alias(self, at: int) -> Span:
+        """Where the next alias begins and ends, between which and here there are but marks of lists and mappings, and comments."""
+        while self.text[at : at + 1] != "*":
+            if self.text[at : at + 1] == "#":
+                at = self.text.index("\n", at)
+            elif self.text[at : at + 1] not in _BETWEEN:
+                raise Uncuttable
+            at += 1
+        end = at
+        while end < len(self.text) and self.text[end] not in _BEHIND_ALIAS:
+            end += 1
+        return at, end
 
     def _closing(self, bracket: str, at: int) -> int:
         """The end of a flow collection: behind the bracket that follows the last value, and perhaps a comma and comments."""
@@ -365,6 +392,14 @@ class TextPlaces:
         """How many characters stand before an entry in its line."""
         start = self.start(marks)
         return start - self.start_of_line(start)
+
+    def dash(self, at: int) -> Span:
+        """The start of the line of the dash before an item, and the dash. Raises Uncuttable where it does not begin its line."""
+        dash = self.before_blank(at) - 1
+        line = self.start_of_line(dash)
+        if self.text[dash] != "-" or self.text[line:dash].strip():
+            raise Uncuttable
+        return line, dash
 
     def start_of_line(self, at: int) -> int:
         """The start of the line of a place."""

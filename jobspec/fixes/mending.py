@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jobspec.documents.reader import read
-from jobspec.documents.text_edits import OccupiedSpans, TextEdit, TextPlaces, Uncuttable, edits_of, unquoted
+from jobspec.documents.text_edits import OccupiedSpans, TextEdit, TextPlaces, Uncuttable, edited, edits_of, unquoted
 from jobspec.remedies import Change, Unfit, all_applied
 
 #: The index of a document in its file, and changes of it that belong together.
@@ -73,13 +73,8 @@ def _apart(planned: list[_Planned]) -> list[_Planned]:
 
 
 def _made(text: str, planned: Sequence[_Planned]) -> str:
-    """The edited text; what one wish inserts at one place stands there in its order."""
-    edits = {(edit.start, edit.end, edit.text): edit for each in planned for edit in each.edits}
-    parts, at = [], 0
-    for edit in sorted(edits.values(), key=lambda one: (one.start, one.end)):
-        parts += [text[at : edit.start], edit.text]
-        at = edit.end
-    return "".join([*parts, text[at:]])
+    """The edited text; the same edit of several wishes is made once, as where an alias stands."""
+    return edited(text, dict.fromkeys(edit for each in planned for edit in each.edits))
 
 
 def _together(planned: Sequence[_Planned]) -> list[list[_Planned]]:
