@@ -1,4 +1,4 @@
-"""Remedies of mistakes: changes of a document's data, which `fixes/` makes in the text of its file."""
+"""Remedies of mistakes: changes of a document's data, which `fixes` makes in the text of its file."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from jobspec.documents.atomic_writes import Replacement, interrupted, replace_fi
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
-from jobspec.fixes.rounds import Mended, mend_files
+from jobspec.fixes import Mended, mend_files
 from jobspec.pipeline import Checked
 from jobspec.project.tree import differences
 from jobspec.results import FileResult

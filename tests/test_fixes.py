@@ -15,8 +15,7 @@ from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut
-from jobspec.fixes.mending import mended
-from jobspec.fixes.rounds import Mended, mend_files
+from jobspec.fixes import Mended, mend_files, mended
 from jobspec.lint.linting import lint
 from jobspec.remedies import Change, Unfit, applied, move, quote, remove, rename, set_to
 from tests.support.any_data import MAPPINGS
