@@ -3,7 +3,7 @@
 import pytest
 
 from jobspec.documents.comments import comments_of
-from jobspec.migrate.files import place_of, replaced
+from jobspec.migrate.text import place_of, replaced
 from jobspec.migrate.jobs import Migrated, migrate_pytorchjob
 from tests.migrate.jobs import accepted, cluster, corpus, documents_of, jobs_among
 from tests.support.reference import folder
