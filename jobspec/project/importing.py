@@ -14,7 +14,7 @@ from jobspec.documents.document import Document, marks_at
 from jobspec.documents.marked_tree import items, with_marks
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.scalars import is_plain
-from jobspec.documents.text_edits import TextPlaces, Uncuttable, without
+from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, edited, without
 from jobspec.kinds import is_cluster_scoped
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.load import Overlay
@@ -238,27 +238,18 @@ def extended(text: str, project: Document, entries: Sequence[Entry]) -> str:
 
     Raises Uncuttable where the text is written in a form to which nothing can be added.
     """
-    variants = project.marks.nearest(("spec", "variants"))
-    items = variants.children
-    if not isinstance(items, list) or "\r" in text.replace("\r\n", "\n"):
+    variants, plain = project.marks.nearest(("spec", "variants")), text.removeprefix("\ufeff")
+    if not isinstance(variants.children, list) or "\r" in text.replace("\r\n", "\n"):
         raise Uncuttable
-    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     places = TextPlaces(plain)
-    end = places.end(items[-1])
+    start, at = places.spans(variants)[-1]
     if places.is_flow(variants):
-        added = (
-            plain[:end] + "".join(_in_flow(each, " " * (variants.key.column + 3 if variants.key else 8)) for each in entries) + plain[end:]
-        )
+        added = "".join(_in_flow(each, " " * (variants.key.column + 3 if variants.key else 8)) for each in entries)
     else:
-        start = places.start(items[-1])
-        dash = len(plain[:start].rstrip()) - 1
-        line = plain.rfind("\n", 0, dash) + 1
-        if plain[dash] != "-" or plain[line:dash].strip():
-            raise Uncuttable
-        end = places.end_of_line(end)
-        lines = "".join(f"{each}\n" for each in _lines(entries, plain[line:dash]))
-        added = plain[:end] + "\n" + lines + plain[end + 1 :]
-    return ("\ufeff" if text.startswith("\ufeff") else "") + (added.replace("\n", "\r\n") if "\r\n" in text else added)
+        line, dash = places.dash(start)
+        at = places.behind(variants)
+        added = "".join(f"\n{each}" for each in _lines(entries, plain[line:dash])) + ("\n" if at == len(plain) else "")
+    return text.removesuffix(plain) + edited(plain, [TextEdit(at, at, added.replace("\n", places.newline))])
 
 
 def _lines(entries: Sequence[Entry], indent: str) -> Iterator[str]:
