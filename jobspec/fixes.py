@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.reader import read
-from jobspec.documents.text_edits import OccupiedSpans, TextEdit, TextPlaces, Uncuttable, edited, edits_of, unquoted
+from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, edited, edits_of, unquoted
 from jobspec.remedies import Change, Unfit, all_applied
 
 #: Everything that is said of a file.
@@ -226,12 +227,22 @@ def _all_planned(before: _Before, wishes: Sequence[Wish]) -> list[_Planned]:
 def _apart(planned: list[_Planned]) -> list[_Planned]:
     """Those whose edits do not touch each other's, the first of each place; the same edit twice is one, as where an alias stands."""
     kept: list[_Planned] = []
-    taken = OccupiedSpans()
+    made: set[TextEdit] = set()
+    taken: list[tuple[int, int]] = []  # in order
     for each in sorted(planned, key=lambda one: [(edit.start, edit.end) for edit in one.edits]):
-        if not any(taken.touches(edit) for edit in each.edits):
+        spans = [(edit.start, edit.end) for edit in each.edits if edit.start == edit.end or edit not in made]
+        if not any(_touches(span, taken) for span in spans):
             kept.append(each)
-            taken.add(each.edits)
+            made.update(each.edits)
+            for span in spans:
+                insort(taken, span)
     return kept
+
+
+def _touches(span: tuple[int, int], taken: Sequence[tuple[int, int]]) -> bool:
+    """Whether a span has a place in common with one of those that are taken, its ends included."""
+    at = bisect(taken, span)
+    return any(start <= span[1] and span[0] <= end for start, end in taken[max(at - 1, 0) : at + 1])
 
 
 def _text_of(before: _Before, planned: Sequence[_Planned]) -> str:

@@ -5,7 +5,6 @@ Fixes, migrated Lists, imported bases and projects are edited here. Why not by r
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from jobspec.diagnostics import Mark, Path
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.reader import is_json
 from jobspec.documents.scalars import is_plain
+from jobspec.documents.writer import write
 from jobspec.remedies import Change, applied, has, set_to, value_at, widened
 
 TYPE_CHECKING = False
@@ -169,15 +169,12 @@ def _set_in_lines(places: TextPlaces, target: Marks, into: Path, column: int) ->
 
 def field_added(places: TextPlaces, around: Marks, name: str, value: Any) -> TextEdit:
     """A field at the end of a mapping. Raises Uncuttable."""
-    key = in_flow(name, json=places.is_json)
     if places.is_flow(around):
-        return _in_braces(places, around, f"{key}: {in_flow(value, json=places.is_json)}")
+        return _in_braces(places, around, ": ".join(in_flow(each, json=places.is_json) for each in (name, value)))
     if not around.inside:
         raise Uncuttable
     at = places.behind(around)
-    indent = " " * places.column(around.inside[-1])
-    lines = in_lines(key, value, indent=indent, newline=places.newline)
-    return TextEdit(at, at, f"{places.newline}{indent}{lines}")
+    return TextEdit(at, at, _in_lines({name: value}, f"{places.newline}{' ' * places.column(around.inside[-1])}"))
 
 
 def item_added(places: TextPlaces, around: Marks, value: Any) -> TextEdit:
@@ -188,8 +185,7 @@ def item_added(places: TextPlaces, around: Marks, value: Any) -> TextEdit:
         raise Uncuttable
     line, dash = places.dash(places.spans(around)[-1][0])
     at = places.behind(around)
-    indent = f"{places.newline}{places.text[line:dash]}"
-    return TextEdit(at, at, indent + indent.join(item_lines(value)))
+    return TextEdit(at, at, _in_lines([value], f"{places.newline}{places.text[line:dash]}"))
 
 
 def _in_braces(places: TextPlaces, around: Marks, text: str) -> TextEdit:
@@ -447,67 +443,12 @@ def scalar(value: Any, before: str, *, json: bool) -> str:
     return _dumped(value) if isinstance(value, str) and before[:1] == '"' else in_flow(value, json=json)
 
 
-def in_lines(name: str, value: Any, *, indent: str, newline: str) -> str:
-    """A field of a block mapping, its first line without the indentation, the last one without an end."""
-    lines = list(_lines(name, value))
-    return f"{newline}{indent}".join(lines)
-
-
-def _lines(name: str, value: Any) -> list[str]:
-    if isinstance(value, dict) and value:
-        return [f"{name}:", *(f"  {line}" for key, inner in value.items() for line in _lines(in_flow(str(key), json=False), inner))]
-    if isinstance(value, list) and value:
-        return [f"{name}:", *(line for each in value for line in item_lines(each))]
-    return [f"{name}: {in_flow(value, json=False)}"]
-
-
-def item_lines(value: Any) -> list[str]:
-    """The lines of an item of a block list."""
-    if isinstance(value, dict) and value:
-        lines = [line for key, inner in value.items() for line in _lines(in_flow(str(key), json=False), inner)]
-        return [f"{'  ' if number else '- '}{line}" for number, line in enumerate(lines)]
-    return [f"- {in_flow(value, json=False)}"]
+def _in_lines(data: Any, start: str) -> str:
+    """A mapping or list in lines that begin so."""
+    return "".join(f"{start}{line}" for line in write([data]).removesuffix("\n").split("\n"))
 
 
 def _dumped(value: Any) -> str:
     from json import dumps
 
     return dumps(value, ensure_ascii=isinstance(value, str) and not value.isprintable())
-
-
-# The parts of a text that edits take, so that no other edit touches them.
-
-
-class OccupiedSpans:
-    """Spans of a text, in order and apart from each other, and the edits in them."""
-
-    __slots__ = ("_edits", "_ends", "_starts")
-
-    def __init__(self) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._edits: set[tuple[int, int, str]] = set()
-
-    def touches(self, edit: TextEdit) -> bool:
-        """Whether an edit has a place in common with a span, its ends included; not where it repeats an edit, as where an alias stands."""
-        if edit.start < edit.end and (edit.start, edit.end, edit.text) in self._edits:
-            return False
-        first, behind = self._touched(edit)
-        return first < behind
-
-    def add(self, edits: Iterable[TextEdit]) -> None:
-        """Take the parts of edits; those that touch become one."""
-        for edit in edits:
-            first, behind = self._touched(edit)
-            start = min([edit.start, *self._starts[first:behind]])
-            end = max([edit.end, *self._ends[first:behind]])
-            self._starts[first:behind], self._ends[first:behind] = [start], [end]
-            self._edits.add((edit.start, edit.end, edit.text))
-
-    def _touched(self, edit: TextEdit) -> tuple[int, int]:
-        """The number of the first span that an edit touches, and of the first one behind it that it does not."""
-        first = bisect_left(self._ends, edit.start)
-        behind = first
-        while behind < len(self._starts) and self._starts[behind] <= edit.end:
-            behind += 1
-        return first, behind
