@@ -162,7 +162,7 @@ def replace_folder(folder: str, wanted: Callable[[], Wanted | None]) -> None:
         parent, name = os.path.split(os.path.abspath(folder))
         new = os.path.join(parent, f".{name}{_NEW}")  # the tree while it is built, then the old one while it is removed
         os.makedirs(parent, exist_ok=True)
-        with _held([parent]):
+        with _locked([parent]):
             if os.path.isdir(new):
                 _remove_folder(new)
             found = wanted()

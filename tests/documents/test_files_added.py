@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.diagnostics import JobspecError
-from jobspec.documents.atomic_writes import add_files, complete
+from jobspec.documents.atomic_writes import HEADER, add_files, complete, write_rendered
 from tests.support.killing import Killing
 from tests.support.manifests import files_in
 
@@ -64,6 +64,13 @@ def test_what_was_interrupted_is_completed_or_removed(tmp_path: Path) -> None:
         assert complete([str(folder)]) == is_begun
         assert files_in(folder) == (FILES if is_begun else {})
         assert not complete([str(folder)])
+
+
+def test_a_folder_is_written_beside_files_of_a_run_that_was_interrupted(tmp_path: Path) -> None:
+    die_at(tmp_path, 2)
+    write_rendered(str(tmp_path / "rendered"), {"x.yaml": "x\n"})
+    complete([str(tmp_path)])
+    assert files_in(tmp_path) == {**FILES, "rendered/x.yaml": f"{HEADER}\nx\n".encode()}
 
 
 def die_at(folder: Path, renames: int) -> None:
