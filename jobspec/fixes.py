@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect, insort
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from jobspec.diagnostics import Diagnostic
-from jobspec.documents.reader import read
+from jobspec.documents.document import Document, Piece
+from jobspec.documents.reader import is_json, pieces, read_piece
 from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, edited, edits_of, unquoted
 from jobspec.remedies import Change, Unfit, all_applied
 
@@ -186,41 +188,38 @@ class _Planned:
     edits: Sequence[TextEdit]
 
 
-class _Before:
-    """A file's text, its documents, and the number of problems in its YAML."""
-
-    __slots__ = ("documents", "file", "problems", "text")
-
-    def __init__(self, text: str, file: str) -> None:
-        self.text = text
-        self.file = file
-        self.documents, problems = read(text, file=file)
-        self.problems = len(problems)
-
-
 def mended(text: str, wishes: Sequence[Wish], *, file: str) -> tuple[str, list[Wish]]:
     """The text with as many of the wishes as can be made at once, and those that were made.
 
     Each is made in its own parts of the text: one that would touch those of another waits until the next time.
     """
-    before = _Before(text.removeprefix("\ufeff"), file)
-    planned = _largest(before, _together(_apart(_all_planned(before, wishes))))
-    bom = "\ufeff" if text.startswith("\ufeff") else ""
-    return bom + _text_of(before, planned), [each.wish for each in planned]
+    plain = text.removeprefix("\ufeff")
+    parts: list[str] = [text.removesuffix(plain)]
+    made: list[Wish] = []
+    by_document: dict[int, list[Wish]] = {}
+    for each in wishes:
+        by_document.setdefault(each[0], []).append(each)
+    index = 0
+    for piece in pieces(plain, file=file):
+        documents, problems = list[Document](), list[Diagnostic]()
+        index = read_piece(piece, index, documents, problems)
+        wished = [(document, wish) for document in documents for wish in by_document.get(document.index, ())]
+        planned = _planned(TextPlaces(piece.text, piece.first_line, of_json=is_json(plain)), wished) if wished else []
+        fitting = _largest(_together(_apart(planned)), partial(_is_as_wished, piece, documents, len(problems)))
+        parts.append(_text_of(piece, fitting))
+        made += [each.wish for each in fitting]
+    return "".join(parts), made
 
 
-def _all_planned(before: _Before, wishes: Sequence[Wish]) -> list[_Planned]:
-    places = TextPlaces(before.text)
-    documents = {each.index: each for each in before.documents}
+def _planned(places: TextPlaces, wished: Iterable[tuple[Document, Wish]]) -> list[_Planned]:
+    """What is wished of documents, where it can be edited."""
     found = []
-    for index, changes in wishes:
-        if index in documents:
-            try:
-                plain = [unquoted(places, documents[index], each) for each in changes]
-                edits = [edit for each in plain for edit in edits_of(places, documents[index], each)]
-                found.append(_Planned((index, changes), plain, edits))
-            except (Uncuttable, Unfit):
-                continue
+    for document, wish in wished:
+        try:
+            plain = [unquoted(places, document, each) for each in wish[1]]
+            found.append(_Planned(wish, plain, [edit for each in plain for edit in edits_of(places, document, each)]))
+        except (Uncuttable, Unfit):
+            continue
     return found
 
 
@@ -245,9 +244,9 @@ def _touches(span: tuple[int, int], taken: Sequence[tuple[int, int]]) -> bool:
     return any(start <= span[1] and span[0] <= end for start, end in taken[max(at - 1, 0) : at + 1])
 
 
-def _text_of(before: _Before, planned: Sequence[_Planned]) -> str:
+def _text_of(piece: Piece, planned: Sequence[_Planned]) -> str:
     """The edited text; the same edit of several wishes is made once, as where an alias stands."""
-    return edited(before.text, dict.fromkeys(edit for each in planned for edit in each.edits))
+    return edited(piece.text, dict.fromkeys(edit for each in planned for edit in each.edits))
 
 
 def _together(planned: Sequence[_Planned]) -> list[list[_Planned]]:
@@ -258,29 +257,32 @@ def _together(planned: Sequence[_Planned]) -> list[list[_Planned]]:
     return list(groups.values())
 
 
-def _largest(before: _Before, groups: Sequence[list[_Planned]], kept: Sequence[_Planned] = ()) -> list[_Planned]:
-    """The wishes whose edits do what they say, with each other: half of them at a time, and half of that, where they do not."""
+def _largest(
+    groups: Sequence[list[_Planned]], is_good: Callable[[Sequence[_Planned]], bool], kept: Sequence[_Planned] = ()
+) -> list[_Planned]:
+    """The wishes that are good together with those that are kept: half of them at a time, and half of that, where not all are."""
     planned = [*kept, *(each for group in groups for each in group)]
-    if not groups or _is_as_wished(before, planned):
+    if not groups or is_good(planned):
         return planned
     if len(groups) == 1:
         return [*kept]
     half = len(groups) // 2
-    return _largest(before, groups[half:], _largest(before, groups[:half], kept))
+    return _largest(groups[half:], is_good, _largest(groups[:half], is_good, kept))
 
 
-def _is_as_wished(before: _Before, planned: Sequence[_Planned]) -> bool:
-    """Whether the edited text holds the documents as they were, with the changes made in their data."""
-    after, problems = read(_text_of(before, planned), file=before.file)
-    wished: dict[int, list[Change]] = {each.index: [] for each in before.documents}
+def _is_as_wished(piece: Piece, documents: Sequence[Document], problems: int, planned: Sequence[_Planned]) -> bool:
+    """Whether the edited text holds the documents as they were, with the changes made in their data, and as many problems of YAML."""
+    after, wrong = list[Document](), list[Diagnostic]()
+    read_piece(Piece(_text_of(piece, planned), piece.first_line, piece.file, ""), 0, after, wrong)
+    wished: dict[int, list[Change]] = {each.index: [] for each in documents}
     for each in planned:
         wished[each.wish[0]] += each.changes
     try:
-        wanted = [all_applied(each.data, wished[each.index]) for each in before.documents]
+        wanted = [all_applied(each.data, wished[each.index]) for each in documents]
     except Unfit:
         return False
     are_same = len(wanted) == len(after) and all(_same(*each) for each in zip(wanted, (each.data for each in after), strict=True))
-    return are_same and len(problems) == before.problems
+    return are_same and len(wrong) == problems
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -280,11 +280,13 @@ class TextEdit:
 class TextPlaces:
     """A text, and where the values in it begin and end. Its marks are those of the text itself: lines end with LF or CRLF."""
 
-    __slots__ = ("_starts", "is_json", "newline", "text")
+    __slots__ = ("_first_line", "_starts", "is_json", "newline", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, first_line: int = 0, *, of_json: bool | None = None) -> None:
+        """*first_line*: how many lines of its file stand before it; *of_json*: whether that is JSON."""
         self.text = text
-        self.is_json = is_json(text)
+        self._first_line = first_line
+        self.is_json = is_json(text) if of_json is None else of_json
         self.newline = "\r\n" if "\r\n" in text else "\n"
         self._starts = [0]
         for line in text.split("\n"):
@@ -295,7 +297,7 @@ class TextPlaces:
         return self._at(marks.key or marks.mark)
 
     def _at(self, mark: Mark) -> int:
-        return self._starts[mark.line - 1] + mark.column - 1
+        return self._starts[mark.line - 1 - self._first_line] + mark.column - 1
 
     def value_start(self, marks: Marks) -> int:
         """Where a value begins, after its tag and anchor."""
@@ -314,7 +316,7 @@ class TextPlaces:
         """Where a value ends."""
         children, start = marks.children, self.value_start(marks)
         if children is None:
-            end = self._starts[marks.mark.end_line - 1] + marks.mark.end_column - 1
+            end = self._starts[marks.mark.end_line - 1 - self._first_line] + marks.mark.end_column - 1
             return self.before_blank(end, " \r\n") if self.text[start : start + 1] in ("|", ">") else max(end, start)
         inside = [end for _, end in self.spans(marks)]
         if not self.is_flow(marks):
