@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` costs a tenth of a cold start; a type checker believes this name
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, Literal
 
     from jobspec.explanations import Stage as Stage
@@ -187,6 +187,12 @@ class Marks:
             self._children = self._children()
         return self._children
 
+    @property
+    def inside(self) -> Sequence[Marks]:
+        """The marks of the values inside, without their keys or indices."""
+        children = self.children or ()
+        return list(children.values()) if isinstance(children, dict) else children
+
     def nearest(self, path: Path) -> Marks:
         """The marks of the value at *path*, or of the innermost value around it that exists."""
         here = self
@@ -206,9 +212,15 @@ class Marks:
 
     def contains(self, mark: Mark) -> bool:
         """Whether a mark is that of this value, or of one inside it."""
+        return next(self.paths_to(mark), None) is not None
+
+    def paths_to(self, mark: Mark) -> Iterator[Path]:
+        """The paths of the values, from this one inwards, that a mark is that of: of several where an alias stands for one."""
+        if str(self.mark) == str(mark):
+            yield ()
         children = self.children or ()
-        inside = children.values() if isinstance(children, dict) else children
-        return str(self.mark) == str(mark) or any(each.contains(mark) for each in inside)
+        for step, child in children.items() if isinstance(children, dict) else enumerate(children):
+            yield from ((step, *path) for path in child.paths_to(mark))
 
     def paths(self) -> dict[Span, Path]:
         """The path of each value, by the place of the value and by that of its key; the first one, of values that an alias repeats."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Severity
     from jobspec.kinds import GroupKind
+    from jobspec.remedies import Change
 
     #: Where something is: a path in the document that a rule looks at, a value of what is made of it, a line, or no line of any file.
     Place = Path | MarkedTree | Mark | None
@@ -37,7 +38,7 @@ class Edit:
 class Finding:
     """What a rule finds: where, a sentence, how to mend it, and the edits that do so where that is safe and there is one way alone."""
 
-    __slots__ = ("at", "edits", "field", "hint", "message", "rule", "severity")
+    __slots__ = ("at", "changes", "edits", "field", "hint", "message", "rule", "severity")
 
     def __init__(
         self,
@@ -48,6 +49,7 @@ class Finding:
         rule: str = "",
         field: str = "",
         edits: Sequence[Edit] = (),
+        changes: Sequence[Change] = (),
         severity: Severity | None = None,
     ) -> None:
         self.at = at
@@ -58,6 +60,8 @@ class Finding:
         self.field = field
         """The field as an operator spells it; empty where that is the path's own spelling."""
         self.edits = edits
+        self.changes = changes
+        """What mends it in the document, where the hint is certain; what lint finds in other documents, too, is mended by `edits`."""
         self.severity = severity
         """Where it is another one than the rule's."""
 
@@ -70,8 +74,16 @@ class Finding:
         elif isinstance(at, MarkedTree):
             at = place_of(at)
         at = at or document.marks.nearest(("metadata", "name")).place()
-        severity = self.severity or "error"
-        return Diagnostic(rule or self.rule, self.message, at, field=field, document=document.index, severity=severity, hint=self.hint)
+        return Diagnostic(
+            rule or self.rule,
+            self.message,
+            at,
+            field=field,
+            document=document.index,
+            severity=self.severity or "error",
+            hint=self.hint,
+            changes=[each.below(document.inside) for each in self.changes],
+        )
 
 
 class Rule:
@@ -116,10 +128,15 @@ def place_in(tree: MarkedTree, path: Path) -> Mark | None:
     """The line of the value at a path, or else of the innermost value around it that has one; None where an operator set all of them."""
     here, found = tree, place_of(tree)
     for step in path:
-        inside = here.value
-        known = step in inside if isinstance(inside, dict) else isinstance(inside, list) and isinstance(step, int) and step < len(inside)
-        if not known:
+        child = child_of(here, step)
+        if child is None:
             break
-        here = inside[step]
-        found = place_of(here) or found
+        here, found = child, place_of(child) or found
     return found
+
+
+def child_of(tree: MarkedTree, step: str | int) -> MarkedTree | None:
+    """The value at a key or an index, None where there is none."""
+    inside = tree.value
+    known = step in inside if isinstance(inside, dict) else isinstance(inside, list) and isinstance(step, int) and step < len(inside)
+    return inside[step] if known else None

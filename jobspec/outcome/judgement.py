@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from jobspec.diagnostics import Diagnostic, JobspecError, Mark, has_error
+from jobspec.diagnostics import Diagnostic, JobspecError, Mark, Path, has_error
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree, items, text
-from jobspec.findings import Finding, place_in
+from jobspec.findings import Finding, child_of, place_in
 from jobspec.kinds import TRAINJOB
 from jobspec.kubernetes.builtin import builtin_problems
 from jobspec.kubernetes.problems import Problem
@@ -15,15 +15,17 @@ from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.outcome.programs import started, wrong_flags, wrong_torchrun_options
 from jobspec.outcome.rendezvous import complete_without_training, rendezvous_outcomes, restarts_for_ever
 from jobspec.programs.contracts import Contract
-from jobspec.workloads import resumed, suspension
+from jobspec.workloads import resumed, suspension, value_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from jobspec.cluster import Cluster
     from jobspec.kubernetes.admission.objects import PolicyObjects
     from jobspec.outcome.programs import Started
+    from jobspec.remedies import Change
     from jobspec.targets import Target
 
 
@@ -177,7 +179,8 @@ def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) 
             name = text(each, "metadata", "name")
             for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
                 message = f"the server will refuse {what} `{name}`: {problem.message}"
-                yield Finding(_place(each, problem), message, problem.hint or _of_patch(each, problem, job), rule=rule)
+                hint, changes = problem.hint or _of_patch(each, problem, job), _changes_in(job.job, each, problem.remedy)
+                yield Finding(_place(each, problem), message, hint, rule=rule, changes=changes)
 
 
 def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Finding]:
@@ -187,7 +190,8 @@ def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Findin
         if text(pod, "metadata", "labels", "batch.kubernetes.io/job-name") not in refused:
             for problem in _problems(pod, job):
                 message = f"the server will refuse the pods of {role.name}: {problem.message}"
-                yield Finding(_place(pod, problem), message, problem.hint, rule="pods-refused")
+                changes = _changes_in(job.job, pod, problem.remedy)
+                yield Finding(_place(pod, problem), message, problem.hint, rule="pods-refused", changes=changes)
 
 
 def _place(made: MarkedTree, problem: Problem) -> Mark | None:
@@ -196,6 +200,37 @@ def _place(made: MarkedTree, problem: Problem) -> Mark | None:
     if problem.rule == "missing-field" and "limits" in path:
         path = tuple("requests" if step == "limits" else step for step in path)
     return place_in(made, path)
+
+
+def _changes_in(job: Document, made: MarkedTree, remedy: Change | None) -> Sequence[Change]:
+    """The remedy of a made object's mistake, at each place of the job for which that part of the object was written; none elsewhere."""
+    if not remedy:
+        return ()
+    here, rest = made, remedy.path
+    while rest and (child := child_of(here, rest[0])):
+        here, rest = child, rest[1:]
+    if rest and remedy.action != "set":
+        return ()
+    changed = type(remedy)(remedy.action, rest, remedy.value)
+    return [changed.below(path) for path in (_around(job, here) if rest else _written(job, here))]
+
+
+def _written(job: Document, made: MarkedTree) -> Iterator[Path]:
+    """The paths of the job's values that became a made one."""
+    if made.mark.line and made.mark.file == job.file and not made.mark.layer:
+        yield from (path for path in job.marks.paths_to(made.mark) if _shape(value_at(job.data, path)) == _shape(made.data()))
+
+
+def _shape(data: Any) -> Any:
+    """The keys of a mapping, the text of a scalar: what an operator leaves of a value when it writes numbers as text."""
+    return list(data) if isinstance(data, dict) else str(data)
+
+
+def _around(job: Document, made: MarkedTree) -> Iterator[Path]:
+    """The paths of the job's mappings whose fields stand in a made one, which may have a place of its own."""
+    fields = made.value.items() if isinstance(made.value, dict) else ()
+    found = ([path[:-1] for path in _written(job, field) if path[-1:] == (name,)] for name, field in fields)
+    yield from next(filter(None, found), ())
 
 
 def _of_patch(made: MarkedTree, problem: Problem, job: ExpandedJob) -> str:

@@ -9,6 +9,7 @@ from jobspec.diagnostics import Key, Path
 from jobspec.findings import Finding, Rule
 from jobspec.operators.decoding import undecodable_value
 from jobspec.operators.webhooks import job_name
+from jobspec.remedies import rename, set_to
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, value_at
 
@@ -43,7 +44,8 @@ def replica_type(workload: Workload, target: Target) -> Iterator[Finding]:
         if role.name not in _TYPES:
             near = next((known for known in _TYPES if known.lower() == role.name.lower()), "")
             hint = f"write `{near}`" if near else "the types are `Master` and `Worker`"
-            yield Finding(role.path, f"a PyTorchJob has no replica type `{role.name}`", hint)
+            changes = [rename(role.path, near)] if near else []
+            yield Finding(role.path, f"a PyTorchJob has no replica type `{role.name}`", hint, changes=changes)
 
 
 def master_replicas(workload: Workload, target: Target) -> Iterator[Finding]:
@@ -74,7 +76,10 @@ def training_container(workload: Workload, target: Target) -> Iterator[Finding]:
             yield Finding(role.at("containers"), f"`{role.name}` has no container", "it needs one named `pytorch`")
         elif "pytorch" not in names:
             message = f"none of `{role.name}`'s containers is named `pytorch`, by which the operator knows the one that trains"
-            yield Finding(role.at("containers"), message, f"rename `{names[0]}` to `pytorch`")
+            (path, _), *others = role.items("containers")
+            is_sure = not others and all(each["name"] != "pytorch" for _, each in role.items("initContainers"))
+            changes = [set_to((*path, "name"), "pytorch")] if is_sure else []
+            yield Finding(role.at("containers"), message, f"rename `{names[0]}` to `pytorch`", changes=changes)
 
 
 def container_image(workload: Workload, target: Target) -> Iterator[Finding]:
