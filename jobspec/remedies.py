@@ -1,4 +1,4 @@
-"""Remedies of mistakes: changes of a document's data, which `fixes/` makes in the text of its file."""
+"""Remedies of mistakes: changes of a document's data, which `fixes` makes in the text of its file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     #: As `diagnostics.Path`, which imports this module.
     Path = tuple[str | int, ...]
 
-    Action = Literal["set", "rename", "remove", "quote"]
+    Action = Literal["set", "rename", "move", "remove", "quote"]
 
 
 class Unfit(Exception):
@@ -26,7 +26,7 @@ class Change:
         self.action = action
         self.path = path
         self.value = value
-        """Of `set` the new value, of `rename` the new key."""
+        """Of `set` the new value, of `rename` the new key, of `move` the path of the mapping to go into, from the one around the field."""
 
     def __repr__(self) -> str:
         return f"<{self.action} {self.path} {self.value!r}>"
@@ -46,6 +46,11 @@ def rename(path: Path, name: str) -> Change:
     return Change("rename", path, name)
 
 
+def move(path: Path, into: Path) -> Change:
+    """Move a field into a mapping beside it, which becomes one around it where it is not there: `spec.a` into `spec.b` is `spec.b.a`."""
+    return Change("move", path, into)
+
+
 def remove(path: Path) -> Change:
     """Remove a field or an item; a mapping or list goes with its last value."""
     return Change("remove", path)
@@ -62,12 +67,14 @@ def applied(data: Any, change: Change) -> Any:
         return _set(data, change.path, change.value)
     if change.action == "rename":
         return _changed(data, change.path[:-1], lambda around: _renamed(around, change.path[-1], change.value))
+    if change.action == "move":
+        return _changed(data, change.path[:-1], lambda around: _moved(around, str(change.path[-1]), change.value))
     return _without(data, widened(data, change.path))
 
 
 def all_applied(data: Any, changes: Sequence[Change]) -> Any:
     """The data with changes whose paths are all those of the data as it is: deeper and later places change first. Raises Unfit."""
-    turns = ("set", "rename", "remove")
+    turns = ("set", "rename", "move", "remove")
     deepest_first = sorted(changes, key=lambda each: [str(step).zfill(6) for step in each.path], reverse=True)
     for turn in turns:
         for change in changes if turn == "set" else deepest_first:
@@ -129,6 +136,22 @@ def _renamed(around: Any, old: str | int, new: str) -> Any:
     if not isinstance(around, dict) or old not in around or new in around:
         raise Unfit
     return {new if key == old else key: value for key, value in around.items()}
+
+
+def _moved(around: Any, name: str, into: Path) -> Any:
+    if not isinstance(around, dict) or name not in around:
+        raise Unfit
+    if into[0] not in around:
+        wrapped = _set(None, (*into[1:], name), around[name])
+        return {into[0] if key == name else key: wrapped if key == name else value for key, value in around.items()}
+    inner = around
+    for step in into:
+        if not isinstance(inner, dict):
+            raise Unfit
+        inner = inner.get(step, {})
+    if not isinstance(inner, dict) or name in inner:
+        raise Unfit
+    return _without(_set(around, (*into, name), around[name]), (name,))
 
 
 def _without(data: Any, path: Path) -> Any:

@@ -8,19 +8,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from jobspec import pipeline, replacements
+from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.choosing import wanted
 from jobspec.commands.files import STDIN, Found, content_of, skips_unknown
-from jobspec.commands.output import how_to_run, with_progress
+from jobspec.commands.output import complete_earlier, how_to_run, with_progress
 from jobspec.diagnostics import Diagnostic, JobspecError
+from jobspec.documents.atomic_writes import Replacement, interrupted, replace_files
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
-from jobspec.fixes.rounds import Mended, mend_files
+from jobspec.fixes import Mended, mend_files
 from jobspec.pipeline import Checked
 from jobspec.project.tree import differences
-from jobspec.replacements import Replacement, replace_all
 from jobspec.results import FileResult
 from jobspec.rules.ignores import ReportFilter
 
@@ -56,7 +56,7 @@ def fix_files(
         raise JobspecError("--fix and --diff are for files as they stand; leave --overlay out")
     if not diff and any(each.path == STDIN for each in found):
         raise JobspecError("--fix cannot write standard input; --diff shows the fixes")
-    complete_earlier(found, "--fix", writes=not diff)
+    complete_interrupted(found, "--fix", writes=not diff)
     fixed = _fixed(found, CandidateChecker(found, setting.cluster, say, skip_unknown=inputs.skip_unknown, outcome=outcome), settings)
     if diff:
         return _show(fixed)
@@ -93,7 +93,7 @@ def _write(fixed: Sequence[FixedFile]) -> None:
     """
     changed = _changed(fixed)
     if changed:
-        replace_all(changed)
+        replace_files(changed)
     _tell(fixed, sys.stderr, done="fixed")
 
 
@@ -119,20 +119,17 @@ def _tell(fixed: Sequence[FixedFile], stream: TextIO | None, *, done: str) -> No
 # Files that a command gives new contents: shown as a diff, or all written or none, after what an earlier run has left undone there.
 
 
-def complete_earlier(found: Sequence[Found], option: str, *, writes: bool) -> bool:
+def complete_interrupted(found: Sequence[Found], option: str, *, writes: bool) -> bool:
     """Complete what a run that was interrupted has begun in the folders of these files, and say so; whether there was any.
 
     Raises JobspecError where this run is to write nothing there (not *writes*), naming the *option* with which it would.
     """
     folders = {os.path.dirname(each.path) or os.curdir for each in found if each.path != STDIN}
     if not writes:
-        for journal in replacements.interrupted(folders):
+        for journal in interrupted(folders):
             raise JobspecError(f"{journal}: a run was interrupted that wrote some of its files: complete it with {option}")
         return False
-    is_completed = replacements.complete(folders)
-    if is_completed and sys.stderr:
-        sys.stderr.write("jobspec: an earlier run that was interrupted here is completed\n")
-    return is_completed
+    return complete_earlier(folders)
 
 
 def show(changed: Mapping[str, Replacement]) -> None:

@@ -7,15 +7,16 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 
-from jobspec import additions, pipeline
+from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.commands.files import Found, content_of, find, reader, source_of
 from jobspec.commands.inputs import Inputs, load_setting
 from jobspec.commands.options import Options, add_paths, declare, target_option
-from jobspec.commands.output import deliver
+from jobspec.commands.output import complete_earlier, deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import Diagnostic, JobspecError, Mark
+from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.reader import decode
 from jobspec.documents.reader import read as read_documents
 from jobspec.pipeline import Checked
@@ -46,8 +47,7 @@ def run(options: Options) -> int:
 
 def import_files(inputs: Inputs, *, to: str, preview: bool) -> int:
     """Import manifests into the project of the working folder, with bases below *to*; 1 where an error was found."""
-    if additions.complete(os.curdir):
-        sys.stderr.write("jobspec: an earlier run that was interrupted here is completed\n")
+    complete_earlier([os.curdir])
     found = find(inputs.paths)
     project = _project(inputs)
     if isinstance(project, FileResult):
@@ -76,7 +76,7 @@ def import_files(inputs: Inputs, *, to: str, preview: bool) -> int:
     if preview:
         sys.stdout.writelines(differences(_before(planned), _as_bytes(planned)))
     else:
-        additions.add(os.curdir, lambda: _added(planned, existing), replaced=[FILE])
+        add_files(os.curdir, lambda: _added(planned, existing), replaced=[FILE])
         sys.stdout.writelines(_summary(planned, found, checked))
     return 0
 

@@ -8,11 +8,13 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
 from json import dumps
 
-from jobspec import __version__, additions, data
+from jobspec import __version__, data
 from jobspec.commands.files import Found
+from jobspec.commands.output import complete_earlier
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.atomic_writes import add_files
 from jobspec.documents.scalars import is_plain
 from jobspec.pipeline import Source
 from jobspec.project.matrix import label_of
@@ -82,9 +84,8 @@ def run_checks(folder: str) -> int:
 
 
 def _write(folder: str, files: Mapping[str, bytes], *, alone: list[str] | None = None) -> int:
-    if os.path.isdir(folder) and additions.complete(folder):
-        sys.stderr.write("jobspec: an earlier run that was interrupted here is completed\n")
-    additions.add(folder, lambda: files, alone=alone or ())
+    complete_earlier([folder])
+    add_files(folder, lambda: files, alone=alone or ())
     sys.stdout.writelines(f"{os.path.normpath(os.path.join(folder, path))}\n" for path in sorted(files))
     return 0
 

@@ -7,16 +7,17 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from jobspec import additions, pipeline, replacements, targets
+from jobspec import pipeline, targets
 from jobspec.cluster import Cluster
 from jobspec.commands.files import STDIN, Found, content_of, find, reader, source_of
-from jobspec.commands.fixing import complete_earlier, show
+from jobspec.commands.fixing import complete_interrupted, show
 from jobspec.commands.inputs import Inputs, load_setting, project_among
 from jobspec.commands.options import Option, Options, add_paths, declare, target_option
 from jobspec.commands.output import deliver
 from jobspec.commands.project import read_project
 from jobspec.commands.project_files import ProjectFiles
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.atomic_writes import Replacement, add_files, replace_files
 from jobspec.documents.document import PAGES
 from jobspec.documents.markdown import kept, page_of
 from jobspec.documents.reader import decode
@@ -91,7 +92,7 @@ def migrate_files(inputs: Inputs, *, to: str, writing: Writing, strict: bool, ga
         return _of_project(project, inputs, release, writing=writing, strict=strict, gang_scheduler=gang_scheduler)
     setting = load_setting(inputs)
     found = find(inputs.paths)
-    is_completed = complete_earlier(found, "--in-place", writes=writing.in_place)
+    is_completed = complete_interrupted(found, "--in-place", writes=writing.in_place)
     before = _source(inputs, found, setting.cluster) if release else setting.cluster
     checked = _checked(found, inputs, before)
     results = [each.result for each in checked]
@@ -136,7 +137,7 @@ def _of_project(path: str, inputs: Inputs, release: str, *, writing: Writing, st
         return migrate_project(source, files.read, release=release, gang_scheduler=gang_scheduler)
 
     found = migrated()
-    is_completed = complete_earlier([files.project, *files.found], "--in-place", writes=writing.in_place)
+    is_completed = complete_interrupted([files.project, *files.found], "--in-place", writes=writing.in_place)
     if is_completed:
         found = migrated()
     changed = [each for each in found.files if each.is_changed]
@@ -210,19 +211,19 @@ def _nothing_in(files: Sequence[File], to: str) -> str:
 
 
 def _write(migrated: Sequence[MigratedFile], found: Sequence[Found], writing: Writing) -> None:
-    changed = {each.file.name: replacements.Replacement(*_contents(each)) for each in migrated if each.is_changed}
+    changed = {each.file.name: Replacement(*_contents(each)) for each in migrated if each.is_changed}
     if writing.diff:
         show(changed)
     elif writing.folder is not None:
         new = {_inside(name): each.after for name, each in changed.items()}
         if len(new) < len(changed):
             raise JobspecError(f"--to-dir {writing.folder}: two files have one name; go to the folder around all of them")
-        additions.add(writing.folder, lambda: new)
+        add_files(writing.folder, lambda: new)
     elif writing.in_place:
         if any(each.path == STDIN for each in found):
             raise JobspecError("--in-place: standard input is no file")
         if changed:
-            replacements.replace_all(changed)
+            replace_files(changed)
     else:
         sys.stdout.write("---\n".join(_ended(_contents(each)[1].decode()) for each in migrated))
 

@@ -11,7 +11,7 @@ from jobspec.results import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any, TextIO, TypeVar
 
     from jobspec.commands.inputs import Inputs
@@ -110,6 +110,16 @@ def _replace(path: str, content: bytes) -> None:
         if os.path.exists(new):
             os.unlink(new)
         raise
+
+
+def complete_earlier(folders: Collection[str]) -> bool:
+    """Complete what a run that was interrupted has begun to write in folders, and say so; whether there was any."""
+    from jobspec.documents.atomic_writes import complete
+
+    is_completed = complete(folders)
+    if is_completed and sys.stderr:
+        sys.stderr.write("jobspec: an earlier run that was interrupted here is completed\n")
+    return is_completed
 
 
 # Show the progress of a long run on a terminal.

@@ -72,10 +72,10 @@ def _render_manifests(inputs: Inputs, *, to: str | None) -> int:
         if inputs.output != "text" or inputs.output_file or skipped or any(each.diagnostics for each in results):
             deliver(results, releases, inputs, sys.stderr, read=reader(found))
     else:
-        from jobspec import trees
+        from jobspec.documents.atomic_writes import write_rendered
 
         files = {name: rendering.text_of([document], target) for name, document in rendering.files_of(rendered.documents).items()}
-        written = trees.replace(to, files)
+        written = write_rendered(to, files)
         if inputs.output == "text":
             sys.stdout.writelines(f"{path}\n" for path in written)
         deliver(results, releases, inputs, sys.stderr if inputs.output == "text" else sys.stdout, read=reader(found))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 
-from jobspec import trees
 from jobspec.commands.files import git
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.atomic_writes import Wanted, complete, read_folder, replace_folder
 from jobspec.project import tree
 from jobspec.project.tree import differences
-from jobspec.trees import Wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class OwnedTree:
 
 def compare(owned: Sequence[OwnedTree]) -> list[str]:
     """The lines of a unified diff from the trees as they are to those to be."""
-    found = [trees.read_tree(each.folder) for each in owned]
+    found = [read_folder(each.folder) for each in owned]
     return [line for each, here in zip(owned, found, strict=True) for line in differences(here, each.wanted(here), each.folder)]
 
 
@@ -58,8 +57,8 @@ def write(owned: Sequence[OwnedTree]) -> list[str]:
     Raises JobspecError, with none of them changed, where one of them holds what would be lost.
     """
     for each in owned[1:]:  # the first is looked at in any case before anything is replaced
-        trees.complete_interrupted(each.folder)
-        found = trees.read_tree(each.folder)
+        complete([each.folder])
+        found = read_folder(each.folder)
         each.refuse_loss(found, each.wanted(found))
     return [path for each in owned for path in _replace(each)]
 
@@ -68,14 +67,14 @@ def _replace(tree: OwnedTree) -> list[str]:
     changed: list[str] = []
 
     def wanted() -> Wanted | None:
-        found = trees.read_tree(tree.folder)
+        found = read_folder(tree.folder)
         files = tree.wanted(found)
         tree.refuse_loss(found, files)
         same = {path for path, content in files.items() if found.get(path) == content}
         changed.extend(f"{tree.folder}/{path}" for path in sorted(files) if path not in same)
         return Wanted(files, same=same) if files != found else None
 
-    trees.replace_tree(tree.folder, wanted)
+    replace_folder(tree.folder, wanted)
     return changed
 
 
@@ -98,7 +97,7 @@ def before(folder: str) -> dict[str, dict[str, bytes]]:
     """
     committed = _committed(folder)
     if committed is None:
-        found = trees.read_tree(folder)
+        found = read_folder(folder)
         committed = tree.ours(found, hashes_in(folder, found))
     folders: dict[str, dict[str, bytes]] = {}
     for path, content in committed.items():

@@ -59,10 +59,17 @@ def lost(before: str, *after: str) -> list[str]:
     return missing
 
 
+def anchors_and_aliases(piece: str) -> Iterator[tuple[str, int, bool]]:
+    """The anchors and aliases of one document in their order: name, place, and whether it is an alias. Raises YAMLError."""
+    for token in _tokens(piece) if "*" in piece else ():
+        if token.id in ("<anchor>", "<alias>"):
+            yield token.value, token.start_mark.index, token.id == "<alias>"
+
+
 def has_alias(text: str) -> bool:
     """Whether a value of a text stands for one that is written elsewhere, so that to change either changes both."""
     try:
-        return "*" in text and any(token.id == "<alias>" for piece, _ in cut(text) for token in _tokens(piece))
+        return any(is_alias for piece, _ in cut(text) for _, _, is_alias in anchors_and_aliases(piece))
     except YAMLError:
         return True
 

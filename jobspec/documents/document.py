@@ -6,7 +6,7 @@ from jobspec.diagnostics import Diagnostic, Mark, Path, spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from jobspec.diagnostics import Severity
@@ -73,6 +73,12 @@ class Marks:
             self._children = self._children()
         return self._children
 
+    @property
+    def inside(self) -> Sequence[Marks]:
+        """The marks of the values inside, without their keys or indices."""
+        children = self.children or ()
+        return list(children.values()) if isinstance(children, dict) else children
+
     def nearest(self, path: Path) -> Marks:
         """The marks of the value at *path*, or of the innermost value around it that exists."""
         here = self
@@ -92,9 +98,15 @@ class Marks:
 
     def contains(self, mark: Mark) -> bool:
         """Whether a mark is that of this value, or of one inside it."""
+        return next(self.paths_to(mark), None) is not None
+
+    def paths_to(self, mark: Mark) -> Iterator[Path]:
+        """The paths of the values, from this one inwards, that a mark is that of: of several where an alias stands for one."""
+        if str(self.mark) == str(mark):
+            yield ()
         children = self.children or ()
-        inside = children.values() if isinstance(children, dict) else children
-        return str(self.mark) == str(mark) or any(each.contains(mark) for each in inside)
+        for step, child in children.items() if isinstance(children, dict) else enumerate(children):
+            yield from ((step, *path) for path in child.paths_to(mark))
 
     def place(self) -> Mark:
         """The mark for a diagnostic about the value: a scalar itself, the key of a mapping or list."""

@@ -44,12 +44,13 @@ def read(text: str, *, file: str, layer: str = "") -> tuple[list[Document], list
     documents: list[Document] = []
     problems: list[Diagnostic] = []
     index = 0
-    for piece in _pieces(text.removeprefix("\ufeff"), file, layer):
-        index = _read_piece(piece, index, documents, problems)
+    for piece in pieces(text.removeprefix("\ufeff"), file=file, layer=layer):
+        index = read_piece(piece, index, documents, problems)
     return documents, problems
 
 
-def _pieces(text: str, file: str, layer: str) -> Iterator[Piece]:
+def pieces(text: str, *, file: str, layer: str = "") -> Iterator[Piece]:
+    """The parts of a text that are read one by one."""
     if "\n---" not in text:
         yield Piece(text, 0, file, layer)
         return
@@ -59,7 +60,7 @@ def _pieces(text: str, file: str, layer: str) -> Iterator[Piece]:
         yield Piece(part, first_line, file, layer)
 
 
-def _read_piece(piece: Piece, index: int, documents: list[Document], problems: list[Diagnostic]) -> int:
+def read_piece(piece: Piece, index: int, documents: list[Document], problems: list[Diagnostic]) -> int:
     """Add the documents and problems of a piece, numbered from *index* on; gives the index of the next document."""
     decoder = _Decoder(piece)
     try:

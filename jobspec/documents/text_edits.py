@@ -1,29 +1,49 @@
-"""Turn a change of data into an edit of the text: the part that is replaced, and what replaces it."""
+"""Edit YAML text: find where values stand, and replace parts of the text, so that every other byte stays as it is.
+
+Fixes, migrated Lists, imported bases and projects are edited here. Why not by ruamel.yaml: see CONTRIBUTING.md.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jobspec.diagnostics import Path
+from jobspec.diagnostics import Mark, Path
 from jobspec.documents.document import Document, Marks
 from jobspec.documents.reader import is_json
 from jobspec.documents.scalars import is_plain
+from jobspec.documents.writer import write
 from jobspec.remedies import Change, applied, has, set_to, value_at, widened
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    #: Where a part of a text begins and ends.
+    Span = tuple[int, int]
 
-def edit_of(places: TextPlaces, document: Document, change: Change) -> TextEdit:
-    """The edit of a change other than `quote`. Raises Uncuttable, and Unfit where there is no such place."""
+
+def edited(text: str, edits: Iterable[TextEdit]) -> str:
+    """The text after edits, of which none touches another's part; what several insert at one place stands there in their order."""
+    parts, at = [], 0
+    for edit in sorted(edits, key=lambda one: (one.start, one.end)):
+        parts += [text[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*parts, text[at:]])
+
+
+def edits_of(places: TextPlaces, document: Document, change: Change) -> Sequence[TextEdit]:
+    """The edits of a change other than `quote`. Raises Uncuttable, and Unfit where there is no such place."""
     marks = document.marks
     if change.action == "rename":
         applied(document.data, change)
         start, end = _written_key(places, marks, marks.nearest(change.path))
-        return TextEdit(start, end, scalar(change.value, places.text[start:end], json=places.is_json))
+        return [TextEdit(start, end, scalar(change.value, places.text[start:end], json=places.is_json))]
+    if change.action == "move":
+        applied(document.data, change)
+        return _moved(places, marks, change.path, change.value)
     if change.action == "remove":
-        return _removed(places, marks, widened(document.data, change.path))
-    return _set(places, document, change.path, change.value)
+        return [_removed(places, marks, widened(document.data, change.path))]
+    return [_set(places, document, change.path, change.value)]
 
 
 def _written_key(places: TextPlaces, marks: Marks, target: Marks) -> tuple[int, int]:
@@ -37,7 +57,7 @@ def _written_key(places: TextPlaces, marks: Marks, target: Marks) -> tuple[int, 
 
 def _all(marks: Marks) -> Iterator[Marks]:
     yield marks
-    for child in marks.children.values() if isinstance(marks.children, dict) else marks.children or ():
+    for child in marks.inside:
         yield from _all(child)
 
 
@@ -98,46 +118,82 @@ def _added(places: TextPlaces, document: Document, path: Path, around: Any, valu
     return field_added(places, parent, str(path[-1]), value)
 
 
+def _moved(places: TextPlaces, marks: Marks, path: Path, into: Path) -> list[TextEdit]:
+    """The edits that write a field as it stands at the end of a mapping; around the field, where that mapping is not there yet."""
+    around, target = marks.nearest(path[:-1]), marks.nearest(path)
+    _require_plain_key(places, target)
+    inner = around
+    while into and (child := inner.child(into[0])):
+        inner, into = child, into[1:]
+    if places.is_flow(inner):
+        written = _set_in_braces(places, target, into, is_flow=places.is_flow(around))
+        edit = _in_braces(places, inner, written)
+    else:
+        column = places.column(target if inner is around else inner.inside[-1])
+        written = _set_in_lines(places, target, into, column)
+        at = places.behind(inner)
+        edit = TextEdit(at, at, f"{places.newline}{' ' * column}{written}")
+    start, end = places.start(target), places.end(target)
+    if inner is around:
+        return [TextEdit(start, end if places.is_flow(inner) else places.behind(target), written)]
+    comment = places.behind_blank(end, " ")
+    if places.is_flow(inner) and places.text[comment : comment + 1] == "#":
+        if places.is_flow(around):
+            raise Uncuttable
+        return [edit, TextEdit(start, comment, "")]  # the comment stays, since none can go between braces of one line
+    return [edit, _removed(places, marks, path)]
+
+
+def _set_in_braces(places: TextPlaces, target: Marks, into: Path, *, is_flow: bool) -> str:
+    """A field as it is written, between braces for each of the mappings to go into. Raises Uncuttable for one in lines."""
+    text = places.text[places.start(target) : places.end(target)]
+    if "\n" in text and not is_flow:
+        raise Uncuttable
+    for name in reversed(into):
+        text = f"{in_flow(str(name), json=places.is_json)}: {{{text}}}"
+    return text
+
+
+def _set_in_lines(places: TextPlaces, target: Marks, into: Path, column: int) -> str:
+    """The lines of a field below lines for each of the mappings to go into, the first of them for a *column*. Raises Uncuttable."""
+    first, *others = places.text[places.start(target) : places.behind(target)].split(places.newline)
+    deeper = " " * (column + 2 * len(into) - places.column(target))
+    text = places.newline.join([first, *(f"{deeper}{line}" if line.strip() else line for line in others)])
+    for number, name in reversed(list(enumerate(into, 1))):
+        text = f"{in_flow(str(name), json=False)}:{places.newline}{' ' * (column + 2 * number)}{text}"
+    return text
+
+
 # Add a field or an item behind the last one, in the layout of those that are there.
 
 
 def field_added(places: TextPlaces, around: Marks, name: str, value: Any) -> TextEdit:
     """A field at the end of a mapping. Raises Uncuttable."""
-    key = in_flow(name, json=places.is_json)
-    siblings = list(around.children.values()) if isinstance(around.children, dict) else []
     if places.is_flow(around):
-        return _in_braces(places, around, siblings, f"{key}: {in_flow(value, json=places.is_json)}")
-    if not siblings:
+        return _in_braces(places, around, ": ".join(in_flow(each, json=places.is_json) for each in (name, value)))
+    if not around.inside:
         raise Uncuttable
-    start, at = places.start(siblings[-1]), places.behind(siblings[-1])
-    indent = " " * (start - places.start_of_line(start))
-    lines = in_lines(key, value, indent=indent, newline=places.newline)
-    return TextEdit(at, at, f"{places.newline}{indent}{lines}")
+    at = places.behind(around)
+    return TextEdit(at, at, _in_lines({name: value}, f"{places.newline}{' ' * places.column(around.inside[-1])}"))
 
 
 def item_added(places: TextPlaces, around: Marks, value: Any) -> TextEdit:
     """An item at the end of a list. Raises Uncuttable."""
-    items = around.children if isinstance(around.children, list) else []
     if places.is_flow(around):
-        return _in_braces(places, around, items, in_flow(value, json=places.is_json))
-    if not items:
+        return _in_braces(places, around, in_flow(value, json=places.is_json))
+    if not around.inside:
         raise Uncuttable
-    dash = places.before_blank(places.start(items[-1])) - 1
-    line = places.start_of_line(dash)
-    if places.text[dash] != "-" or places.text[line:dash].strip():
-        raise Uncuttable
-    at = places.behind(items[-1])
-    indent = f"{places.newline}{places.text[line:dash]}"
-    return TextEdit(at, at, indent + indent.join(item_lines(value)))
+    line, dash = places.dash(places.spans(around)[-1][0])
+    at = places.behind(around)
+    return TextEdit(at, at, _in_lines([value], f"{places.newline}{places.text[line:dash]}"))
 
 
-def _in_braces(places: TextPlaces, around: Marks, siblings: list[Marks], text: str) -> TextEdit:
+def _in_braces(places: TextPlaces, around: Marks, text: str) -> TextEdit:
     """Behind the last entry, in a line of its own where that has one."""
-    if not siblings:
+    if not around.inside:
         at = places.value_start(around) + 1
         return TextEdit(at, at, text)
-    last = siblings[-1]
-    start, at = places.start(last), places.end(last)
+    start, at = places.spans(around)[-1]
     line = places.start_of_line(start)
     before = places.text[line:start]
     return TextEdit(at, at, f",{places.newline}{before}{text}" if not before.strip() else f", {text}")
@@ -155,21 +211,20 @@ def without(text: str, marks: Marks, path: Path) -> str:
     return text[:start] + text[end:]
 
 
-def cut_of(places: TextPlaces, marks: Marks, path: Path) -> tuple[int, int]:
+def cut_of(places: TextPlaces, marks: Marks, path: Path) -> Span:
     """Where what goes with the value at *path* begins and ends. Raises Uncuttable."""
     parent, target = marks.nearest(path[:-1]), marks.nearest(path)
     while len(path) > 1 and len(parent.children or ()) == 1:
         path = path[:-1]
         parent, target = marks.nearest(path[:-1]), marks.nearest(path)
-    children = parent.children
-    siblings = list(children.values() if isinstance(children, dict) else children or ())
-    number = next(index for index, each in enumerate(siblings) if each is target)
+    number = next(index for index, each in enumerate(parent.inside) if each is target)
     _require_plain_key(places, target)
+    spans = places.spans(parent)
     if places.is_flow(parent):
-        return _without_in_flow(places, siblings, number)
+        return _without_in_flow(spans, number)
     if target.key:
-        return _without_entry(places, siblings, number)
-    return _without_item(places, target)
+        return _without_entry(places, spans, number)
+    return places.dash(spans[number][0])[0], places.end_of_line(spans[number][1]) + 1
 
 
 def _require_plain_key(places: TextPlaces, target: Marks) -> None:
@@ -180,35 +235,23 @@ def _require_plain_key(places: TextPlaces, target: Marks) -> None:
             raise Uncuttable
 
 
-def _without_in_flow(places: TextPlaces, siblings: list[Marks], number: int) -> tuple[int, int]:
+def _without_in_flow(spans: Sequence[Span], number: int) -> Span:
     """Without an entry between braces or brackets, and without the comma on one side of it."""
-    start = places.start(siblings[number])
-    if number + 1 < len(siblings):
-        return start, places.start(siblings[number + 1])
-    before = places.end(siblings[number - 1]) if number else start
-    return before, places.end(siblings[number])
+    start, end = spans[number]
+    if number + 1 < len(spans):
+        return start, spans[number + 1][0]
+    return spans[number - 1][1] if number else start, end
 
 
-def _without_entry(places: TextPlaces, siblings: list[Marks], number: int) -> tuple[int, int]:
+def _without_entry(places: TextPlaces, spans: Sequence[Span], number: int) -> Span:
     """Without the lines of an entry of a block mapping; behind the dash of a list, the next entry takes its place."""
-    text, start = places.text, places.start(siblings[number])
-    end = places.end_of_line(places.end(siblings[number]))
-    line = text.rfind("\n", 0, start) + 1
-    if not text[line:start].strip():
+    start, end = spans[number][0], places.end_of_line(spans[number][1])
+    line = places.start_of_line(start)
+    if not places.text[line:start].strip():
         return line, end + 1
-    if number or len(siblings) == 1 or text[line:start].strip(" -"):
+    if number or len(spans) == 1 or places.text[line:start].strip(" -"):
         raise Uncuttable
-    return start, places.start(siblings[1])
-
-
-def _without_item(places: TextPlaces, target: Marks) -> tuple[int, int]:
-    """Without the lines of an item of a block list."""
-    text = places.text
-    dash = places.before_blank(places.start(target)) - 1
-    line = text.rfind("\n", 0, dash) + 1
-    if text[dash] != "-" or text[line:dash].strip():
-        raise Uncuttable
-    return line, places.end_of_line(places.end(target)) + 1
+    return start, spans[1][0]
 
 
 # Where values begin and end in YAML text.
@@ -216,6 +259,8 @@ def _without_item(places: TextPlaces, target: Marks) -> tuple[int, int]:
 
 _CLOSING = {"{": "}", "[": "]"}
 _BLANK = " \t\r\n"
+_BETWEEN = (*_BLANK, ",", "-", ":", "[", "{")
+_BEHIND_ALIAS = frozenset(" \t\r\n,[]{}")
 
 
 class Uncuttable(Exception):
@@ -235,11 +280,13 @@ class TextEdit:
 class TextPlaces:
     """A text, and where the values in it begin and end. Its marks are those of the text itself: lines end with LF or CRLF."""
 
-    __slots__ = ("_starts", "is_json", "newline", "text")
+    __slots__ = ("_first_line", "_starts", "is_json", "newline", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, first_line: int = 0, *, of_json: bool | None = None) -> None:
+        """*first_line*: how many lines of its file stand before it; *of_json*: whether that is JSON."""
         self.text = text
-        self.is_json = is_json(text)
+        self._first_line = first_line
+        self.is_json = is_json(text) if of_json is None else of_json
         self.newline = "\r\n" if "\r\n" in text else "\n"
         self._starts = [0]
         for line in text.split("\n"):
@@ -247,12 +294,14 @@ class TextPlaces:
 
     def start(self, marks: Marks) -> int:
         """Where an entry begins: at its key, or at the item of a list."""
-        mark = marks.key or marks.mark
-        return self._starts[mark.line - 1] + mark.column - 1
+        return self._at(marks.key or marks.mark)
+
+    def _at(self, mark: Mark) -> int:
+        return self._starts[mark.line - 1 - self._first_line] + mark.column - 1
 
     def value_start(self, marks: Marks) -> int:
         """Where a value begins, after its tag and anchor."""
-        at = self._starts[marks.mark.line - 1] + marks.mark.column - 1
+        at = self._at(marks.mark)
         while self.text[at : at + 1] in ("&", "!"):
             while self.text[at : at + 1].strip():
                 at += 1
@@ -267,12 +316,41 @@ class TextPlaces:
         """Where a value ends."""
         children, start = marks.children, self.value_start(marks)
         if children is None:
-            end = self._starts[marks.mark.end_line - 1] + marks.mark.end_column - 1
+            end = self._starts[marks.mark.end_line - 1 - self._first_line] + marks.mark.end_column - 1
             return self.before_blank(end, " \r\n") if self.text[start : start + 1] in ("|", ">") else max(end, start)
-        inside = [self.end(child) for child in (children.values() if isinstance(children, dict) else children)]
+        inside = [end for _, end in self.spans(marks)]
         if not self.is_flow(marks):
             return max(inside)
         return self._closing(_CLOSING[self.text[start]], max(inside, default=start + 1))
+
+    def spans(self, marks: Marks) -> list[Span]:
+        """Where each value inside a mapping or list begins, with its key, and ends; of one that stands elsewhere, its alias here."""
+        found: list[Span] = []
+        at = self.value_start(marks)
+        for child in marks.inside:
+            start = self.start(child)
+            if child.key and start + child.key.end_column - child.key.column > self._at(child.mark):
+                span = start, self._alias(start + child.key.end_column - child.key.column)[1]
+            elif not child.key and start < at:
+                span = self._alias(at)
+            else:
+                span = start, self.end(child)
+            found.append(span)
+            at = max(at, span[1])
+        return found
+
+    def _alias(self, at: int) -> Span:
+        """Where the next alias begins and ends, between which and here there are but marks of lists and mappings, and comments."""
+        while self.text[at : at + 1] != "*":
+            if self.text[at : at + 1] == "#":
+                at = self.text.index("\n", at)
+            elif self.text[at : at + 1] not in _BETWEEN:
+                raise Uncuttable
+            at += 1
+        end = at
+        while end < len(self.text) and self.text[end] not in _BEHIND_ALIAS:
+            end += 1
+        return at, end
 
     def _closing(self, bracket: str, at: int) -> int:
         """The end of a flow collection: behind the bracket that follows the last value, and perhaps a comma and comments."""
@@ -310,6 +388,19 @@ class TextPlaces:
         while at and self.text[at - 1] in blank:
             at -= 1
         return at
+
+    def column(self, marks: Marks) -> int:
+        """How many characters stand before an entry in its line."""
+        start = self.start(marks)
+        return start - self.start_of_line(start)
+
+    def dash(self, at: int) -> Span:
+        """The start of the line of the dash before an item, and the dash. Raises Uncuttable where it does not begin its line."""
+        dash = self.before_blank(at) - 1
+        line = self.start_of_line(dash)
+        if self.text[dash] != "-" or self.text[line:dash].strip():
+            raise Uncuttable
+        return line, dash
 
     def start_of_line(self, at: int) -> int:
         """The start of the line of a place."""
@@ -354,67 +445,12 @@ def scalar(value: Any, before: str, *, json: bool) -> str:
     return _dumped(value) if isinstance(value, str) and before[:1] == '"' else in_flow(value, json=json)
 
 
-def in_lines(name: str, value: Any, *, indent: str, newline: str) -> str:
-    """A field of a block mapping, its first line without the indentation, the last one without an end."""
-    lines = list(_lines(name, value))
-    return f"{newline}{indent}".join(lines)
-
-
-def _lines(name: str, value: Any) -> list[str]:
-    if isinstance(value, dict) and value:
-        return [f"{name}:", *(f"  {line}" for key, inner in value.items() for line in _lines(in_flow(str(key), json=False), inner))]
-    if isinstance(value, list) and value:
-        return [f"{name}:", *(line for each in value for line in item_lines(each))]
-    return [f"{name}: {in_flow(value, json=False)}"]
-
-
-def item_lines(value: Any) -> list[str]:
-    """The lines of an item of a block list."""
-    if isinstance(value, dict) and value:
-        lines = [line for key, inner in value.items() for line in _lines(in_flow(str(key), json=False), inner)]
-        return [f"{'  ' if number else '- '}{line}" for number, line in enumerate(lines)]
-    return [f"- {in_flow(value, json=False)}"]
+def _in_lines(data: Any, start: str) -> str:
+    """A mapping or list in lines that begin so."""
+    return "".join(f"{start}{line}" for line in write([data]).removesuffix("\n").split("\n"))
 
 
 def _dumped(value: Any) -> str:
     from json import dumps
 
     return dumps(value, ensure_ascii=isinstance(value, str) and not value.isprintable())
-
-
-# The parts of a text that edits take, so that no other edit touches them.
-
-
-class OccupiedSpans:
-    """Spans of a text, in order and apart from each other, and the edits in them."""
-
-    __slots__ = ("_edits", "_ends", "_starts")
-
-    def __init__(self) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._edits: set[tuple[int, int, str]] = set()
-
-    def touches(self, edit: TextEdit) -> bool:
-        """Whether an edit has a place in common with a span, its ends included; not where it repeats an edit, as where an alias stands."""
-        if edit.start < edit.end and (edit.start, edit.end, edit.text) in self._edits:
-            return False
-        first, behind = self._touched(edit)
-        return first < behind
-
-    def add(self, edits: Iterable[TextEdit]) -> None:
-        """Take the parts of edits; those that touch become one."""
-        for edit in edits:
-            first, behind = self._touched(edit)
-            start = min([edit.start, *self._starts[first:behind]])
-            end = max([edit.end, *self._ends[first:behind]])
-            self._starts[first:behind], self._ends[first:behind] = [start], [end]
-            self._edits.add((edit.start, edit.end, edit.text))
-
-    def _touched(self, edit: TextEdit) -> tuple[int, int]:
-        """The number of the first span that an edit touches, and of the first one behind it that it does not."""
-        first = bisect_left(self._ends, edit.start)
-        behind = first
-        while behind < len(self._starts) and self._starts[behind] <= edit.end:
-            behind += 1
-        return first, behind

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from jobspec.diagnostics import Path, spell
 from jobspec.go.formats import is_quantity
-from jobspec.remedies import Change, quote, rename, set_to
+from jobspec.remedies import Change, move, quote, rename, set_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def unknown_field(name: str, shape: Shape | None, path: Path, *, suggest: bool) 
     if not suggest or not shape or shape.fields is None:
         return Problem("unknown-field", (*path, name), message, at_key=True)
     hint, meant, belongs = where_instead(name, shape)
-    remedy = renamed_field((*path, name), shape) if meant else None
+    remedy = renamed_field((*path, name), shape) if meant else moved_field((*path, name), shape) if belongs else None
     return Problem("unknown-field", (*path, name), message, hint, at_key=True, meant=meant, belongs=belongs, remedy=remedy)
 
 
@@ -368,25 +368,27 @@ def where_instead(name: str, shape: Shape) -> tuple[str, str, str]:
         return did_you_mean(exact[0]), exact[0], ""
     if any(character != " " and not character.isprintable() for character in name):
         return "the name holds a character that cannot be seen; type it anew", "", ""
-    place, hint = _inside(name, shape, "", 2)
-    if place:
+    for place, hint, _ in _inside(name, shape, "", 2):
         return hint, "", place
     near = nearest(name, shape.fields)
     return (did_you_mean(near), near, "") if near else ("", "", "")
 
 
-def _inside(name: str, shape: Shape, path: str, depth: int) -> tuple[str, str]:
-    """The path below a shape that has a field *name*, or resource quantities if that is a resource, and the hint; empty if none has."""
+def _inside(name: str, shape: Shape, path: str, depth: int) -> Iterator[tuple[str, str, bool]]:
+    """The paths below a shape that have a field *name*, or resource quantities if that is a resource.
+
+    With each the hint, and whether the field can be moved there as it is.
+    """
     places = [(f"{path}{child}", inner) for child, inner in (shape.fields or {}).items() if not inner.meta]
     for place, inner in places:
         nested = inner.items or inner.values or inner
         if nested.fields and name in nested.fields:
             kind = "an item of " if inner.items else "an entry of " if inner.values else ""
-            return place, f"`{name}` belongs in {kind}`{place}`"
+            yield place, f"`{name}` belongs in {kind}`{place}`", not kind
         if nested.format == "quantity" and inner.values and ("/" in name or name in _RESOURCES):
-            return place, f"`{name}` belongs in `{place}`"
-    deeper = (_inside(name, inner, f"{place}.", depth - 1) for place, inner in places if depth > 1)
-    return next((found for found in deeper if found[0]), ("", ""))
+            yield place, f"`{name}` belongs in `{place}`", True
+    for place, inner in places if depth > 1 else ():
+        yield from _inside(name, inner, f"{place}.", depth - 1)
 
 
 # The hints that are certain enough to be carried out, as remedies; loaded with the first mistake.
@@ -414,6 +416,13 @@ def renamed_field(path: Path, shape: Shape) -> Change | None:
     """The remedy of a misspelt field at a path of a shape's object."""
     meant = sure_name(str(path[-1]), tuple(shape.fields or ()))
     return rename(path, meant) if meant else None
+
+
+def moved_field(path: Path, shape: Shape) -> Change | None:
+    """The remedy of a field that stands outside of the one mapping which has it."""
+    places = list(_inside(str(path[-1]), shape, "", 2))
+    place, _, is_movable = places[0]
+    return move(path, tuple(place.split("."))) if len(places) == 1 and is_movable else None
 
 
 def chosen(value: Any, choices: Iterable[Any], path: Path) -> Change | None:

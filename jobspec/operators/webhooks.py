@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from jobspec.diagnostics import Severity
     from jobspec.documents.document import Document
+    from jobspec.remedies import Change
     from jobspec.targets import Target
     from jobspec.workloads import Workload
 
@@ -20,15 +21,19 @@ if TYPE_CHECKING:
 class Fault:
     """A problem that a rule finds in a workload: its path, a sentence, and how to correct it."""
 
-    __slots__ = ("field", "hint", "message", "path", "severity")
+    __slots__ = ("field", "hint", "message", "path", "remedy", "severity")
 
-    def __init__(self, path: Path, message: str, hint: str = "", *, field: str = "", severity: Severity = "error") -> None:
+    def __init__(
+        self, path: Path, message: str, hint: str = "", *, field: str = "", severity: Severity = "error", remedy: Change | None = None
+    ) -> None:
         self.path = path
         self.message = message
         self.hint = hint
         self.field = field
         """The field as the operator spells it; empty where that is the path's own spelling."""
         self.severity = severity
+        self.remedy = remedy
+        """What mends it, where the hint is certain."""
 
 
 class WebhookRule:
@@ -99,7 +104,10 @@ def diagnostic(document: Document, rule: str, fault: Fault) -> Diagnostic:
     """A fault as a diagnostic at its place in the document."""
     mark = document.marks.nearest(fault.path).place()
     field = fault.field or spell(fault.path)
-    return Diagnostic(rule, fault.message, mark, field=field, document=document.index, severity=fault.severity, hint=fault.hint)
+    changes = (fault.remedy.below(document.inside),) if fault.remedy else ()
+    return Diagnostic(
+        rule, fault.message, mark, field=field, document=document.index, severity=fault.severity, hint=fault.hint, changes=changes
+    )
 
 
 # Names of jobs, which begin the names of Services and pods, and names of managers.

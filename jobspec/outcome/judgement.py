@@ -13,7 +13,7 @@ from jobspec.operators.made import Expansion, with_generated_names
 from jobspec.operators.trainer.runtimes import runtime_of
 from jobspec.outcome.programs import started, wrong_flags, wrong_torchrun_options
 from jobspec.outcome.rendezvous import complete_without_training, rendezvous_outcomes, restarts_for_ever
-from jobspec.outcome.rule import Outcome, place_in
+from jobspec.outcome.rule import Outcome, changes_in, place_in
 from jobspec.programs.contracts import Contract
 from jobspec.workloads import resumed, suspension
 
@@ -180,7 +180,8 @@ def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) 
                 name = text(each, "metadata", "name")
                 for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
                     message = f"the server will refuse {what} `{name}`: {problem.message}"
-                    yield Outcome(rule, message, _place(each, problem), problem.hint or _of_patch(each, problem, job))
+                    hint, changes = problem.hint or _of_patch(each, problem, job), changes_in(job.job, each, problem.remedy)
+                    yield Outcome(rule, message, _place(each, problem), hint, changes=changes)
 
 
 def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Outcome]:
@@ -190,7 +191,8 @@ def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Outcom
         if text(pod, "metadata", "labels", "batch.kubernetes.io/job-name") not in refused:
             for problem in _problems(pod, job):
                 message = f"the server will refuse the pods of {role.name}: {problem.message}"
-                yield Outcome("pods-refused", message, _place(pod, problem), problem.hint)
+                changes = changes_in(job.job, pod, problem.remedy)
+                yield Outcome("pods-refused", message, _place(pod, problem), problem.hint, changes=changes)
 
 
 def _place(made: MarkedTree, problem: Problem) -> Mark | None:

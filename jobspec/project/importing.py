@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import chain, count, takewhile
 from typing import Any
 
@@ -14,11 +14,11 @@ from jobspec.documents.document import Document, marks_at
 from jobspec.documents.marked_tree import items, with_marks
 from jobspec.documents.reader import read as read_documents
 from jobspec.documents.scalars import is_plain
-from jobspec.documents.text_edits import TextPlaces, Uncuttable, without
+from jobspec.documents.text_edits import TextEdit, TextPlaces, Uncuttable, cut_of, edited, without
 from jobspec.kinds import is_cluster_scoped
 from jobspec.overlays.flags import read_flags
 from jobspec.overlays.load import Overlay
-from jobspec.project.import_overlays import Original, Use, difference, explain, shipped_overlays
+from jobspec.project.import_overlays import Original, Use, difference, exists, explain, shipped_overlays
 from jobspec.project.project import FILE
 from jobspec.project.rendering import RenderedVariant
 from jobspec.project.tree import whole
@@ -176,7 +176,7 @@ def _without_engines(text: str) -> str:
     (document,) = read_documents(plain, file=FILE)[0]
     marks = document.marks
     try:
-        return without(plain, marks, ("spec", "engines")) if marks.nearest(("spec", "engines")) is not marks.nearest(("spec",)) else ""
+        return without(plain, marks, ("spec", "engines")) if exists(marks, ("spec", "engines")) else ""
     except Uncuttable:
         return ""
 
@@ -238,27 +238,18 @@ def extended(text: str, project: Document, entries: Sequence[Entry]) -> str:
 
     Raises Uncuttable where the text is written in a form to which nothing can be added.
     """
-    variants = project.marks.nearest(("spec", "variants"))
-    items = variants.children
-    if not isinstance(items, list) or "\r" in text.replace("\r\n", "\n"):
+    variants, plain = project.marks.nearest(("spec", "variants")), text.removeprefix("\ufeff")
+    if not isinstance(variants.children, list) or "\r" in text.replace("\r\n", "\n"):
         raise Uncuttable
-    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     places = TextPlaces(plain)
-    end = places.end(items[-1])
+    start, at = places.spans(variants)[-1]
     if places.is_flow(variants):
-        added = (
-            plain[:end] + "".join(_in_flow(each, " " * (variants.key.column + 3 if variants.key else 8)) for each in entries) + plain[end:]
-        )
+        added = "".join(_in_flow(each, " " * (variants.key.column + 3 if variants.key else 8)) for each in entries)
     else:
-        start = places.start(items[-1])
-        dash = len(plain[:start].rstrip()) - 1
-        line = plain.rfind("\n", 0, dash) + 1
-        if plain[dash] != "-" or plain[line:dash].strip():
-            raise Uncuttable
-        end = places.end_of_line(end)
-        lines = "".join(f"{each}\n" for each in _lines(entries, plain[line:dash]))
-        added = plain[:end] + "\n" + lines + plain[end + 1 :]
-    return ("\ufeff" if text.startswith("\ufeff") else "") + (added.replace("\n", "\r\n") if "\r\n" in text else added)
+        line, dash = places.dash(start)
+        at = places.behind(variants)
+        added = "".join(f"\n{each}" for each in _lines(entries, plain[line:dash])) + ("\n" if at == len(plain) else "")
+    return text.removesuffix(plain) + edited(plain, [TextEdit(at, at, added.replace("\n", places.newline))])
 
 
 def _lines(entries: Sequence[Entry], indent: str) -> Iterator[str]:
@@ -339,32 +330,21 @@ def _text(value: FlagValue) -> str:
 # A job on its way to a variant: the text of its base, and what the variant says besides.
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Import:
     """An original with the base and the variant that render to it."""
 
-    __slots__ = ("annotations", "flags", "labels", "namespace", "original", "text", "uses")
-
-    def __init__(
-        self,
-        original: Original,
-        text: str,
-        uses: Sequence[Use],
-        namespace: str,
-        *,
-        flags: Flags | None = None,
-        labels: Mapping[str, str] | None = None,
-        annotations: Mapping[str, str] | None = None,
-    ) -> None:
-        self.original = original
-        self.text = text
-        """The base."""
-        self.uses = uses
-        """The overlays of the variant, in order."""
-        self.namespace = namespace
-        """What the variant writes into all objects; empty where they have none, or different ones."""
-        self.flags: Flags = flags or {}
-        self.labels = labels or {}
-        self.annotations = annotations or {}
+    original: Original
+    text: str
+    """The base."""
+    uses: Sequence[Use]
+    """The overlays of the variant, in order."""
+    namespace: str
+    """What the variant writes into all objects; empty where they have none, or different ones."""
+    _: KW_ONLY
+    flags: Flags = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 def import_of(original: Original, overlays: Mapping[str, Overlay], target: Target) -> Import:
@@ -390,14 +370,12 @@ def job_in(text: str, target: Target) -> Document:
 
 def _without_in_all(text: str, path: Path, target: Target) -> str:
     """The text without a value of each of its documents; the text itself where one is written in a form that cannot be cut."""
-    shorter = text
-    for number in range(len(documents_in(text, target))):
-        marks = documents_in(shorter, target)[number].marks
-        try:
-            shorter = without(shorter, marks, path) if marks.nearest(path) is not marks.nearest(path[:-1]) else shorter
-        except Uncuttable:
-            return text
-    return shorter
+    places = TextPlaces(text)
+    marks = [each.marks for each in documents_in(text, target) if exists(each.marks, path)]
+    try:
+        return edited(text, [TextEdit(*cut_of(places, each, path), "") for each in marks])
+    except Uncuttable:
+        return text
 
 
 def without_keys(text: str, field: str, keys: Sequence[str], target: Target) -> str:
@@ -430,26 +408,18 @@ def on_one_base(group: Sequence[Import], target: Target) -> list[Import]:
     jobs = [job_in(each.text, target) for each in group]
     text = group[0].text
     own: dict[str, list[dict[str, str]]] = {}
-    for field in ("labels", "annotations"):
-        said = [value_at(job.data, ("metadata", field)) or {} for job in jobs]
+    for kind in ("labels", "annotations"):
+        said = [value_at(job.data, ("metadata", kind)) or {} for job in jobs]
         common = {key: value for key, value in said[0].items() if all(each.get(key) == value for each in said)}
-        own[field] = [{key: value for key, value in each.items() if key not in common} for each in said]
+        own[kind] = [{key: value for key, value in each.items() if key not in common} for each in said]
         try:
-            text = without_keys(text, field, [key for key in said[0] if key not in common], target)
+            text = without_keys(text, kind, [key for key in said[0] if key not in common], target)
         except Uncuttable:
             return list(group)
     first = dict(_flags(jobs[0]))
     return [
-        Import(
-            each.original,
-            text,
-            each.uses,
-            each.namespace,
-            flags=_changed(first, dict(_flags(job))),
-            labels=own["labels"][number],
-            annotations=own["annotations"][number],
-        )
-        for number, (each, job) in enumerate(zip(group, jobs, strict=True))
+        replace(each, text=text, flags=_changed(first, dict(_flags(job))), labels=labels, annotations=annotations)
+        for each, job, labels, annotations in zip(group, jobs, own["labels"], own["annotations"], strict=True)
     ]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, JobspecError, has_error
+from jobspec.documents.atomic_writes import HEADER
 from jobspec.documents.document import Document
 from jobspec.documents.reader import decode, read
 from jobspec.documents.writer import write
@@ -23,7 +24,6 @@ from jobspec.project.project import ArgoCD, Engines, Flux, Project, Sources
 from jobspec.project.rendering import RenderedObject, RenderedVariant, identity_of, judged_together, render_variant
 from jobspec.project.variants import variants_of
 from jobspec.results import FileResult
-from jobspec.trees import HEADER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

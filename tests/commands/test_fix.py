@@ -130,10 +130,10 @@ def _written(folder: Path) -> dict[str, str]:
 def test_where_a_file_cannot_be_written_beside_none_is_changed(asked: str, tmp_path: Path) -> None:
     files = {name: _BAD.replace("train", name[0]) for name in ("a.yaml", "b/b.yaml", "c.yaml")}
     write(tmp_path, files)
-    (tmp_path / "b" / ".b.yaml.jobspec-new").mkdir()
+    (tmp_path / "b" / ".jobspec-new-1").mkdir()
     done = run_here(asked, "--fix", ".", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"jobspec: {tmp_path}/b/.b.yaml.jobspec-new: cannot write: Is a directory; nothing is changed\n"
+    assert done.stderr == f"jobspec: {tmp_path}/b/.jobspec-new-1: cannot write: Is a directory; nothing is changed\n"
     assert _written(tmp_path) == files
 
 

@@ -12,7 +12,7 @@ from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic, JobspecError
 from jobspec.documents.document import Document
 from jobspec.documents.marked_tree import MarkedTree
-from jobspec.fixes.rounds import Mended, mend_files
+from jobspec.fixes import Mended, mend_files
 from jobspec.lint.linting import lint, seen
 from jobspec.lint.rule import sections
 from jobspec.lint.rules import RULES

@@ -3,8 +3,8 @@
 import pytest
 
 from jobspec.documents.comments import comments_of
-from jobspec.migrate.files import place_of, replaced
 from jobspec.migrate.jobs import Migrated, migrate_pytorchjob
+from jobspec.migrate.text import place_of, replaced
 from tests.migrate.jobs import accepted, cluster, corpus, documents_of, jobs_among
 from tests.support.reference import folder
 

@@ -7,7 +7,7 @@ from jobspec import pipeline
 from jobspec.cluster import Cluster
 from jobspec.diagnostics import Diagnostic
 from jobspec.documents.document import Document
-from jobspec.fixes.rounds import Mended, mend_files
+from jobspec.fixes import Mended, mend_files
 from jobspec.overlays.load import Overlay
 from jobspec.pipeline import Checked, Manifests, Source
 from jobspec.results import FileResult

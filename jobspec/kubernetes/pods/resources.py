@@ -10,6 +10,7 @@ from jobspec.go.quantities import Quantity, amount_of, canonical_quantity, fits_
 from jobspec.go.values import structs
 from jobspec.kubernetes.metadata import bad_label_name, bad_qualified_name, bad_subdomain
 from jobspec.kubernetes.problems import Problem, closest, duplicate, excluded, listed, missing, near, wrong_name
+from jobspec.remedies import set_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ def _against_limit(name: str, text: str, limits: dict[str, str], path: Path) -> 
     if name not in limits:
         if not can_be_promised_twice(name):
             message = f"`{name}` has a request and no limit, and of such a resource both have to be the same"
-            yield Problem("missing-field", (*path, "limits", Key(name)), message, f"write `{name}: {text}` under `limits`", at_key=True)
+            place, hint = (*path, "limits", Key(name)), f"write `{name}: {text}` under `limits`"
+            remedy = set_to(place, int(text) if text.isdecimal() else text)
+            yield Problem("missing-field", place, message, hint, at_key=True, remedy=remedy)
         return
     if text == limits[name] or is_endless(text) or is_endless(limits[name]):
         return

@@ -10,6 +10,7 @@ from jobspec.go.formats import is_parsed_quantity
 from jobspec.operators.trainer.runtimes import RuntimeRef, ancestor
 from jobspec.operators.trainer.torchtune import MANAGED, is_lora, is_qlora, model_of
 from jobspec.operators.webhooks import Fault, WebhookRule
+from jobspec.remedies import remove
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, items_at, value_at
 
@@ -62,7 +63,8 @@ def reserved_environment(workload: Workload, target: Target) -> Iterator[Fault]:
         for path, variable in items_at(workload.document.data, _ENVIRONMENT) if reviewed[name] else ():
             if variable["name"] in reserved:
                 message = f"the trainer sets `{variable['name']}` itself, so a job on a runtime with the policy `{name}` cannot"
-                yield Fault((*path, "name"), message, "remove it", field="" if name == "xgboost" else "spec.trainer.env")
+                field = "" if name == "xgboost" else "spec.trainer.env"
+                yield Fault((*path, "name"), message, "remove it", field=field, remedy=remove(path))
 
 
 def processes_per_node(workload: Workload, target: Target) -> Iterator[Fault]:

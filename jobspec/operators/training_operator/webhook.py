@@ -8,6 +8,7 @@ from __future__ import annotations
 from jobspec.diagnostics import Key, Path
 from jobspec.operators.decoding import undecodable_value
 from jobspec.operators.webhooks import Fault, WebhookRule, job_name
+from jobspec.remedies import rename, set_to
 from jobspec.targets import is_at_least
 from jobspec.workloads import Workload, value_at
 
@@ -42,7 +43,8 @@ def replica_type(workload: Workload, target: Target) -> Iterator[Fault]:
         if role.name not in _TYPES:
             near = next((known for known in _TYPES if known.lower() == role.name.lower()), "")
             hint = f"write `{near}`" if near else "the types are `Master` and `Worker`"
-            yield Fault(role.path, f"a PyTorchJob has no replica type `{role.name}`", hint)
+            remedy = rename(role.path, near) if near else None
+            yield Fault(role.path, f"a PyTorchJob has no replica type `{role.name}`", hint, remedy=remedy)
 
 
 def master_replicas(workload: Workload, target: Target) -> Iterator[Fault]:
@@ -73,7 +75,10 @@ def training_container(workload: Workload, target: Target) -> Iterator[Fault]:
             yield Fault(role.at("containers"), f"`{role.name}` has no container", "it needs one named `pytorch`")
         elif "pytorch" not in names:
             message = f"none of `{role.name}`'s containers is named `pytorch`, by which the operator knows the one that trains"
-            yield Fault(role.at("containers"), message, f"rename `{names[0]}` to `pytorch`")
+            (path, _), *others = role.items("containers")
+            is_sure = not others and all(each["name"] != "pytorch" for _, each in role.items("initContainers"))
+            remedy = set_to((*path, "name"), "pytorch") if is_sure else None
+            yield Fault(role.at("containers"), message, f"rename `{names[0]}` to `pytorch`", remedy=remedy)
 
 
 def container_image(workload: Workload, target: Target) -> Iterator[Fault]:

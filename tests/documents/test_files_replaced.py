@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobspec.diagnostics import JobspecError
-from jobspec.replacements import Replacement, complete, interrupted, replace_all
+from jobspec.documents.atomic_writes import Replacement, complete, interrupted, replace_files
 
 NAMES = [f"{folder}/{number}.yaml" for folder in ("a", "a/deep", "b") for number in range(4)]
 
@@ -40,7 +40,7 @@ def test_all_files_are_replaced_and_nothing_else_is_left(tmp_path: Path) -> None
     wanted = _made(tmp_path)
     (tmp_path / "a/0.yaml").chmod(0o640)
     (tmp_path / "link.yaml").symlink_to("b/0.yaml")
-    replace_all({**wanted, str(tmp_path / "link.yaml"): wanted[str(tmp_path / "b/0.yaml")]})
+    replace_files({**wanted, str(tmp_path / "link.yaml"): wanted[str(tmp_path / "b/0.yaml")]})
     assert (tmp_path / "link.yaml").is_symlink()
     (tmp_path / "link.yaml").unlink()
     assert _contents(tmp_path) == _all("new")
@@ -53,7 +53,7 @@ def test_a_file_that_is_another_one_now_stops_all(change: Callable[[Path], objec
     change(tmp_path / "b/3.yaml")
     before = _contents(tmp_path)
     with pytest.raises(JobspecError, match=r"b/3\.yaml .*nothing is changed"):
-        replace_all(wanted)
+        replace_files(wanted)
     assert _contents(tmp_path) == before
 
 
@@ -89,7 +89,7 @@ def test_where_one_cannot_be_renamed_all_are_the_old_ones(
     wanted = _made(tmp_path)
     monkeypatch.setattr(os, "replace", _Failing(allowed, failure))
     with pytest.raises(error):
-        replace_all(wanted)
+        replace_files(wanted)
     assert _contents(tmp_path) == _all("old")
 
 
@@ -105,9 +105,9 @@ def test_where_it_cannot_go_back_either_the_next_run_does(tmp_path: Path, monkey
 
     monkeypatch.setattr(os, "replace", failing)
     with pytest.raises(JobspecError, match="the next run makes them the old ones again"):
-        replace_all(wanted)
+        replace_files(wanted)
     monkeypatch.undo()
-    assert interrupted([str(tmp_path / "b")]) == [str(tmp_path / "a/.jobspec-replacing")]
+    assert interrupted([str(tmp_path / "b")]) == [str(tmp_path / "a/.jobspec-journal")]
     assert complete([str(tmp_path / "b")])
     assert _contents(tmp_path) == _all("old")
 
@@ -133,7 +133,7 @@ def test_killed_before_any_rename_it_is_completed_from_whichever_folder(allowed:
 
     def work() -> None:
         os.replace = _Failing(allowed, _kill)
-        replace_all(wanted)
+        replace_files(wanted)
 
     os.waitpid(_child(work), 0)
     assert set(_contents(tmp_path).items()) <= {*_all("old").items(), *_all("new").items()} | set(_beside(tmp_path))
@@ -153,7 +153,7 @@ def test_killed_on_the_way_back_it_goes_back(allowed: int, tmp_path: Path) -> No
 
     def work() -> None:
         os.replace = _Failing(9, full_and_later_killed)
-        replace_all(wanted)
+        replace_files(wanted)
 
     def full_and_later_killed() -> None:
         os.replace = _Failing(allowed, _kill)
@@ -167,14 +167,14 @@ def test_killed_on_the_way_back_it_goes_back(allowed: int, tmp_path: Path) -> No
 @pytest.mark.slow
 def test_killed_at_any_moment_it_is_all_or_none_after_the_next_run(tmp_path: Path) -> None:
     start = time.monotonic()
-    replace_all(_made(tmp_path / "usual"))
+    replace_files(_made(tmp_path / "usual"))
     usual = time.monotonic() - start  # on a machine whose load changes, hence corrected by what is seen
     chance = random.Random(1)
     seen = []
     for number in range(40):
         folder = tmp_path / str(number)
         wanted = _made(folder)
-        child = _child(lambda: replace_all(wanted))  # noqa: B023  # called before the next one is made
+        child = _child(lambda: replace_files(wanted))  # noqa: B023  # called before the next one is made
         time.sleep(chance.uniform(0, 1.3 * usual))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -190,13 +190,13 @@ def test_a_file_that_was_changed_since_is_not_replaced(tmp_path: Path) -> None:
 
     def work() -> None:
         os.replace = _Failing(6, _kill)
-        replace_all(wanted)
+        replace_files(wanted)
 
     os.waitpid(_child(work), 0)
     (tmp_path / "b/3.yaml").write_text("mine")
     with pytest.raises(JobspecError, match=r"b/3\.yaml was changed after a run had been interrupted"):
         complete(_folders(tmp_path))
     assert (tmp_path / "b/3.yaml").read_text() == "mine"
-    (tmp_path / "a/.jobspec-replacing").unlink()
+    (tmp_path / "a/.jobspec-journal").unlink()
     assert not complete(_folders(tmp_path))
     assert not list(_beside(tmp_path))

@@ -15,10 +15,9 @@ from jobspec.diagnostics import Diagnostic, Mark
 from jobspec.documents.comments import comments_of, lost
 from jobspec.documents.reader import read
 from jobspec.documents.syntax import cut
-from jobspec.fixes.mending import mended
-from jobspec.fixes.rounds import Mended, mend_files
+from jobspec.fixes import Mended, mend_files, mended
 from jobspec.lint.linting import lint
-from jobspec.remedies import Change, Unfit, applied, quote, remove, rename, set_to
+from jobspec.remedies import Change, Unfit, applied, move, quote, remove, rename, set_to
 from tests.support.any_data import MAPPINGS
 from tests.support.checking import mend
 from tests.support.manifests import paths_in
@@ -31,7 +30,7 @@ _CLUSTER = Cluster()
 
 
 def _judge(text: str) -> Sequence[Diagnostic]:
-    return pipeline.checked(pipeline.Source("a.yaml", text), (), _CLUSTER).result.diagnostics
+    return pipeline.foresee(pipeline.checked(pipeline.Source("a.yaml", text), (), _CLUSTER), _CLUSTER).result.diagnostics
 
 
 def _mend(text: str) -> Mended:
@@ -98,6 +97,22 @@ _EDITS = [
     ("'a': 1\n", rename(("a",), "c"), "'c': 1\n"),
     ("a: 1\nb: 2\n", rename(("a",), "b"), ""),
     ("? a\n: 1\n", rename(("a",), "c"), "? c\n: 1\n"),
+    ("a: 1 # c\nb: 2\n", move(("a",), ("m",)), "m:\n  a: 1 # c\nb: 2\n"),
+    (
+        "l:\n- a:\n  - 1\n\n  # c\n  - 2\n",
+        move(("l", 0, "a"), ("m", "k")),
+        "l:\n- m:\n    k:\n      a:\n      - 1\n\n      # c\n      - 2\n",
+    ),
+    ("a: 1 # c\nm:\n    b: 2 # d\n# e\n", move(("a",), ("m",)), "m:\n    b: 2 # d\n    a: 1 # c\n# e\n"),
+    ("m:\n  b: 2\na: 1", move(("a",), ("m", "k")), "m:\n  b: 2\n  k:\n    a: 1"),
+    ("a: [1,\n 2] # c\nm: {}\n", move(("a",), ("m",)), ""),
+    ("a: x # c\nm: {b: 1}\n", move(("a",), ("m", "k")), "# c\nm: {b: 1, k: {a: x}}\n"),
+    ("{a: x, m: {b: 1}, 'c': 2}", move(("a",), ("m",)), "{m: {b: 1, a: x}, 'c': 2}"),
+    ("{a: x, 'c': 2}", move(("c",), ("m",)), "{a: x, m: {'c': 2}}"),
+    ('{"a": [1,\n2], "c": 2}', move(("a",), ("m", "n")), '{"m": {"n": {"a": [1,\n2]}}, "c": 2}'),
+    ("a: |\n  t\n\n  u\nm:\n  b: 1\n", move(("a",), ("m",)), "m:\n  b: 1\n  a: |\n    t\n\n    u\n"),
+    ("a: 1\nm: {a: 2}\n", move(("a",), ("m",)), ""),
+    ("a: 1\nm:\n", move(("a",), ("m",)), ""),
     ("a: 1\nb: 2", remove(("b",)), "a: 1"),
     ("a: 1\r\nb: 2", remove(("b",)), "a: 1"),
     ("a:\n  b: 1 # c\nd: 2\n", remove(("a", "b")), "d: 2\n"),
@@ -133,6 +148,7 @@ def _remedies(data: Any, chance: random.Random) -> list[Change]:
                 set_to((*path, "added"), chance.choice(values)),
                 remove(path),
                 rename(path, chance.choice(["renamed", "x: y"])),
+                move(path, (chance.choice([*(each[len(path) - 1] for each in paths if len(each) == len(path)), "m", "x: y"]), "n")),
                 quote(path),
             ]
         )
@@ -185,10 +201,15 @@ def test_a_case_in_any_style_is_mended_as_far_as_in_its_own(case: Path) -> None:
     for _ in range(40):
         text = restyled(chance.choice([piece for piece, _ in cut(case.read_text())]), chance)
         found = _mend(text)
-        assert len(_errors(found.text)) <= len(_errors(text))
+        before = {(each.rule, each.field) for each in _errors(text)}
+        shown = [each for each in _errors(found.text) if (each.rule, each.field) not in before]
+        assert all(each.changes for each in shown)  # by a fix of what hid it, and in a form that cannot be edited
         assert _mend(found.text).text == found.text
-        assert comments_of(found.text) == comments_of(text)
-        assert found.text.count("\n") <= text.count("\n")  # a mended text of several lines has one
+        actions = {change.action for each in found.done for change in each.changes}
+        if "remove" not in actions:  # the comment behind a value goes with it
+            assert sorted(comments_of(found.text)) == sorted(comments_of(text))
+        if not actions & {"set", "move"}:
+            assert found.text.count("\n") <= text.count("\n")  # a mended text of several lines has one
 
 
 def test_fixing_public_manifests_leaves_valid_what_was() -> None:

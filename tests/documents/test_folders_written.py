@@ -7,14 +7,14 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from jobspec import trees
 from jobspec.cli import main
 from jobspec.diagnostics import JobspecError
+from jobspec.documents.atomic_writes import HEADER, Wanted, read_folder, replace_folder, write_rendered
 from tests.support import processes
 from tests.support.manifests import JOB
 from tests.support.rights import nobody
@@ -28,19 +28,19 @@ NESTED_NEW = {"a/x.yaml": "new x\n", "a/y.yaml": "came\n", "a/z.yaml": "stays\n"
 
 def _tree(folder: Path) -> dict[str, str]:
     paths = [path for path in folder.rglob("*") if path.is_file()]
-    return {path.relative_to(folder).as_posix(): path.read_text().removeprefix(f"{trees.HEADER}\n") for path in paths}
+    return {path.relative_to(folder).as_posix(): path.read_text().removeprefix(f"{HEADER}\n") for path in paths}
 
 
 def _content(files: dict[str, str]) -> dict[str, bytes]:
-    return {name: f"{trees.HEADER}\n{text}".encode() for name, text in files.items()}
+    return {name: f"{HEADER}\n{text}".encode() for name, text in files.items()}
 
 
 def _replace_nested(folder: str, files: dict[str, str]) -> None:
-    def wanted() -> trees.Wanted:
-        content, found = _content(files), trees.read_tree(folder)
-        return trees.Wanted(content, same={path for path in content if found.get(path) == content[path]})
+    def wanted() -> Wanted:
+        content, found = _content(files), read_folder(folder)
+        return Wanted(content, same={path for path in content if found.get(path) == content[path]})
 
-    trees.replace_tree(folder, wanted)
+    replace_folder(folder, wanted)
 
 
 def _snapshot(folder: Path) -> dict[str, bytes | None]:
@@ -49,42 +49,42 @@ def _snapshot(folder: Path) -> dict[str, bytes | None]:
 
 def _refused(folder: Path | str, files: dict[str, str]) -> str:
     with pytest.raises(JobspecError) as raised:
-        trees.replace(str(folder), files)
+        write_rendered(str(folder), files)
     return str(raised.value)
 
 
 def test_a_missing_folder_is_made_with_its_parents(tmp_path: Path) -> None:
     folder = tmp_path / "some" / "where"
-    assert trees.replace(f"{folder}/", OLD) == [str(folder / name) for name in sorted(OLD)]
+    assert write_rendered(f"{folder}/", OLD) == [str(folder / name) for name in sorted(OLD)]
     assert _tree(folder) == OLD
     assert [path.name for path in folder.parent.iterdir()] == ["where"]
 
 
 def test_an_empty_folder_is_filled(tmp_path: Path) -> None:
-    trees.replace(str(tmp_path), OLD)
+    write_rendered(str(tmp_path), OLD)
     assert _tree(tmp_path) == OLD
 
 
 def test_files_of_an_earlier_render_go(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     for files in (OLD, NEW, {}, OLD):
-        trees.replace(str(folder), files)
+        write_rendered(str(folder), files)
         assert _tree(folder) == files
     assert os.listdir(tmp_path) == ["out"]
 
 
 def test_every_file_says_where_it_comes_from(tmp_path: Path) -> None:
-    trees.replace(str(tmp_path), {"a.yaml": "é\n"})
-    assert (tmp_path / "a.yaml").read_bytes() == f"{trees.HEADER}\né\n".encode()
+    write_rendered(str(tmp_path), {"a.yaml": "é\n"})
+    assert (tmp_path / "a.yaml").read_bytes() == f"{HEADER}\né\n".encode()
 
 
 def test_the_folder_that_one_stands_in_is_replaced_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "out"
-    trees.replace(str(folder), OLD)
+    write_rendered(str(folder), OLD)
     monkeypatch.chdir(folder)
     for name in (".", "./", str(folder), "../out"):
-        trees.replace(name, OLD)
-        assert trees.replace(name, NEW)[0] == os.path.join(os.path.normpath(name), "a.yaml")
+        write_rendered(name, OLD)
+        assert write_rendered(name, NEW)[0] == os.path.join(os.path.normpath(name), "a.yaml")
         assert sorted(os.listdir(".")) == sorted(NEW)
     assert (_tree(folder), os.listdir(tmp_path)) == (NEW, ["out"])
 
@@ -93,10 +93,10 @@ def test_modes_follow_the_umask_and_an_existing_folder_keeps_its_own(tmp_path: P
     folder = tmp_path / "out"
     mask = os.umask(0o027)
     try:
-        trees.replace(str(folder), OLD)
+        write_rendered(str(folder), OLD)
         assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "a.yaml")] == [0o750, 0o640]
         folder.chmod(0o2775)
-        trees.replace(str(folder), NEW)
+        write_rendered(str(folder), NEW)
         assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "a.yaml")] == [0o2775, 0o640]
     finally:
         os.umask(mask)
@@ -105,9 +105,9 @@ def test_modes_follow_the_umask_and_an_existing_folder_keeps_its_own(tmp_path: P
 def test_the_longest_name_that_a_file_can_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"n" * 250 + ".yaml": "a\n"}
     monkeypatch.chdir(tmp_path)
-    trees.replace("out", files)
+    write_rendered("out", files)
     monkeypatch.chdir("out")
-    trees.replace(".", files)
+    write_rendered(".", files)
     assert _tree(tmp_path / "out") == files
 
 
@@ -124,14 +124,14 @@ def _foreign_folder(folder: Path) -> None:
 
 
 def _foreign_link(folder: Path) -> None:
-    trees.replace(str(folder.parent / "elsewhere"), OLD)
+    write_rendered(str(folder.parent / "elsewhere"), OLD)
     (folder / "z.yaml").symlink_to(folder.parent / "elsewhere" / "a.yaml")
 
 
 @pytest.mark.parametrize("spoil", [_foreign_file, _foreign_manifest, _foreign_folder, _foreign_link])
 def test_a_folder_that_holds_anything_else_is_left_alone(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     folder = tmp_path / "out"
-    trees.replace(str(folder), OLD)
+    write_rendered(str(folder), OLD)
     spoil(folder)
     before = _snapshot(tmp_path)
     assert "which jobspec did not write" in _refused(folder, NEW)
@@ -139,7 +139,7 @@ def test_a_folder_that_holds_anything_else_is_left_alone(tmp_path: Path, spoil: 
 
 
 def test_what_is_no_folder_is_left_alone(tmp_path: Path) -> None:
-    trees.replace(str(tmp_path / "real"), OLD)
+    write_rendered(str(tmp_path / "real"), OLD)
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "dangling").symlink_to("nothing")
@@ -158,7 +158,7 @@ def test_where_nobody_can_write_there_is_a_reason(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_leaves_everything_as_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    trees.replace(str(folder), OLD)
+    write_rendered(str(folder), OLD)
     before = _snapshot(tmp_path)
     assert _refused(folder, {**NEW, "n" * 300: "a"}) == f"{folder}: cannot write: File name too long"
     assert _snapshot(tmp_path) == before
@@ -167,7 +167,7 @@ def test_a_file_that_cannot_be_written_leaves_everything_as_it_was(tmp_path: Pat
 @pytest.mark.parametrize(("mode", "parent_mode"), [(0o555, 0o777), (0o777, 0o555), (0o555, 0o555)])
 def test_a_read_only_folder_or_parent_is_left_alone(tmp_path: Path, mode: int, parent_mode: int) -> None:
     folder = tmp_path / "parent" / "out"
-    trees.replace(str(folder), OLD)
+    write_rendered(str(folder), OLD)
     folder.chmod(mode)
     folder.parent.chmod(parent_mode)
     with nobody(tmp_path):
@@ -177,10 +177,12 @@ def test_a_read_only_folder_or_parent_is_left_alone(tmp_path: Path, mode: int, p
     folder.chmod(0o777)
 
 
-def test_a_foreign_file_survives_the_completion_of_an_earlier_run(tmp_path: Path) -> None:
+def test_a_foreign_file_survives_the_completion_of_an_earlier_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "out"
-    trees.replace(str(folder), OLD)
-    trees.replace(str(tmp_path / ".out.jobspec-journal"), NEW)
+    write_rendered(str(folder), OLD)
+    monkeypatch.chdir(folder)  # the folder that one stands in is never exchanged
+    assert _cut_short(".", NEW, 1, write_rendered, touches=("os.rename",))
+    monkeypatch.chdir(tmp_path)
     (folder / "notes.txt").write_text("mine")
     assert "holds notes.txt" in _refused(folder, THIRD)
     assert _tree(folder) == {**NEW, "notes.txt": "mine"}
@@ -188,20 +190,25 @@ def test_a_foreign_file_survives_the_completion_of_an_earlier_run(tmp_path: Path
 
 def test_two_renders_at_once_give_one_of_both(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    program = "import sys; from jobspec import trees\nfor _ in range(60): trees.replace(sys.argv[1], eval(sys.argv[2]))"
+    asked = "import sys; from jobspec.documents.atomic_writes import write_rendered"
+    program = f"{asked}\nfor _ in range(60): write_rendered(sys.argv[1], eval(sys.argv[2]))"
     both = [subprocess.Popen([sys.executable, "-c", program, folder, repr(files)]) for files in (OLD, NEW)]
     assert [child.wait() for child in both] == [0, 0]
     assert _tree(folder) in (OLD, NEW)
     assert os.listdir(tmp_path) == ["out"]
 
 
-def _cut_short(folder: str, files: dict[str, str], step: int, replace: Callable[[str, dict[str, str]], object]) -> bool:
+_NAMES = ("mkdir", "link", "rename", "remove", "rmdir", "chmod", "listdir")
+_TOUCHES = ("open", "fcntl.flock", "ctypes.dlsym", *(f"os.{name}" for name in _NAMES))
+
+
+def _cut_short(
+    folder: str, files: dict[str, str], step: int, replace: Callable[[str, dict[str, str]], object], touches: Sequence[str] = _TOUCHES
+) -> bool:
     """Replace in a child that dies before its *step*-th touch of the file system; whether it died."""
     child = os.fork()
     if child == 0:
         left = iter(range(step))
-        names = ("mkdir", "link", "rename", "remove", "rmdir", "chmod", "listdir")
-        touches = ("open", "fcntl.flock", "ctypes.dlsym", *(f"os.{name}" for name in names))
         sys.addaudithook(lambda event, _: None if event not in touches or next(left, None) is not None else os._exit(9))
         replace(folder, files)
         os._exit(0)
@@ -209,7 +216,7 @@ def _cut_short(folder: str, files: dict[str, str], step: int, replace: Callable[
 
 
 def _steps(
-    folder: str, where: Path, old: dict[str, str], new: dict[str, str], replace: Callable[[str, dict[str, str]], object] = trees.replace
+    folder: str, where: Path, old: dict[str, str], new: dict[str, str], replace: Callable[[str, dict[str, str]], object] = write_rendered
 ) -> Iterator[dict[str, str]]:
     """What stands in the folder after a replacement of *old* by *new* was cut short at its first, second, ... step."""
     for step in range(1000):
@@ -228,7 +235,7 @@ def test_a_run_that_dies_at_any_step_leaves_the_old_tree_or_the_new(tmp_path: Pa
     for found in _steps(str(folder), folder, old, new):
         assert found in (old, new)
         seen.append(found)
-        trees.replace(str(folder), THIRD)
+        write_rendered(str(folder), THIRD)
         assert (_tree(folder), os.listdir(tmp_path)) == (THIRD, ["out"])
     assert [each for number, each in enumerate(seen) if number == 0 or each != seen[number - 1]] == [old, new]
 
@@ -239,15 +246,15 @@ def test_without_an_exchange_the_next_run_makes_the_folder_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, following: dict[str, str]
 ) -> None:
     folder = tmp_path / "out"
-    trees.replace(str(folder), OLD)
+    write_rendered(str(folder), OLD)
     monkeypatch.chdir(folder)  # the folder that one stands in is never exchanged
     seen = []
     for found in _steps(".", folder, OLD, NEW):
-        found.pop(".jobspec-new", None)
+        found = {name: text for name, text in found.items() if not name.startswith(".jobspec-")}
         assert all(OLD.get(name) == text or NEW.get(name) == text for name, text in found.items())
         assert found.keys() >= OLD.keys() & NEW.keys()
         seen.append(found)
-        trees.replace(".", following)
+        write_rendered(".", following)
         assert (_tree(folder), os.listdir(tmp_path)) == (following, ["out"])
     assert (seen[0], seen[-1]) == (OLD, NEW)
     assert any(found not in (OLD, NEW) for found in seen), "no run was cut short between two files"
@@ -283,7 +290,7 @@ def test_a_tree_that_nobody_wants_to_change_stays_the_same_folder(tmp_path: Path
     folder = tmp_path / "out"
     _replace_nested(str(folder), NESTED_OLD)
     before = folder.stat().st_ino
-    trees.replace_tree(str(folder), lambda: None)
+    replace_folder(str(folder), lambda: None)
     assert (folder.stat().st_ino, _tree(folder)) == (before, NESTED_OLD)
 
 
@@ -300,7 +307,7 @@ def test_a_file_that_stays_as_it_is_is_not_written_again(tmp_path: Path) -> None
 
 def test_a_file_that_cannot_become_a_link_is_written(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    trees.replace_tree(str(folder), lambda: trees.Wanted(_content(NESTED_OLD), same=NESTED_OLD))  # none of them is there
+    replace_folder(str(folder), lambda: Wanted(_content(NESTED_OLD), same=NESTED_OLD))  # none of them is there
     assert _tree(folder) == NESTED_OLD
 
 
@@ -337,7 +344,7 @@ def test_a_render_killed_at_any_moment_leaves_the_old_tree_or_the_new(tmp_path: 
     chance = random.Random(1)
     counts = {"old": 0, "new": 0}
     for _ in range(60):
-        trees.replace(str(folder), old)
+        write_rendered(str(folder), old)
         child = _started(overlaid)
         time.sleep(chance.uniform(0, 1.2 * usual))
         os.kill(child, signal.SIGKILL)

@@ -1,0 +1,588 @@
+"""Write files all or none, whenever the process or the machine dies.
+
+The new contents are written into hidden files and flushed to the disk first; then a journal that names them; then each is renamed to its
+place, which is one step for the file system, so that no file is ever half written. If one cannot be renamed, those that were become the
+old ones again. Where the process dies, nothing is changed before there is a journal; from then on some files may be new and others old,
+until `complete` goes on, or back where that was begun. Whoever reads the files in between sees both. The journal stands in the first of
+the folders that hold hidden files, and in each further one a note that leads to it.
+
+A folder that is written as a whole needs no journal where the system can exchange two folders in one call: it is built beside the old
+one. Files that stay as they are become links to the old ones, so that a small change of a large tree costs little.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import KW_ONLY, dataclass
+from hashlib import sha256
+
+from jobspec.diagnostics import JobspecError
+
+#: The first line of every file that a render writes; only a folder of such files is ever replaced.
+HEADER = "# Rendered by jobspec; changes made here are lost."
+
+_JOURNAL = ".jobspec-journal"
+_NEW, _OLD = ".jobspec-new", ".jobspec-old"
+_MANY = 100  # files from which on one flush of all is quicker than one of each
+_PIECE = 1 << 16  # bytes that are read at once
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What a file holds, and what it is to hold."""
+
+    before: bytes
+    after: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The files that a folder is to hold, by path with `/`."""
+
+    files: Mapping[str, bytes]
+    _: KW_ONLY
+    same: Collection[str] = ()
+    """The paths whose files are in the folder already, with the same content."""
+    is_new: bool = False
+    """Whether the folder may not be there yet."""
+
+
+def replace_files(files: Mapping[str, Replacement]) -> None:
+    """Give files, by their paths, new contents; a link stays, and the file that it names changes. Modes stay.
+
+    Raises JobspecError, with nothing changed, where a file holds something else than it should, or cannot be written.
+    """
+    wanted = {os.path.realpath(path): each for path, each in files.items()}
+    before, after = {path: each.before for path, each in wanted.items()}, {path: each.after for path, each in wanted.items()}
+    moves = _moves(before, after, os.path.dirname)
+    folders = sorted(set(map(os.path.dirname, wanted)))
+    with ExitStack() as held:
+        try:
+            complete(folders)
+            held.enter_context(_held(folders))
+            for path, content in before.items():
+                if not os.path.isfile(path):
+                    raise JobspecError(f"{path} is no regular file; nothing is changed")
+                if _content(path) != content:
+                    raise JobspecError(f"{path} was changed meanwhile; nothing is changed, run again")
+            _exchange(moves, before, after)
+        except OSError as error:
+            raise JobspecError(f"{error.filename or folders[0]}: cannot write: {error.strerror}; nothing is changed") from None
+        _forget(folders)
+
+
+def add_files(
+    folder: str, files: Callable[[], Mapping[str, bytes]], *, replaced: Collection[str] = (), alone: Collection[str] = ()
+) -> None:
+    """Add files to *folder*, by path with `/`; those of the paths *replaced* may be there already.
+
+    The folders *alone* in it may hold nothing else.
+
+    *files* is asked for them while nobody else writes there. Raises JobspecError, with nothing written, where a file is in the way, and
+    for a folder that cannot be written.
+    """
+    folder = os.path.normpath(folder)
+    if not os.path.isdir(folder):
+        replace_folder(folder, lambda: Wanted(_untaken(folder, files(), replaced, alone), is_new=True))
+        return
+    try:
+        complete([folder])
+        with _held([folder]):
+            wanted = _untaken(folder, files(), replaced, alone)
+            found = {path: _content(os.path.join(folder, path)) for path in wanted if os.path.exists(os.path.join(folder, path))}
+            _write_below(folder, found, wanted)
+    except OSError as error:
+        raise JobspecError(f"{error.filename or folder}: cannot write: {error.strerror}") from None
+
+
+def _untaken(folder: str, wanted: Mapping[str, bytes], replaced: Collection[str], alone: Collection[str]) -> Mapping[str, bytes]:
+    """The wanted files. Raises JobspecError with every path in the way: a file, and a file or a link where a folder is needed."""
+    taken = {path for path in wanted if path not in replaced and os.path.lexists(os.path.join(folder, path))}
+    taken |= {path for path in alone if os.path.isdir(os.path.join(folder, path)) and os.listdir(os.path.join(folder, path))}
+    for around in _folders_of(wanted):
+        place = os.path.join(folder, around)
+        if os.path.islink(place) or (os.path.lexists(place) and not os.path.isdir(place)):
+            taken.add(around)
+    if taken:
+        places = ", ".join(os.path.normpath(os.path.join(folder, path)) for path in sorted(taken))
+        raise JobspecError(f"{places}: there already; nothing is written")
+    return wanted
+
+
+# Write a whole folder, and read one.
+
+
+def write_rendered(folder: str, files: Mapping[str, str]) -> list[str]:
+    """Make *folder* hold exactly *files* (name to text, below the header), and return their paths.
+
+    Raises JobspecError, with nothing changed, where the folder holds a file that jobspec did not write, or cannot be written.
+    """
+    folder = os.path.normpath(folder)
+    content = {name: f"{HEADER}\n{text}".encode() for name, text in files.items()}
+
+    def wanted() -> Wanted:
+        _refuse_foreign(folder)
+        return Wanted(content)
+
+    replace_folder(folder, wanted)
+    return [os.path.join(folder, name) for name in sorted(files)]
+
+
+def _refuse_foreign(folder: str) -> None:
+    """Raise JobspecError where a folder holds other files than those of a render: all of it would be replaced."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    foreign = [name for name in names if not _is_rendered(os.path.join(folder, name))]
+    if foreign:
+        more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
+        raise JobspecError(
+            f"{folder} holds {foreign[0]}{more}, which jobspec did not write and would remove: choose another folder with --to"
+        )
+
+
+def _is_rendered(path: str) -> bool:
+    if os.path.islink(path) or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(HEADER)) == HEADER.encode()
+
+
+def replace_folder(folder: str, wanted: Callable[[], Wanted | None]) -> None:
+    """Make *folder* hold exactly the *wanted* files, which are asked for while nobody else writes there.
+
+    None leaves the folder as it is. JobspecError of *wanted* does, too, and so does a folder that cannot be written.
+    """
+    folder = os.path.normpath(folder)
+    try:
+        _refuse_other(folder)
+        complete([folder])
+        parent, name = os.path.split(os.path.abspath(folder))
+        new = os.path.join(parent, f".{name}{_NEW}")  # the tree while it is built, then the old one while it is removed
+        os.makedirs(parent, exist_ok=True)
+        with _locked([parent]):
+            if os.path.isdir(new):
+                _remove_folder(new)
+            found = wanted()
+            if found is None:
+                return
+            if found.is_new or not os.path.isdir(folder):
+                _build(folder, new, found)
+                os.rename(new, folder)
+            elif os.path.samefile(folder, os.curdir) or not _exchanged(folder, new, found):  # a shell there would stay in the old one
+                _write_into(folder, found)
+    except OSError as error:
+        raise JobspecError(f"{folder}: cannot write: {error.strerror}") from None
+
+
+def read_folder(folder: str) -> dict[str, bytes]:
+    """The content of every file below *folder* by its path with `/`; none where there is no folder.
+
+    Raises JobspecError for a link and for what is no file, and where one cannot be read.
+    """
+    found = {}
+    try:
+        for path, entry in sorted(_entries(folder), key=lambda each: each[0]):
+            if not entry.is_file(follow_symlinks=False):
+                raise JobspecError(f"{folder} holds {path}, which is no file, and which jobspec did not write")
+            found[path] = _content(entry.path)
+    except OSError as error:
+        raise JobspecError(f"{error.filename or folder}: {error.strerror}") from None
+    return found
+
+
+def _entries(folder: str, above: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Everything below a folder that is no folder itself, with its path from there; nothing where there is no folder."""
+    try:
+        entries = list(os.scandir(folder))
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _entries(entry.path, f"{above}{entry.name}/")
+        else:
+            yield f"{above}{entry.name}", entry
+
+
+def _refuse_other(folder: str) -> None:
+    if os.path.islink(folder) or (os.path.lexists(folder) and not os.path.isdir(folder)):
+        raise JobspecError(f"{folder} is no folder: choose another place")
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK):
+        raise JobspecError(f"{folder}: cannot write: the folder is read-only")
+
+
+def _build(folder: str, new: str, wanted: Wanted) -> None:
+    os.mkdir(new)
+    try:
+        for inner in _folders_of(wanted.files):
+            os.mkdir(os.path.join(new, inner))
+        linked = {path for path in wanted.same if _is_linked(os.path.join(folder, path), os.path.join(new, path))}
+        _write_flushed({os.path.join(new, path): content for path, content in wanted.files.items() if path not in linked})
+        if os.path.isdir(folder):
+            os.chmod(new, os.stat(folder).st_mode & 0o7777)
+    except BaseException:
+        _remove_folder(new)
+        raise
+
+
+def _folders_of(paths: Iterable[str]) -> list[str]:
+    """The folders in which files stand, by their paths, each behind the one around it."""
+    found: set[str] = set()
+    for path in paths:
+        inner = os.path.dirname(path)
+        while inner and inner not in found:
+            found.add(inner)
+            inner = os.path.dirname(inner)
+    return sorted(found)
+
+
+def _exchanged(folder: str, new: str, wanted: Wanted) -> bool:
+    """Exchange a folder with one that holds the wanted files; whether that could be done."""
+    _build(folder, new, wanted)
+    is_done = _swap(new, folder)
+    _remove_folder(new)
+    return is_done
+
+
+def _swap(one: str, other: str) -> bool:
+    """Exchange two folders in one system call; False where the system or the file system cannot."""
+    here = -100  # AT_FDCWD
+    paths = os.fsencode(one), os.fsencode(other)
+    number = _system_call("renameat2", here, paths[0], here, paths[1], 2)  # RENAME_EXCHANGE
+    if number == errno.ENOSYS:
+        number = _system_call("renamex_np", *paths, 2)  # RENAME_SWAP
+    # no such call in the system or file system; a folder in a lower layer of a container; a mount point
+    if number in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV, errno.EBUSY):
+        return False
+    _raise_for(number)
+    return True
+
+
+def _write_into(folder: str, wanted: Wanted) -> None:
+    """Make a folder hold exactly the wanted files, one by one."""
+    for here, _, _ in os.walk(folder, topdown=False):  # an empty folder may stand where a file belongs
+        if here != folder and not os.listdir(here):
+            os.rmdir(here)
+    with _held([folder]):
+        _write_below(folder, read_folder(folder), wanted.files)
+
+
+def _write_below(folder: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
+    """Make files of a folder, by path with `/`, those of *after* instead of those of *before*."""
+    within = os.path.abspath(folder)
+    before, after = ({os.path.join(within, path): each for path, each in files.items()} for files in (before, after))
+    _exchange(_moves(before, after, lambda _: within), before, after)
+    _forget([within])
+
+
+# The journal: what was interrupted, and how it comes to its end.
+
+
+def interrupted(folders: Iterable[str]) -> list[str]:
+    """The journals in some folders of runs that were interrupted when some files may have been new already."""
+    found = {_journal_of(os.path.realpath(each)) for each in folders}
+    return sorted(each for each in found if each)
+
+
+def complete(folders: Collection[str]) -> bool:
+    """Complete what was interrupted in some folders; whether there was any. Raises JobspecError where that cannot be."""
+    journals = interrupted(folders)
+    try:
+        for journal in journals:
+            _complete(journal)
+        for folder in sorted({os.path.realpath(each) for each in folders}):
+            if _left_in(folder):  # by a run that was killed before it changed anything, or when it was done
+                with _locked([folder]):
+                    if not interrupted([folder]):
+                        _forget([folder])
+    except OSError as error:
+        raise JobspecError(f"{error.filename}: cannot write: {error.strerror}") from None
+    return bool(journals)
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """A file that gets another content, and the hidden files that hold both; a digest is None where there is no file."""
+
+    number: int
+    folder: str
+    """The folder of the hidden files, and the last one that may be removed where it is empty."""
+    path: str
+    before: str | None
+    after: str | None
+
+    def digest(self, which: str) -> str | None:
+        """That of the new or the old content."""
+        return self.after if which == _NEW else self.before
+
+    def hidden(self, which: str) -> str:
+        """The hidden file with the new or the old content. Its name is short: that of the file may be as long as names can be."""
+        return os.path.join(self.folder, f"{which}-{self.number}")
+
+
+def _moves(before: Mapping[str, bytes], after: Mapping[str, bytes], folder_of: Callable[[str], str]) -> list[_Move]:
+    """What to do for the files *after* in place of those *before*; *folder_of* gives the folder of a file's hidden files."""
+    changed = [path for path in sorted({*before, *after}) if before.get(path) != after.get(path)]
+    return [
+        _Move(number, folder_of(path), path, _digest(before.get(path)), _digest(after.get(path))) for number, path in enumerate(changed)
+    ]
+
+
+def _exchange(moves: Sequence[_Move], before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
+    """Give all files their new contents, or none; the journal and the old contents stay."""
+    try:
+        _prepare(moves, before, after)
+        _move(moves, _NEW)
+    except BaseException:
+        _go_back(moves)
+        _forget(_folders(moves))
+        raise
+
+
+def _prepare(moves: Sequence[_Move], before: Mapping[str, bytes], after: Mapping[str, bytes]) -> None:
+    """Write all new contents, keep the old ones, and write the journal where there are several."""
+    for each in moves:
+        _remove(each.hidden(_OLD))  # of a run that was killed; it may be a link to the file
+    contents = {each.hidden(_NEW): after[each.path] for each in moves if each.path in after}
+    kept = [each for each in moves if each.path in before]
+    contents |= {each.hidden(_OLD): before[each.path] for each in kept if not _is_linked(each.path, each.hidden(_OLD))}
+    _write_flushed(contents)
+    for each in kept:
+        for hidden in {each.hidden(_NEW), each.hidden(_OLD)} & contents.keys():
+            os.chmod(hidden, os.stat(each.path).st_mode & 0o7777)
+    if len(moves) > 1:
+        first, *others = _folders(moves)
+        for folder in others:
+            _write_note(folder, {"journal": os.path.relpath(os.path.join(first, _JOURNAL), folder)})
+        _flush(_folders(moves))
+        _write_journal(moves, _NEW)
+
+
+def _write_journal(moves: Sequence[_Move], to: str) -> None:
+    first = _folders(moves)[0]
+    rows = [
+        [each.number, os.path.relpath(each.folder, first), os.path.relpath(each.path, first), each.before, each.after] for each in moves
+    ]
+    _write_note(first, {"to": to, "moves": rows})
+
+
+def _write_note(folder: str, data: object) -> None:
+    unfinished = os.path.join(folder, f"{_NEW}-journal")
+    _write_flushed({unfinished: json.dumps(data).encode()})
+    os.replace(unfinished, os.path.join(folder, _JOURNAL))
+    _flush([folder])
+
+
+def _move(moves: Sequence[_Move], to: str) -> None:
+    """Make files the new or the old ones; those that are to go make room first. Every step can be repeated."""
+    for each in moves:
+        if each.digest(to) is None:
+            _remove(each.path)
+            _remove_empty_around(each)
+    for each in moves:
+        if os.path.exists(each.hidden(to)):
+            os.makedirs(os.path.dirname(each.path), exist_ok=True)
+            os.replace(each.hidden(to), each.path)
+    _flush(filter(os.path.isdir, {os.path.dirname(each.path) for each in moves}))
+
+
+def _remove_empty_around(move: _Move) -> None:
+    around = os.path.dirname(move.path)
+    with suppress(OSError):  # one that is not empty
+        while around != move.folder:
+            os.rmdir(around)
+            around = os.path.dirname(around)
+
+
+def _go_back(moves: Sequence[_Move]) -> None:
+    """Make all files the old ones again, in a way that can be completed, too. Raises JobspecError where one cannot be."""
+    journal = os.path.join(_folders(moves)[0], _JOURNAL)
+    if not os.path.exists(journal):
+        return
+    try:
+        _write_journal(moves, _OLD)
+        _move(moves, _OLD)
+    except OSError as error:
+        raise JobspecError(
+            f"{error.filename}: cannot write: {error.strerror}; some of the files that {journal} names are changed, "
+            "and the next run makes them the old ones again"
+        ) from None
+
+
+def _forget(folders: Iterable[str]) -> None:
+    """Remove the journal, which stands in the first folder, the notes that lead to it, and the hidden files."""
+    for folder in folders:
+        for path in _left_in(folder):
+            os.unlink(path)
+        _flush([folder])
+
+
+def _left_in(folder: str) -> list[str]:
+    """The journal of a folder, then its hidden files."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    hidden = sorted(name for name in names if name.startswith((f"{_NEW}-", f"{_OLD}-")))
+    paths = [os.path.join(folder, name) for name in (_JOURNAL, *hidden)]
+    return [path for path in paths if os.path.isfile(path)]
+
+
+def _journal_of(folder: str) -> str:
+    """The journal that holds for a folder; empty where none does."""
+    path = os.path.join(folder, _JOURNAL)
+    note = json.loads(_content_if_any(path) or b"{}")
+    path = os.path.normpath(os.path.join(folder, note.get("journal", _JOURNAL)))
+    return path if os.path.exists(path) else ""
+
+
+def _complete(journal: str) -> None:
+    first, note = os.path.dirname(journal), json.loads(_content(journal))
+    moves = [
+        _Move(number, os.path.normpath(os.path.join(first, folder)), os.path.normpath(os.path.join(first, path)), before, after)
+        for number, folder, path, before, after in note["moves"]
+    ]
+    with _locked(_folders(moves)):
+        if not os.path.exists(journal):  # another run has completed it meanwhile
+            return
+        for each in moves:
+            if _is_open(each, note["to"]) and _digest(_content_if_any(each.path)) not in (each.before, each.after):
+                raise JobspecError(
+                    f"{each.path} was changed after a run had been interrupted that was to replace it: delete {journal} to keep it as it is"
+                )
+        _move(moves, note["to"])
+        _forget(_folders(moves))
+
+
+def _is_open(move: _Move, to: str) -> bool:
+    """Whether a file is still to become the new or the old one."""
+    return os.path.exists(move.path if move.digest(to) is None else move.hidden(to))
+
+
+def _folders(moves: Iterable[_Move]) -> list[str]:
+    return sorted({each.folder for each in moves})
+
+
+@contextmanager
+def _held(folders: Iterable[str]) -> Iterator[None]:
+    """Keep others waiting who write in folders. Raises JobspecError where one was interrupted there meanwhile."""
+    with _locked(folders):
+        for journal in interrupted(folders):
+            raise JobspecError(f"{journal}: another run was interrupted here meanwhile; nothing is changed, run again")
+        yield
+
+
+@contextmanager
+def _locked(folders: Iterable[str]) -> Iterator[None]:
+    """Lock folders, in an order that is the same for all who do, where the file system has such locks."""
+    import fcntl
+
+    with ExitStack() as held:
+        for folder in folders:
+            descriptor = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            with suppress(OSError):  # NFS cannot lock a file that is open for reading only
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+# Single files, by the system's own calls: a file object of Python's costs as much again, and a tree has thousands.
+
+
+def _content(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        pieces = []
+        while piece := os.read(descriptor, _PIECE):
+            pieces.append(piece)
+    finally:
+        os.close(descriptor)
+    return b"".join(pieces)
+
+
+def _content_if_any(path: str) -> bytes | None:
+    try:
+        return _content(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _digest(content: bytes | None) -> str | None:
+    return None if content is None else sha256(content).hexdigest()
+
+
+def _write_flushed(files: Mapping[str, bytes]) -> None:
+    """Write files that outlive a loss of power: each is flushed, or many at once where the system can flush a whole file system."""
+    for path, content in files.items():
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        try:
+            rest = memoryview(content)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            if len(files) <= _MANY:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    if len(files) > _MANY:
+        _flush_all(files)
+
+
+def _flush_all(files: Iterable[str]) -> None:
+    for path in {os.stat(path).st_dev: path for path in files}.values():
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            number = _system_call("syncfs", descriptor)
+        finally:
+            os.close(descriptor)
+        if number == errno.ENOSYS:
+            _flush(files)
+            return
+        _raise_for(number)
+
+
+def _flush(paths: Iterable[str]) -> None:
+    """Have files, or the renames in folders, reach the disk."""
+    for each in paths:
+        descriptor = os.open(each, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _system_call(name: str, *arguments: object) -> int:
+    """The error number of a call of the system's library, 0 for none; ENOSYS where it has no such call."""
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(library, name):
+        return errno.ENOSYS
+    return ctypes.get_errno() if getattr(library, name)(*arguments) else 0
+
+
+def _raise_for(number: int) -> None:
+    if number:
+        raise OSError(number, os.strerror(number))
+
+
+def _is_linked(old: str, new: str) -> bool:
+    """Whether a file could be made a link to another one, which not every file system and owner of a file allows."""
+    try:
+        os.link(old, new)
+    except OSError:
+        return False
+    return True
+
+
+def _remove(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _remove_folder(folder: str) -> None:
+    """Remove a folder with all that is in it."""
+    for here, folders, names in os.walk(folder, topdown=False):
+        for name in names:
+            os.unlink(os.path.join(here, name))
+        for name in folders:
+            os.rmdir(os.path.join(here, name))
+    os.rmdir(folder)
