@@ -5,6 +5,8 @@ Follows `ParseQuantity`, `Quantity.Add` and `Quantity.CanonicalizeBytes`, k8s.io
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from jobspec.go.formats import is_parsed_quantity
 
 TYPE_CHECKING = False
@@ -69,6 +71,7 @@ def quantity(text: str) -> Quantity:
     return Quantity(_shifted(digits, _NANO + power - len(fraction)), "decimal" if suffix in _DECIMAL else "exponent")
 
 
+@lru_cache(8192)  # a repository has few amounts
 def canonical_quantity(text: str) -> str:
     """A quantity in its canonical form: `1000m` is `1`, `0.5Gi` is `512Mi`. A text that Go does not parse stays as it is."""
     if not is_parsed_quantity(text):

@@ -9,6 +9,7 @@ import itertools
 
 from jobspec import kinds
 from jobspec.diagnostics import Diagnostic, Mark, Path
+from jobspec.go.values import decode_as_go
 from jobspec.kinds import COMPONENTS, Kind
 from jobspec.kubernetes import structural
 from jobspec.kubernetes.metadata import metadata_problems, metadata_update_problems
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from jobspec.kinds import GroupKind
     from jobspec.targets import Target
 
+    #: What stands against a decoded object, which is an update of another unless that is None.
     KindRules = Callable[[dict[str, Any], Any], Iterator[Problem]]
-    #: What stands against an object besides its metadata: from its data, what was found in its structure, its shape, and the stored object.
+    #: The problems of an object besides its metadata: from its data, what was found in its structure, its shape, and the stored object.
     GoCode = Callable[[Any, list[Problem], Shape, Any], list[Problem]]
 
 
@@ -49,15 +51,15 @@ def builtin_problems(
         found = with_releases(found, data, (api_version, kind), target)
     if old is not None:
         found += metadata_update_problems(data.get("metadata"), old.get("metadata"), builtin=True)
-    code = _GO_CODE.get((known.group, known.name))
-    if code and is_judged(known, api_version):
-        found = code(data, found, shape, old)
+    if is_judged(known, api_version):
+        untyped = _UNTYPED.get((known.group, known.name))
+        found = untyped(data, found, shape, old) if untyped else merged(found, _of_go_code(data, known.name, shape, old, encoded=encoded))
     return [*found, *_of_metadata(data, known)]
 
 
 def is_judged(kind: Kind, api_version: str) -> bool:
     """Whether the verdict on objects of a kind is whole, since we follow the Go code that the server has for it."""
-    return (kind.group, kind.name) in _GO_CODE and (api_version, kind.name) != _OLD_AUTOSCALER
+    return (kind.group, kind.name) in _JUDGED and (api_version, kind.name) != _OLD_AUTOSCALER
 
 
 def _of_metadata(data: dict[str, Any], kind: Kind) -> list[Problem]:
@@ -84,28 +86,30 @@ def _definition(data: Any, found: list[Problem], shape: Shape, old: Any) -> list
     return definition_problems(data, found, shape, old)
 
 
-def _pod(data: Any, found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
-    from jobspec.kubernetes.pods.pod import pod_problems
+def _of_go_code(data: Any, kind: str, shape: Shape, old: Any, *, encoded: bool) -> Iterator[Problem]:
+    """What the server's Go code says of an object, as it is decoded."""
+    if kind == "Pod" and old is not None:
+        from jobspec.kubernetes.pods.pod import changed_pod_problems
 
-    return pod_problems(data, found, shape, old)
-
-
-def _pod_template(data: Any, found: list[Problem], shape: Shape, _: Any) -> list[Problem]:
-    from jobspec.kubernetes.pods.pod import stored_template_problems
-
-    return stored_template_problems(data, found, shape)
+        return changed_pod_problems(data, old, shape)
+    typed = data if encoded else decode_as_go(data, shape)
+    return _rules_of(kind)(typed, None if old is None else decode_as_go(old, shape))
 
 
-def _workload(data: Any, found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
-    from jobspec.kubernetes.workloads import workload_problems
+def _rules_of(kind: str) -> KindRules:
+    if kind == "Pod":
+        from jobspec.kubernetes.pods.pod import new_pod_problems
 
-    return workload_problems(data, found, shape, old)
+        return new_pod_problems
+    if kind == "PodTemplate":
+        from jobspec.kubernetes.pods.pod import stored_template_problems
 
+        return stored_template_problems
+    if kind in _WORKLOADS:
+        from jobspec.kubernetes.workloads import RULES
 
-def _of_one_page(data: Any, found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
-    from jobspec.go.values import decode_as_go
-
-    return merged(found, list(_page_problems(decode_as_go(data, shape), data["kind"], decode_as_go(old, shape))))
+        return RULES[kind]
+    return lambda typed, old: _page_problems(typed, kind, old)
 
 
 def _page_problems(made: dict[str, Any], kind: str, old: dict[str, Any] | None) -> Iterator[Problem]:
@@ -148,15 +152,11 @@ _OF_ONE_PAGE: tuple[GroupKind, ...] = (
     ("policy", "PodDisruptionBudget"),
     kinds.PRIORITY_CLASS,
 )
+_WORKLOADS = frozenset(name for _, name in kinds.WORKLOADS)
+#: The kinds whose Go code is followed on data that is not decoded.
+_UNTYPED: dict[GroupKind, GoCode] = {kinds.PERSISTENT_VOLUME_CLAIM: _claim, kinds.CUSTOM_RESOURCE_DEFINITION: _definition}
 #: The kinds whose Go code we follow.
-_GO_CODE: dict[GroupKind, GoCode] = {
-    kinds.PERSISTENT_VOLUME_CLAIM: _claim,
-    kinds.CUSTOM_RESOURCE_DEFINITION: _definition,
-    kinds.POD: _pod,
-    kinds.POD_TEMPLATE: _pod_template,
-    **dict.fromkeys(kinds.WORKLOADS, _workload),
-    **dict.fromkeys(_OF_ONE_PAGE, _of_one_page),
-}
+_JUDGED = frozenset((*_UNTYPED, kinds.POD, kinds.POD_TEMPLATE, *kinds.WORKLOADS, *_OF_ONE_PAGE))
 
 
 # Add to problems which other releases have the unknown field, or accept the wrong value.

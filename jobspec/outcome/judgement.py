@@ -175,12 +175,15 @@ def refused_objects(job: ExpandedJob) -> Iterator[Finding]:
 
 def _refused_others(job: ExpandedJob, of_jobs: Mapping[str, Sequence[Problem]]) -> Iterator[Finding]:
     for kind, (rule, what) in _RULES.items():
-        for each in _ends(job.of_kind(kind)):
-            name = text(each, "metadata", "name")
-            for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
-                message = f"the server will refuse {what} `{name}`: {problem.message}"
-                hint, changes = problem.hint or _of_patch(each, problem, job), _changes_in(job.job, each, problem.remedy)
-                yield Finding(_place(each, problem), message, hint, rule=rule, changes=changes)
+        for alike in _ends(job.of_kind(kind)):
+            if kind != "Job" and not _problems(alike[-1], job):
+                continue  # none has a longer name
+            for each in alike:
+                name = text(each, "metadata", "name")
+                for problem in of_jobs[name] if kind == "Job" else _problems(each, job):
+                    message = f"the server will refuse {what} `{name}`: {problem.message}"
+                    hint, changes = problem.hint or _of_patch(each, problem, job), _changes_in(job.job, each, problem.remedy)
+                    yield Finding(_place(each, problem), message, hint, rule=rule, changes=changes)
 
 
 def _refused_pods(job: ExpandedJob, refused: Collection[str]) -> Iterator[Finding]:
@@ -246,13 +249,12 @@ def _of_patch(made: MarkedTree, problem: Problem, job: ExpandedJob) -> str:
     return f"the runtime has {what}, so that the patch adds one{f'; it has {known}' if known else ''}"
 
 
-def _ends(objects: Sequence[MarkedTree]) -> Iterator[MarkedTree]:
+def _ends(objects: Sequence[MarkedTree]) -> Iterator[Sequence[MarkedTree]]:
     """Of objects whose names differ in their last numbers alone, the first and the last: the last one's name may be longer."""
     alike: dict[str, list[MarkedTree]] = {}
     for each in objects:
         alike.setdefault(text(each, "metadata", "name").rstrip("0123456789"), []).append(each)
-    for several in alike.values():
-        yield from several if len(several) < 3 else (several[0], several[-1])
+    yield from (several if len(several) < 3 else (several[0], several[-1]) for several in alike.values())
 
 
 def _problems(made: MarkedTree, job: ExpandedJob) -> list[Problem]:

@@ -12,7 +12,7 @@ from jobspec.kubernetes.pods.containers import annotations_read, image_problems
 from jobspec.kubernetes.pods.defaults import CONTAINERS, filled_in, without_disabled
 from jobspec.kubernetes.pods.spec import pod_admission_problems, pod_spec_problems
 from jobspec.kubernetes.pods.volumes import source_of
-from jobspec.kubernetes.problems import Problem, merged, missing
+from jobspec.kubernetes.problems import Problem, missing
 from jobspec.schemas.shapes import Shape
 
 TYPE_CHECKING = False
@@ -27,19 +27,20 @@ _WITH_METADATA = ("volumes", "affinity", "topologySpreadConstraints", "resourceC
 """Fields on which a pod's own metadata decides, too."""
 
 
-def pod_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: Any) -> list[Problem]:
-    """The problems of a pod besides its metadata: those *found* in its structure, and those of the server's Go code.
+def new_pod_problems(pod: dict[str, Any], _: None) -> Iterator[Problem]:
+    """The problems of a decoded pod that is to be made, besides its metadata."""
+    yield from (each for each in _new(pod) if not _repeats(each, pod))
 
-    *old* is the data of the stored pod, of which this is an update.
-    """
+
+def changed_pod_problems(data: dict[str, Any], old: dict[str, Any], shape: Shape) -> Iterator[Problem]:
+    """The problems of a pod besides its metadata, as an update of the *old* data."""
     pod = decode_as_go(data, shape)
-    of_code = _new(pod) if old is None else _changed(data, old, shape)
-    return merged(found, (each for each in of_code if not _repeats(each, pod)))
+    yield from (each for each in _changed(data, old, shape) if not _repeats(each, pod))
 
 
-def stored_template_problems(data: dict[str, Any], found: list[Problem], shape: Shape) -> list[Problem]:
-    """The problems of a PodTemplate besides its metadata: those *found* in its structure, and those of the server's Go code."""
-    return merged(found, template_problems(decode_as_go(data, shape).get("template", {}), ("template",)))
+def stored_template_problems(data: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Problem]:
+    """The problems of a decoded PodTemplate besides its metadata."""
+    return template_problems(data.get("template", {}), ("template",))
 
 
 def _repeats(problem: Problem, pod: dict[str, Any]) -> bool:

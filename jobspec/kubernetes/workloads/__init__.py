@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from jobspec.diagnostics import Path
-from jobspec.go.values import decode_as_go, mapping
-from jobspec.kubernetes.problems import Problem, merged
-from jobspec.schemas.shapes import Shape
+from jobspec.go.values import mapping
+from jobspec.kubernetes.problems import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,12 +21,6 @@ if TYPE_CHECKING:
 
 
 _TEMPLATE = ("spec", "template")
-
-
-def workload_problems(data: dict[str, Any], found: list[Problem], shape: Shape, old: dict[str, Any] | None) -> list[Problem]:
-    """The problems of an object besides its metadata: those *found* in its structure, and those of the server's Go code."""
-    typed, stored = decode_as_go(data, shape), None if old is None else decode_as_go(old, shape)
-    return merged(found, _CODE[data["kind"]](typed, stored))
 
 
 def _with_template(own: Iterable[Problem], data: Typed, *path: str) -> Iterator[Problem]:
@@ -107,8 +100,8 @@ def _service(data: Typed, old: Typed | None) -> Iterator[Problem]:
     yield from service_problems(data, old)
 
 
-#: Kind -> what stands against an object, which is an update of another unless that is None.
-_CODE: dict[str, Callable[[Typed, Typed | None], Iterator[Problem]]] = {
+#: Kind -> the problems of a decoded object besides its metadata, as an update of another unless that is None.
+RULES: dict[str, Callable[[Typed, Typed | None], Iterator[Problem]]] = {
     "CronJob": _cronjob,
     "DaemonSet": _daemon_set,
     "Deployment": _deployment,
